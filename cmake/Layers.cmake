@@ -1,0 +1,26 @@
+# fb_layer(NAME SOURCES … DEPS … [LIBS …])
+#
+# One layer = one folder of src/ = one namespace = one target. DEPS are the layers below that it may include;
+# tools/check_layers.py reads the same lines and fails on any other include.
+function(fb_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  add_library(fb_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(fb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  foreach(dep IN LISTS ARG_DEPS)
+    target_link_libraries(fb_${name} PUBLIC fb_${dep})
+  endforeach()
+  target_link_libraries(fb_${name} PUBLIC ${ARG_LIBS})
+endfunction()
+
+# fb_test(NAME SOURCES … LAYERS …): one GoogleTest program; every test in it is a CTest test of its own.
+function(fb_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LAYERS;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  foreach(layer IN LISTS ARG_LAYERS)
+    target_link_libraries(${name} PRIVATE fb_${layer})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE FB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FB_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,34 @@
+# Build-wide settings. One place, so that every layer is compiled alike.
+option(FB_TESTS "Build the tests" ON)
+option(FB_BENCH "Build the benchmark programs" OFF)
+option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+option(FB_WERROR "Treat warnings as errors" ON)
+option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
+set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# Guest arithmetic is exact IEEE arithmetic: no contraction, no re-association, and signed overflow wraps. A register row
+# is read as whatever type an instruction says, so that types tell nothing about aliasing.
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Woverloaded-virtual -Wconversion
+                    -Wno-sign-conversion -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # A lane loop that clang leaves scalar is slow, not wrong.
+  add_compile_options(-Wno-pass-failed)
+endif()
+if(FB_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(FB_SANITIZE)
+  add_compile_options(-fsanitize=${FB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${FB_SANITIZE})
+endif()
+# The engine's loops gain nothing from the targets in between.
+add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+if(FB_STATIC_SIMD)
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+endif()

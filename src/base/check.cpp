@@ -1,0 +1,16 @@
+#include "base/check.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace fb {
+
+void fail_check(const char* file, int line, const char* condition, std::string_view message) {
+  fmt::print(stderr, "{}:{}: internal error: expected {}{}{}\n", file, line, condition, message.empty() ? "" : ": ",
+             message);
+  std::abort();
+}
+
+}  // namespace fb

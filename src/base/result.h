@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fb {
+
+// A place in some text: 1-based; line 0 means "the whole input".
+struct Location {
+  uint32_t line = 0;
+  uint32_t column = 0;
+  friend bool operator==(const Location&, const Location&) = default;
+};
+
+struct Diagnostic {
+  Location at;
+  std::string message;
+};
+
+// What is wrong with an input: never empty.
+struct Errors {
+  std::vector<Diagnostic> list;
+
+  Errors() = default;
+  explicit Errors(std::string message, Location at = {}) { list.push_back({at, std::move(message)}); }
+};
+
+// Wrong input comes back as a value; callers cannot ignore it.
+template <class T>
+using Result = std::expected<T, Errors>;
+
+inline std::unexpected<Errors> error(std::string message, Location at = {}) {
+  return std::unexpected(Errors(std::move(message), at));
+}
+
+// "file:line:column: message", one diagnostic a line.
+std::string to_string(const Errors& errors, std::string_view file);
+
+}  // namespace fb

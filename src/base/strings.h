@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fb {
+
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+
+// Whole files; throw std::system_error with the path in the message.
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, std::string_view content);
+
+}  // namespace fb

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Fails on an include that the layers do not allow.
+
+A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt. A file may include headers of
+its own layer and of the layers named there or below those. Tests may include everything."""
+
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
+KEYWORDS = {"SOURCES", "DEPS", "LIBS"}
+
+
+def read_dependencies():
+    layers = {}
+    for cmake in sorted(SOURCE.glob("*/CMakeLists.txt")):
+        text = re.sub(r"#.*", "", cmake.read_text())
+        found = re.search(r"fb_layer\((\w+)(.*?)\)", text, re.S)
+        if not found:
+            sys.exit(f"{cmake}: no fb_layer()")
+        words = found[2].split()
+        deps, reading = [], False
+        for word in words:
+            if word in KEYWORDS:
+                reading = word == "DEPS"
+            elif reading:
+                deps.append(word)
+        if found[1] != cmake.parent.name:
+            sys.exit(f"{cmake}: the layer is called {found[1]}, its folder {cmake.parent.name}")
+        layers[found[1]] = deps
+    return layers
+
+
+def reachable(layer, layers, path=()):
+    if layer in path:
+        sys.exit(f"layers depend on each other: {' -> '.join(path + (layer,))}")
+    allowed = {layer}
+    for dep in layers[layer]:
+        allowed |= reachable(dep, layers, path + (layer,))
+    return allowed
+
+
+def main():
+    layers = read_dependencies()
+    bad = 0
+    for layer in layers:
+        allowed = reachable(layer, layers)
+        for path in sorted((SOURCE / layer).rglob("*")):
+            if path.suffix not in {".h", ".cpp", ".in"}:
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                if not include:
+                    continue
+                target = include[1].split("/")[0]
+                where = f"{path.relative_to(SOURCE.parent)}:{number}"
+                if "/" not in include[1] or target not in layers:
+                    print(f'{where}: include "{include[1]}" does not start with a layer')
+                    bad += 1
+                elif target not in allowed:
+                    print(f"{where}: layer {layer} must not include {include[1]} (it may use: {' '.join(sorted(allowed))})")
+                    bad += 1
+    print(f"layers: {len(layers)} checked, {bad} forbidden includes")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

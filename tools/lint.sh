@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Format, static analysis and layers. `tools/lint.sh --fix` formats in place.
+# clang-tidy is slow: it looks at the files given in LINT_FILES, or at all of src/ (the engine's exec_*.cpp, which are
+# thousands of template instances, once each for the baseline target only).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+clang_format=$(command -v clang-format-19 || true)
+clang_tidy=$(command -v clang-tidy-19 || true)
+[[ -n $clang_format && -n $clang_tidy ]] || { echo "lint: needs clang-format-19 and clang-tidy-19 (apt-get install -y clang-format-19 clang-tidy-19)" >&2; exit 2; }
+
+mapfile -t files < <(git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp')
+if [[ ${1:-} == --fix ]]; then
+  "$clang_format" -i "${files[@]}"
+  exit 0
+fi
+"$clang_format" --dry-run --Werror "${files[@]}"
+echo "format: ${#files[@]} files"
+python3 tools/check_layers.py
+
+build=${LINT_BUILD:-build/dev}
+if [[ ! -f $build/compile_commands.json ]]; then
+  cmake --preset dev >/dev/null
+fi
+mapfile -t sources < <(printf '%s\n' ${LINT_FILES:-$(printf '%s\n' "${files[@]}" | grep -E '^src/.*\.cpp$' | grep -v '/exec_')})
+printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+echo "clang-tidy: ${#sources[@]} files"
