@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include "ptx/check_operands.h"
+
+namespace fb::ptx {
+namespace {
+
+using Problem = std::optional<std::string>;
+
+bool is_integer(Type type) { return kind_of(type) == TypeKind::unsigned_int || kind_of(type) == TypeKind::signed_int; }
+
+bool is_half(Type type) {
+  return type == Type::f16 || type == Type::f16x2 || type == Type::bf16 || type == Type::bf16x2;
+}
+
+bool has_any(const Instruction& i, std::initializer_list<Mod> mods) {
+  for (const Mod mod : mods) {
+    if (i.has(mod)) return true;
+  }
+  return false;
+}
+
+// Weak and volatile accesses have no scope; ordered ones must name theirs.
+Problem check_ordering(const Instruction& i) {
+  const bool ordered = has_any(i, {Mod::relaxed, Mod::acquire, Mod::release});
+  const bool scoped = has_any(i, {Mod::cta, Mod::cluster, Mod::gpu, Mod::sys});
+  if (ordered && !scoped) return "an ordered access needs a scope (.cta, .cluster, .gpu or .sys)";
+  if (!ordered && scoped) return "a scope needs .relaxed, .acquire or .release";
+  if (i.has(Mod::mmio) && !(i.has(Mod::relaxed) && i.has(Mod::sys))) return "an .mmio access must be .relaxed.sys";
+  return std::nullopt;
+}
+
+Problem no_such_operation(const Instruction& i) {
+  return fmt::format("this operation does not exist for .{}", to_string(i.type()));
+}
+
+// The operations of atom, red and cp.reduce, each with the types it knows.
+Problem check_atomic(const Instruction& i) {
+  const Type type = i.type();
+  bool fits = false;
+  if (i.has(Mod::add)) {
+    fits = is_half(type) || type == Type::f32 || type == Type::f64 || (is_integer(type) && type != Type::s64);
+  } else if (has_any(i, {Mod::min, Mod::max})) {
+    fits = is_integer(type) || is_half(type);
+  } else if (has_any(i, {Mod::inc, Mod::dec})) {
+    fits = type == Type::u32;
+  } else if (i.has(Mod::exch)) {
+    fits = kind_of(type) == TypeKind::bits;
+  } else {
+    fits = type == Type::b32 || type == Type::b64;
+  }
+  if (!fits) return no_such_operation(i);
+  const bool bulk = i.form == Form::cp_reduce_async_bulk_s2g || i.form == Form::multimem_cp_reduce_async_bulk;
+  const bool noftz = is_half(type) && (i.has(Mod::add) || !bulk);
+  if (noftz == i.has(Mod::noftz)) return std::nullopt;
+  return noftz ? "half precision needs .noftz" : "only half precision takes .noftz";
+}
+
+Problem check_multimem_vector(const Instruction& i) {
+  const bool integer = is_integer(i.type()) || kind_of(i.type()) == TypeKind::bits;
+  if (integer && has_any(i, {Mod::v2, Mod::v4, Mod::v8})) return "multimem has no vectors of integers";
+  return check_ordering(i);
+}
+
+Problem check_multimem(const Instruction& i) {
+  const Type type = i.type();
+  const bool bitwise = has_any(i, {Mod::and_, Mod::or_, Mod::xor_});
+  const bool minmax = has_any(i, {Mod::min, Mod::max});
+  if (bitwise != (kind_of(type) == TypeKind::bits)) return no_such_operation(i);
+  if (minmax && (type == Type::f32 || type == Type::f64)) return no_such_operation(i);
+  return check_multimem_vector(i);
+}
+
+Problem check_redux(const Instruction& i) {
+  const bool bitwise = has_any(i, {Mod::and_, Mod::or_, Mod::xor_});
+  if (bitwise != (i.type() == Type::b32)) return no_such_operation(i);
+  return std::nullopt;
+}
+
+// Bits have no order, and .lo .ls .hi .hs are the orders of unsigned numbers.
+Problem check_comparison(const Instruction& i, Type type) {
+  const bool ordered = has_any(i, {Mod::lt, Mod::le, Mod::gt, Mod::ge});
+  const bool as_unsigned = has_any(i, {Mod::lo, Mod::ls, Mod::hi, Mod::hs});
+  const auto kind = kind_of(type);
+  if ((kind == TypeKind::bits && (ordered || as_unsigned)) || (kind == TypeKind::signed_int && as_unsigned)) {
+    return fmt::format("this comparison does not exist for .{}", to_string(type));
+  }
+  return std::nullopt;
+}
+
+// A narrowing conversion says how it rounds; a widening one is exact; one to the same type may round to an integer.
+Problem check_float_rounding(const Instruction& i) {
+  const Type to = i.type(0), from = i.type(1);
+  const bool rounds = has_any(i, {Mod::rn, Mod::rz, Mod::rm, Mod::rp});
+  const bool to_integer = has_any(i, {Mod::rni, Mod::rzi, Mod::rmi, Mod::rpi});
+  if (bits_of(to) < bits_of(from) && !rounds) return "this conversion needs a rounding modifier";
+  if ((bits_of(to) > bits_of(from) || to == from) && rounds)
+    return "this conversion is exact and takes no rounding modifier";
+  if (to_integer && to != from) return "rounding to an integer keeps the type";
+  return std::nullopt;
+}
+
+// mov.b64 {lo, hi}: the elements together are as wide as the type.
+Problem check_packing(const Instruction& i, const Function& function, const Operand& list) {
+  const size_t count = list.elements.size();
+  const uint32_t bits = bits_of(i.type());
+  if (count != 2 && count != 4) return "a packed list has 2 or 4 elements";
+  for (const Operand& element : list.elements) {
+    if (element.kind != OperandKind::reg) continue;
+    const Register& reg = function.registers[element.index];
+    if (bits_of(reg.type) * count != bits || reg.type == Type::pred) {
+      return fmt::format("{} registers of {} bits do not make .{} ({} is .{})", count, bits / count,
+                         to_string(i.type()), reg.name, to_string(reg.type));
+    }
+  }
+  return std::nullopt;
+}
+
+// What another block's barrier returns cannot be waited for.
+Problem check_arrive(const Instruction& i) {
+  const bool remote = !i.spaces.empty() && i.spaces.front() == Space::shared_cluster;
+  if (remote && i.operands[0].kind != OperandKind::sink) return "the state of a remote barrier is discarded: write _";
+  return check_ordering(i);
+}
+
+Problem find_problem(const Instruction& i, const Function& function) {
+  switch (i.form) {
+    case Form::ld:
+    case Form::st:
+    case Form::mbarrier_expect_tx:
+    case Form::mbarrier_complete_tx:
+    case Form::mbarrier_test_wait:
+    case Form::mbarrier_test_wait_parity:
+    case Form::mbarrier_try_wait:
+    case Form::mbarrier_try_wait_parity:
+      return check_ordering(i);
+    case Form::mbarrier_arrive:
+    case Form::mbarrier_arrive_expect_tx:
+    case Form::mbarrier_arrive_no_complete:
+    case Form::mbarrier_arrive_drop:
+    case Form::mbarrier_arrive_drop_expect_tx:
+    case Form::mbarrier_arrive_drop_no_complete:
+      return check_arrive(i);
+    case Form::multimem_st:
+      return check_multimem_vector(i);
+    case Form::multimem_ld_reduce:
+    case Form::multimem_red:
+      return check_multimem(i);
+    case Form::atom_op2:
+    case Form::atom_vec:
+    case Form::red:
+    case Form::red_vec:
+    case Form::red_async:
+    case Form::cp_reduce_async_bulk_s2s:
+    case Form::cp_reduce_async_bulk_s2g:
+    case Form::multimem_cp_reduce_async_bulk:
+      return check_atomic(i);
+    case Form::redux:
+      return check_redux(i);
+    case Form::setp_int:
+      return check_comparison(i, i.type(0));
+    case Form::set_int:
+      return check_comparison(i, i.type(1));
+    case Form::cvt_float_to_float:
+      return check_float_rounding(i);
+    case Form::min_int:
+    case Form::max_int:
+      if (i.has(Mod::relu) && i.type() != Type::s32) return ".relu is for .s32";
+      return std::nullopt;
+    case Form::min_int_x2:
+    case Form::max_int_x2:
+      if (i.has(Mod::relu) && i.type() != Type::s16x2) return ".relu is for .s16x2";
+      return std::nullopt;
+    case Form::mov_pack:
+      return check_packing(i, function, i.operands[1]);
+    case Form::mov_unpack:
+      return check_packing(i, function, i.operands[0]);
+    case Form::mov:
+      if (i.type() == Type::b128 && i.operands[1].kind != OperandKind::reg) return "needs a register or a list";
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Diagnostic> check_rules(const Instruction& instruction, const Function& function,
+                                      std::string_view opcode) {
+  auto problem = find_problem(instruction, function);
+  if (!problem) return std::nullopt;
+  return Diagnostic{instruction.at, fmt::format("{}: {}: {}", to_string(instruction.form), opcode, *problem)};
+}
+
+}  // namespace fb::ptx

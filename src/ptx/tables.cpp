@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "ptx/module.h"
+
+namespace fb::ptx {
+namespace {
+
+struct TypeRow {
+  std::string_view name;
+  uint32_t bits;
+  TypeKind kind;
+};
+
+constexpr TypeRow kTypes[] = {
+    {"none", 0, TypeKind::none},
+#define TYPE(name, bits, kind) {#name, bits, TypeKind::kind},
+#include "ptx/types.def"
+#undef TYPE
+};
+
+constexpr std::string_view kMods[] = {
+#define MOD(id, spelling) spelling,
+#include "ptx/mods.def"
+#undef MOD
+};
+
+constexpr uint32_t T1 = 1, T2 = 2, T3 = 3, T4 = 4, T5 = 5;
+
+struct FormRow {
+  std::string_view id;
+  uint32_t tier;
+  std::string_view syntax;
+};
+
+constexpr FormRow kForms[] = {
+#define FORM(id, tier, syntax) {#id, tier, syntax},
+#include "ptx/forms.def"
+#undef FORM
+};
+
+struct SpecialRegRow {
+  std::string_view spelling;
+  Type type;
+};
+
+constexpr SpecialRegRow kSpecialRegs[] = {
+#define SREG(id, spelling, type) {spelling, Type::type},
+#include "ptx/special_regs.def"
+#undef SREG
+};
+
+constexpr std::string_view kSpaces[] = {"generic", "global", "shared", "shared::cluster", "local", "param", "const"};
+
+}  // namespace
+
+std::string_view to_string(Type type) { return kTypes[static_cast<size_t>(type)].name; }
+uint32_t bits_of(Type type) { return kTypes[static_cast<size_t>(type)].bits; }
+TypeKind kind_of(Type type) { return kTypes[static_cast<size_t>(type)].kind; }
+std::string_view to_string(Space space) { return kSpaces[static_cast<size_t>(space)]; }
+std::string_view to_string(Mod mod) { return kMods[static_cast<size_t>(mod)]; }
+std::string_view to_string(Form form) { return kForms[static_cast<size_t>(form)].id; }
+std::string_view syntax_of(Form form) { return kForms[static_cast<size_t>(form)].syntax; }
+uint32_t tier_of(Form form) { return kForms[static_cast<size_t>(form)].tier; }
+std::string_view to_string(SpecialReg reg) { return kSpecialRegs[static_cast<size_t>(reg)].spelling; }
+Type type_of(SpecialReg reg) { return kSpecialRegs[static_cast<size_t>(reg)].type; }
+
+const Function* Module::find_function(std::string_view name) const {
+  const auto it = std::ranges::find(functions, name, &Function::name);
+  return it == functions.end() ? nullptr : &*it;
+}
+
+const Variable* Module::find_variable(std::string_view name) const {
+  const auto it = std::ranges::find(variables, name, &Variable::name);
+  return it == variables.end() ? nullptr : &*it;
+}
+
+}  // namespace fb::ptx
