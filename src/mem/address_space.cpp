@@ -1,0 +1,111 @@
+#include "mem/address_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "base/check.h"
+
+namespace fb::mem {
+namespace {
+
+constexpr uint64_t kRedZone = 512;
+constexpr uint64_t kHostAlign = 4096;
+
+uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
+
+Address take(Address& next, uint64_t size, uint64_t align) {
+  const Address begin = round_up(next, std::max<uint64_t>(align, 256));
+  next = round_up(begin + size + kRedZone, 256);
+  return begin;
+}
+
+}  // namespace
+
+void FreeBytes::operator()(std::byte* p) const { std::free(p); }
+
+std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label) {
+  auto a = std::make_shared<Allocation>();
+  a->id = id;
+  a->device = device;
+  a->size = size;
+  a->label = std::move(label);
+  const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
+  // Large blocks come zeroed and untouched from the kernel; small ones are cleared by hand.
+  auto* p = static_cast<std::byte*>(std::aligned_alloc(kHostAlign, padded));
+  if (p == nullptr) throw std::bad_alloc();
+  std::fill_n(p, padded, std::byte{0});
+  a->bytes.reset(p);
+  return a;
+}
+
+Address AddressSpace::reserve(uint64_t size, uint64_t align) { return take(next_, size, align); }
+
+Address AddressSpace::reserve_constant(uint64_t size, uint64_t align) {
+  if (size > kGlobalBegin - next_constant_ - kRedZone - align) return 0;
+  return take(next_constant_, size, align);
+}
+
+const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation) {
+  FB_CHECK(allocation != nullptr);
+  Window w;
+  w.begin = begin;
+  w.size = allocation->size;
+  w.host = allocation->bytes.get();
+  w.allocation = std::move(allocation);
+  history_.push_back({w.size, w.allocation->id, w.allocation->label});
+  Window& stored = windows_.emplace_back(std::move(w));
+  const auto at = std::ranges::upper_bound(by_address_, begin, {}, &Window::begin);
+  by_address_.insert(at, &stored);
+  return stored;
+}
+
+bool AddressSpace::unmap(Address begin) {
+  // Several dead windows may begin here (the same address mapped again); at most one is alive.
+  const auto [first, last] = std::ranges::equal_range(by_address_, begin, {}, &Window::begin);
+  for (auto it = first; it != last; ++it) {
+    if (!(*it)->host) continue;
+    (*it)->size = 0;
+    (*it)->host = nullptr;
+    (*it)->allocation.reset();
+    return true;
+  }
+  return false;
+}
+
+const Window* AddressSpace::find(Address a) const {
+  auto it = std::ranges::upper_bound(by_address_, a, {}, &Window::begin);
+  while (it != by_address_.begin()) {
+    const Window* w = *--it;
+    if (w->contains(a, 1)) return w;
+    if (w->host) return nullptr;
+  }
+  return nullptr;
+}
+
+std::string AddressSpace::describe(Address a) const {
+  if (a < 4096) return "a null pointer";
+  const Window* best = nullptr;
+  uint64_t best_distance = ~0ull;
+  std::string text = "no allocation";
+  for (size_t k = 0; k < windows_.size(); ++k) {
+    const Window& w = windows_[k];
+    const auto& [size, id, label] = history_[k];
+    const bool inside = a - w.begin < size;
+    const uint64_t distance = inside ? 0 : a < w.begin ? w.begin - a : a - (w.begin + size) + 1;
+    // A live allocation explains an address better than a dead one at the same distance.
+    if (distance > best_distance || (distance == best_distance && best && best->host)) continue;
+    best = &w;
+    best_distance = distance;
+    const std::string where = inside        ? fmt::format("byte {} of", a - w.begin)
+                              : a < w.begin ? fmt::format("{} bytes before", distance)
+                                            : fmt::format("{} bytes past the end of", distance - 1);
+    text = fmt::format("{} {} #{} ({} bytes at {:#x}){}", where, label, id, size, w.begin,
+                       w.host ? "" : ", which was freed");
+  }
+  return text;
+}
+
+}  // namespace fb::mem
