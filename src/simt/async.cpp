@@ -1,0 +1,106 @@
+#include "simt/async.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "simt/block.h"
+#include "simt/environment.h"
+#include "simt/mbarrier_memory.h"
+#include "simt/shared_ref.h"
+#include "simt/warp.h"
+
+namespace fb::simt {
+namespace {
+
+template <class F>
+void each(Mask lanes, F f) {
+  for (Mask m = lanes; m != 0; m &= m - 1) f(static_cast<uint32_t>(std::countr_zero(m)));
+}
+
+AsyncGroups& groups_of(Warp& w, GroupKind kind, uint32_t lane) { return w.block().async_groups(kind, w.index(), lane); }
+
+void pop_done(AsyncGroups& groups) {
+  while (!groups.committed.empty() && groups.committed.front().pending == 0) groups.committed.pop_front();
+}
+
+void account(AsyncGroups& groups, const AsyncCopy& copy, uint32_t lane) {
+  --groups.outstanding;
+  if (groups.open.id == copy.group) {
+    --groups.open.pending;
+  } else {
+    for (auto& g : groups.committed) {
+      if (g.id == copy.group) --g.pending;
+    }
+  }
+  pop_done(groups);
+  for (auto& a : groups.arrivals) {
+    if (copy.sequence < a.before && --a.remaining == 0) arrive_at(*a.owner, a.mbarrier, *a.inst, lane);
+  }
+  std::erase_if(groups.arrivals, [](const AsyncGroups::Arrival& a) { return a.remaining == 0; });
+}
+
+}  // namespace
+
+void complete(const AsyncCopy& copy) {
+  copy.perform();
+  if (copy.kind == GroupKind::none) return;
+  each(copy.lanes, [&](uint32_t lane) { account(groups_of(*copy.warp, copy.kind, lane), copy, lane); });
+  copy.warp->release(SplitState::async);
+}
+
+void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
+                std::function<void()> perform) {
+  AsyncCopy copy;
+  copy.perform = std::move(perform);
+  copy.bytes = bytes;
+  copy.inst = &i;
+  copy.block = &w.block();
+  copy.other = other == &w.block() ? nullptr : other;
+  copy.warp = &w;
+  copy.kind = kind;
+  copy.lanes = lanes;
+  copy.sequence = w.block().next_copy++;
+  if (kind != GroupKind::none) {
+    each(lanes, [&](uint32_t lane) {
+      AsyncGroups& groups = groups_of(w, kind, lane);
+      copy.group = groups.open.id;
+      ++groups.open.pending;
+      ++groups.outstanding;
+    });
+  }
+  w.note_effect();
+  w.environment().start(std::move(copy));
+}
+
+Mask same_group(Warp& w, GroupKind kind, Mask lanes) {
+  const uint32_t id = groups_of(w, kind, static_cast<uint32_t>(std::countr_zero(lanes))).open.id;
+  Mask same = 0;
+  each(lanes, [&](uint32_t lane) { same |= Mask{groups_of(w, kind, lane).open.id == id} << lane; });
+  return same;
+}
+
+void commit_group(Warp& w, GroupKind kind, Mask lanes) {
+  each(lanes, [&](uint32_t lane) {
+    AsyncGroups& groups = groups_of(w, kind, lane);
+    groups.committed.push_back(std::exchange(groups.open, {groups.next_id++, 0}));
+    pop_done(groups);
+  });
+  w.note_effect();
+}
+
+bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {
+  bool waits = false;
+  // The oldest committed group is pending, so it alone decides.
+  each(lanes, [&](uint32_t lane) { waits |= groups_of(w, kind, lane).committed.size() > newest; });
+  return waits;
+}
+
+void arrive_after_copies(Warp& w, const Inst& i, uint32_t lane, const SharedRef& mbarrier) {
+  AsyncGroups& groups = groups_of(w, GroupKind::plain, lane);
+  w.note_effect();
+  if (groups.outstanding == 0) return arrive_at(*mbarrier.owner, mbarrier.host, i, lane);
+  groups.arrivals.push_back({w.block().next_copy, groups.outstanding, mbarrier.host, mbarrier.owner, &i});
+}
+
+}  // namespace fb::simt

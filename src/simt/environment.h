@@ -1,0 +1,38 @@
+#pragma once
+
+// What a warp needs from the machine around it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mem/address_space.h"
+#include "simt/watch.h"
+
+namespace fb::simt {
+
+class Warp;
+struct AsyncCopy;
+
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual mem::AddressSpace& global() = 0;
+  virtual Watch& watch() = 0;
+
+  // The warp can run again.
+  virtual void make_ready(Warp& warp) = 0;
+  // Guest output (printf).
+  virtual void print(std::string_view text) = 0;
+  // %clock64 in cycles, %globaltimer in nanoseconds.
+  virtual uint64_t cycles() = 0;
+  virtual uint64_t nanoseconds() = 0;
+  // Takes over a copy that completes later (cp.async, bulk copies).
+  virtual void start(AsyncCopy copy) = 0;
+  // Device heap (malloc and free in kernels); 0 when it is exhausted. release() is false for foreign pointers.
+  virtual mem::Address heap_allocate(uint64_t bytes) = 0;
+  virtual bool heap_release(mem::Address a) = 0;
+};
+
+}  // namespace fb::simt

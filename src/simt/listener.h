@@ -1,0 +1,66 @@
+#pragma once
+
+// How checkers, traces and clocks see a run: events of whole warps. A listener may be attached when a program is
+// lowered for observation; programs lowered without it carry no trace of it.
+
+#include <cstdint>
+
+#include "mem/layout.h"
+#include "simt/inst.h"
+
+namespace fb::simt {
+
+enum class AccessKind : uint8_t { load, store, atomic };
+enum class Order : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
+enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
+enum class Proxy : uint8_t { generic, async, multimem };
+
+// Inst::aux of memory and synchronisation instructions.
+inline constexpr uint16_t encode(Order order, Scope scope) {
+  return static_cast<uint16_t>(static_cast<uint16_t>(order) | static_cast<uint16_t>(scope) << 4);
+}
+inline Order order_of(const Inst& i) { return static_cast<Order>(i.aux & 15); }
+inline Scope scope_of(const Inst& i) { return static_cast<Scope>(i.aux >> 4 & 15); }
+
+// One memory instruction of one warp. addresses[l] is valid for lanes in `lanes`: generic addresses.
+struct Access {
+  AccessKind kind{};
+  Order order = Order::weak;
+  Scope scope = Scope::none;
+  Proxy proxy = Proxy::generic;
+  uint8_t bytes = 0;  // per lane
+  Mask lanes = 0;
+  const mem::Address* addresses = nullptr;
+  const Inst* inst = nullptr;
+};
+
+enum class SyncKind : uint8_t {
+  fence,
+  block_arrive,
+  block_release,
+  warp,
+  cluster_arrive,
+  cluster_release,
+  mbarrier_arrive,
+  mbarrier_wait
+};
+
+struct Sync {
+  SyncKind kind{};
+  Order order = Order::weak;
+  Scope scope = Scope::none;
+  uint32_t id = 0;  // barrier number
+  Mask lanes = 0;
+  const Inst* inst = nullptr;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on_access(Warp&, const Access&) {}
+  virtual void on_sync(Warp&, const Sync&) {}
+  virtual void on_warp_start(Warp&) {}
+  virtual void on_warp_exit(Warp&) {}
+};
+
+}  // namespace fb::simt

@@ -1,0 +1,26 @@
+#pragma once
+
+// From a PTX module to a program that warps can run. Each step removes a feature of the language: virtual registers
+// become rows, variables become addresses, labels become pointers, forms become functions.
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "mem/layout.h"
+#include "simt/inst.h"
+
+namespace fb::simt {
+
+struct LowerOptions {
+  bool observed = false;   // a listener will be attached
+  bool reference = false;  // the slow engine: lane by lane, a row for every register
+  // Where a module variable of space global or constant lies.
+  std::function<mem::Address(uint32_t variable)> address_of;
+};
+
+// The module must outlive the program. Errors name every form that is not supported, with its line: nothing is
+// refused later, at run time, that can be refused here.
+Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOptions& options);
+
+}  // namespace fb::simt
