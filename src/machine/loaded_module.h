@@ -1,0 +1,45 @@
+#pragma once
+
+// A module on a device: its code, and its variables in the device's memory.
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "mem/address_space.h"
+#include "ptx/module.h"
+#include "simt/inst.h"
+
+namespace fb::machine {
+
+struct LoadOptions {
+  bool observed = false;   // lower for a listener
+  bool reference = false;  // lower for the slow engine
+};
+
+class LoadedModule {
+ public:
+  struct Placed {
+    mem::Address address = 0;
+    std::byte* host = nullptr;
+  };
+  // Finds memory for a variable; address 0: there is none left.
+  using Place = std::function<Placed(const ptx::Variable& variable)>;
+
+  static Result<std::unique_ptr<LoadedModule>> load(std::string_view ptx, const LoadOptions& options,
+                                                    const Place& place);
+
+  const ptx::Module& source() const { return *module_; }
+  const simt::Program& program() const { return *program_; }
+  // 0: no such variable.
+  mem::Address address_of(std::string_view variable) const;
+
+ private:
+  std::unique_ptr<ptx::Module> module_;
+  std::unique_ptr<simt::Program> program_;
+  std::vector<Placed> variables_;
+};
+
+}  // namespace fb::machine
