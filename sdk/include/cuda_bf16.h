@@ -1,0 +1,18 @@
+// __nv_bfloat16 and __nv_bfloat162: the upper half of a float.
+#pragma once
+#include "cuda_fp16.h"
+#include "cuda_runtime.h"
+
+#define FB_TYPE __nv_bfloat16
+#define FB_TYPE2 __nv_bfloat162
+#define FB_NAME bfloat16
+#define FB_NAME2 bfloat162
+#define FB_PTX "bf16"
+#define FB_FORMAT kBfloat16
+#include "fabricbench/narrow/all.inc"
+
+// Joining two halves has a name of its own in each header.
+FABRICBENCH_BOTH __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 low, __nv_bfloat16 high) { return {low, high}; }
+
+using nv_bfloat16 = __nv_bfloat16;
+using nv_bfloat162 = __nv_bfloat162;

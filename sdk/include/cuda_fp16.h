@@ -1,0 +1,23 @@
+// __half and __half2: IEEE binary16.
+#pragma once
+#include "cuda_runtime.h"
+#include "fabricbench/narrow/encode.h"
+#include "fabricbench/narrow/paste.h"
+
+#define FB_TYPE __half
+#define FB_TYPE2 __half2
+#define FB_NAME half
+#define FB_NAME2 half2
+#define FB_PTX "f16"
+#define FB_FORMAT kHalf
+#include "fabricbench/narrow/all.inc"
+
+// Joining two halves has a name of its own in each header.
+FABRICBENCH_BOTH __half2 __halves2half2(__half low, __half high) { return {low, high}; }
+
+using half = __half;
+using half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+using nv_half = __half;
+using nv_half2 = __half2;

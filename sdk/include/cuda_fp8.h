@@ -1,0 +1,12 @@
+// 8-bit floats, E4M3 and E5M2.
+#pragma once
+#include "fabricbench/narrow/fp8_conversions.h"
+#include "fabricbench/narrow/paste.h"
+
+#define FB_KIND e4m3
+#define FB_INTERPRETATION __NV_E4M3
+#include "fabricbench/narrow/fp8_type.inc"
+
+#define FB_KIND e5m2
+#define FB_INTERPRETATION __NV_E5M2
+#include "fabricbench/narrow/fp8_type.inc"

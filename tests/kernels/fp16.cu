@@ -1,0 +1,77 @@
+// __half and __half2: arithmetic, comparison and conversion.
+#include <cuda_fp16.h>
+
+#include "narrow_floats.h"
+
+// run: fp16_conversions grid=1 block=64 shared=0
+// in:  f32[64] = random 31
+// out: u16[192]
+extern "C" __global__ void fp16_conversions(const float* in, unsigned short* out, int n) {
+  const float x = in[threadIdx.x] * 70000.0f;
+  unsigned short* r = out + 3 * threadIdx.x;
+  r[0] = __half_as_ushort(__float2half(x));
+  r[1] = __half_as_ushort(__float2half_rn(in[threadIdx.x] * 1e-6f));
+  r[2] = __half_as_ushort(__float2half(__half2float(__int2half_rn(int(x)))));
+}
+extern "C" void expect_fp16_conversions(const float* in, unsigned short* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    out[3 * i] = __half_as_ushort(__half(in[i] * 70000.0f));
+    out[3 * i + 1] = __half_as_ushort(__half(in[i] * 1e-6f));
+    out[3 * i + 2] = __half_as_ushort(__half(double(int(in[i] * 70000.0f))));
+  }
+}
+
+// run: fp16_scalars grid=1 block=64 shared=0
+// in:  f32[64] = random 32
+// out: u16[1024]
+extern "C" __global__ void fp16_scalars(const float* in, unsigned short* out, int n) {
+  const int i = int(threadIdx.x);
+  scalar_operations(__half(in[i]), __half(in[(i + 5) % n]), __half(in[(i + 9) % n]),
+                    reinterpret_cast<__half*>(out) + 16 * i);
+}
+extern "C" void expect_fp16_scalars(const float* in, unsigned short* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    scalar_operations(__half(in[i]), __half(in[(i + 5) % n]), __half(in[(i + 9) % n]),
+                      reinterpret_cast<__half*>(out) + 16 * i);
+  }
+}
+
+// run: fp16_pairs grid=1 block=32 shared=0
+// in:  f32[64] = random 33
+// out: u16[512]
+extern "C" __global__ void fp16_pairs(const float* in, unsigned short* out, int n) {
+  const int i = int(threadIdx.x);
+  const auto* pairs = reinterpret_cast<const float2*>(in);
+  pair_operations<__half>(__float22half2_rn(pairs[i]), __float22half2_rn(pairs[(i + 3) % 32]),
+                          __floats2half2_rn(in[i], in[i + 1]), reinterpret_cast<__half2*>(out) + 8 * i);
+}
+extern "C" void expect_fp16_pairs(const float* in, unsigned short* out, int n) {
+  for (int i = 0; i < n / 2; ++i) {
+    const int j = (i + 3) % 32;
+    pair_operations<__half>(__floats2half2_rn(in[2 * i], in[2 * i + 1]), __floats2half2_rn(in[2 * j], in[2 * j + 1]),
+                            __floats2half2_rn(in[i], in[i + 1]), reinterpret_cast<__half2*>(out) + 8 * i);
+  }
+}
+
+// run: fp16_memory grid=1 block=32 shared=0
+// in:  u16[64] = list 0x4000 0x4080 0x4000 0x4080
+// out: u16[4]
+// 2 and 2.25 as half, 2 and 4 as bfloat16: sums are exact in any order.
+extern "C" __global__ void fp16_memory(const unsigned short* in, unsigned short* out, int n) {
+  const auto* pairs = reinterpret_cast<const __half2*>(in);
+  const __half2 pair = __ldg(&pairs[threadIdx.x]);
+  const __half2 other = __shfl_xor_sync(0xffffffff, pair, 2);
+  if (threadIdx.x < 4) atomicAdd(reinterpret_cast<__half2*>(out), other);
+  if (threadIdx.x < 2) atomicAdd(reinterpret_cast<__half*>(out) + 2, __low2half(__lowhigh2highlow(other)));
+  if (threadIdx.x == 31) reinterpret_cast<__half*>(out)[3] = __high2half(pair);
+}
+extern "C" void expect_fp16_memory(const unsigned short* in, unsigned short* out, int n) {
+  const auto* values = reinterpret_cast<const __half*>(in);
+  auto* sums = reinterpret_cast<__half*>(out);
+  for (int i = 0; i < 4; ++i) {
+    sums[0] = sums[0] + values[2 * (i ^ 2)];
+    sums[1] = sums[1] + values[2 * (i ^ 2) + 1];
+  }
+  for (int i = 0; i < 2; ++i) sums[2] = sums[2] + values[2 * (i ^ 2) + 1];
+  sums[3] = values[63];
+}

@@ -1,0 +1,56 @@
+// Headers of the standard library that device code includes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <cuda/std/cstdint>
+#include <cuda/std/type_traits>
+
+template <class T>
+__host__ __device__ inline T clamp_to(T v, T low, T high) {
+  static_assert(std::is_arithmetic_v<T> && cuda::std::is_same_v<T, float>);
+  return v < low ? low : v > high ? high : v;
+}
+
+// run: standard_library grid=1 block=32 shared=0
+// in:  f32[32] = random 111
+// out: f32[160]
+__host__ __device__ static void standard(float x, float y, float* r) {
+  r[0] = clamp_to(x, -0.5f, 0.5f);
+  r[1] = x < 0 ? -HUGE_VALF : INFINITY;
+  r[2] = std::abs(x) + std::fabs(y);
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  cuda::std::uint8_t low = bits & 0xff;
+  r[3] = float(low) + float(sizeof(std::array<int, 5>)) + float(std::is_signed<int64_t>::value);
+  r[4] = std::isnan(x) || std::isinf(y) ? 1.0f : 2.0f;
+}
+extern "C" __global__ void standard_library(const float* in, float* out, int n) {
+  standard(in[threadIdx.x], in[(threadIdx.x + 1) % n], out + 5 * threadIdx.x);
+}
+extern "C" void expect_standard_library(const float* in, float* out, int n) {
+  for (int i = 0; i < n; ++i) standard(in[i], in[(i + 1) % n], out + 5 * i);
+}
+
+// run: memory_functions grid=1 block=32 shared=0
+// in:  u8[256] = iota
+// out: u8[512]
+extern "C" __global__ void memory_functions(const unsigned char* in, unsigned char* out, int n) {
+  const int size = n / 32;
+  auto* buffer = static_cast<unsigned char*>(malloc(2 * size));
+  memset(buffer, 7, 2 * size);
+  memcpy(buffer + size / 2, in + size * threadIdx.x, size);
+  memcpy(out + 2 * size * threadIdx.x, buffer, 2 * size);
+  free(buffer);
+}
+extern "C" void expect_memory_functions(const unsigned char* in, unsigned char* out, int n) {
+  for (int t = 0; t < 32; ++t) {
+    for (int i = 0; i < 16; ++i) out[16 * t + i] = i >= 4 && i < 12 ? in[8 * t + i - 4] : 7;
+  }
+}
