@@ -1,0 +1,75 @@
+#include "toolchain/compile.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "base/strings.h"
+#include "toolchain/temporary_directory.h"
+
+namespace fb::toolchain {
+namespace {
+
+class Compile : public testing::Test {
+ protected:
+  Result<std::string> compile(std::string_view source, DeviceCompile request = {}) {
+    request.source = scratch_.path() + "/kernel.cu";
+    write_file(request.source, source);
+    return compile_to_ptx(request);
+  }
+
+  TemporaryDirectory scratch_;
+};
+
+TEST_F(Compile, GivesPtxForAKernel) {
+  const auto ptx =
+      compile("extern \"C\" __global__ void fill(int* out) { out[threadIdx.x] = VALUE; }", {.defines = {"VALUE=7"}});
+  ASSERT_TRUE(ptx) << to_string(ptx.error(), "kernel.cu");
+  EXPECT_NE(ptx->find(".entry fill("), std::string::npos);
+  EXPECT_NE(ptx->find("%tid.x"), std::string::npos);
+  EXPECT_NE(ptx->find(".target sm_90"), std::string::npos);
+}
+
+TEST_F(Compile, CallsMathFunctionsByTheirCName) {
+  const auto ptx = compile("__global__ void k(float* x) { *x = std::exp(*x); }");
+  ASSERT_TRUE(ptx) << to_string(ptx.error(), "kernel.cu");
+  EXPECT_NE(ptx->find(".extern .func  (.param .b32 func_retval0) expf"), std::string::npos);
+}
+
+TEST_F(Compile, SaysWhereTheSourceIsWrong) {
+  const auto ptx = compile("__global__ void k(int* out) {\n  *out = nothing;\n}\n");
+  ASSERT_FALSE(ptx);
+  EXPECT_EQ(ptx.error().list[0].at, (Location{2, 10}));
+  EXPECT_EQ(ptx.error().list[0].message, "use of undeclared identifier 'nothing'");
+}
+
+TEST_F(Compile, CarriesClusterDimensionsIntoThePtx) {
+  const auto ptx = compile(
+      "__global__ void __cluster_dims__(4, 2, 1) a(int* o) { *o = 1; }\n"
+      "template <int N> __global__ void __cluster_dims__(N) b(int* o) { *o = N; }\n"
+      "template __global__ void b<8>(int*);\n"
+      "__global__ void c(int* o) { *o = 1; }\n");
+  ASSERT_TRUE(ptx) << to_string(ptx.error(), "kernel.cu");
+  EXPECT_NE(ptx->find(".reqnctapercluster 4, 2, 1"), std::string::npos);
+  EXPECT_NE(ptx->find(".reqnctapercluster 8, 1, 1"), std::string::npos);
+  EXPECT_EQ(ptx->find(".entry _Z1aPi\n"), std::string::npos) << "the declaration is taken out";
+  EXPECT_LT(ptx->rfind(".reqnctapercluster"), ptx->find(".entry _Z1cPi"));
+}
+
+TEST_F(Compile, NamesAMissingCompiler) {
+  setenv("FABRICBENCH_CLANG", "no-such-clang", 1);
+  const auto ptx = compile("");
+  unsetenv("FABRICBENCH_CLANG");
+  ASSERT_FALSE(ptx);
+  EXPECT_EQ(ptx.error().list[0].message, "FABRICBENCH_CLANG names no program: no-such-clang");
+}
+
+TEST_F(Compile, NamesAMissingSdk) {
+  setenv("FABRICBENCH_SDK", "/nowhere", 1);
+  const auto ptx = compile("");
+  unsetenv("FABRICBENCH_SDK");
+  ASSERT_FALSE(ptx);
+  EXPECT_EQ(ptx.error().list[0].message, "FABRICBENCH_SDK names no SDK: /nowhere/include/cuda_runtime.h is missing");
+}
+
+}  // namespace
+}  // namespace fb::toolchain
