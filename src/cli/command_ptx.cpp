@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "inspect/ptx_view.h"
+#include "toolchain/compile.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string arch = "sm_90";
+  std::vector<std::string> include_dirs, defines;
+  bool text = false, json = false;
+};
+
+Result<std::string> ptx_of(const Options& o) {
+  if (o.file.ends_with(".ptx")) return read_file(o.file);
+  toolchain::DeviceCompile request;
+  request.source = o.file;
+  request.gpu_arch = o.arch;
+  request.include_dirs = o.include_dirs;
+  request.defines = o.defines;
+  return toolchain::compile_to_ptx(request);
+}
+
+int show_ptx(const Options& o) {
+  const auto ptx = ptx_of(o);
+  if (!ptx) {
+    fmt::print(stderr, "{}", to_string(ptx.error(), o.file));
+    return kExitUsage;
+  }
+  if (o.text) {
+    fmt::print("{}", *ptx);
+    return kExitDone;
+  }
+  const auto view = inspect::view_ptx(*ptx);
+  if (!view) {
+    // Positions are in the PTX, which for CUDA C++ the user can see with --text.
+    fmt::print(stderr, "{}", to_string(view.error(), o.file.ends_with(".ptx") ? o.file : o.file + " (PTX)"));
+    return kExitNo;
+  }
+  fmt::print("{}", o.json ? to_json(*view) : to_text(*view));
+  const bool all = view->missing_functions.empty() && std::ranges::all_of(view->forms, &inspect::FormUse::executes);
+  return all ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_ptx(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("ptx", "Show what the front end sees in a CUDA or PTX file");
+  command->footer(
+      "Exit code: 0 all of it is supported, 1 some of it is not, 2 the file can't be read or compiled.\n\n"
+      "Examples:\n  fabricbench ptx kernel.cu\n  fabricbench ptx --text kernel.cu > kernel.ptx\n  fabricbench ptx "
+      "--json kernel.ptx");
+  command->add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")
+      ->required()
+      ->check(CLI::ExistingFile);
+  auto* text = command->add_flag("--text", options->text, "Print the PTX itself");
+  command->add_flag("--json", options->json, "As JSON")->excludes(text);
+  command->add_option("--arch", options->arch, "Architecture to compile for")->capture_default_str();
+  command->add_option("-I", options->include_dirs, "Folder to search for headers")->allow_extra_args(false);
+  command->add_option("-D", options->defines, "Macro, as NAME or NAME=VALUE")->allow_extra_args(false);
+  command->callback([options, &exit_code] { exit_code = show_ptx(*options); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+// One function per command: adds it to the program. The command's callback sets `exit_code`.
+
+#include <CLI/CLI.hpp>
+
+namespace fb::cli {
+
+// 0: done; 1: the answer is no (not supported, not passed); 2: wrong usage or wrong input.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitNo = 1;
+inline constexpr int kExitUsage = 2;
+
+void add_coverage(CLI::App& program, int& exit_code);
+void add_ptx(CLI::App& program, int& exit_code);
+
+}  // namespace fb::cli

@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App program("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
+  program.set_version_flag("--version", FB_VERSION);
+  program.require_subcommand(1);
+  int exit_code = fb::cli::kExitUsage;
+  fb::cli::add_coverage(program, exit_code);
+  fb::cli::add_ptx(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    // CLI11 prints help and messages itself; success means --help or --version.
+    return program.exit(e) == 0 ? fb::cli::kExitDone : fb::cli::kExitUsage;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fabricbench: {}\n", e.what());
+    return fb::cli::kExitUsage;
+  }
+  return exit_code;
+}

@@ -1,0 +1,110 @@
+// The program as a user meets it: help texts, exit codes, messages for wrong input.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+
+namespace fb {
+namespace {
+
+struct Output {
+  int exit_code = -1;
+  std::string text;
+};
+
+Output run(const std::string& arguments) {
+  const std::string command = std::string(FB_BINARY_DIR) + "/bin/fabricbench " + arguments + " 2>&1";
+  Output output;
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer;
+  size_t got = 0;
+  while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) output.text.append(buffer.data(), got);
+  output.exit_code = WEXITSTATUS(pclose(pipe));
+  return output;
+}
+
+// Golden files; `FABRICBENCH_APPROVE=1 ctest -R cli` writes them anew.
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(FB_SOURCE_DIR) + "/tests/cli/golden/" + name;
+  if (std::getenv("FABRICBENCH_APPROVE") != nullptr) write_file(path, text);
+  EXPECT_EQ(text, read_file(path)) << path;
+}
+
+TEST(Cli, HelpTextsAreAsApproved) {
+  expect_golden("help.txt", run("--help").text);
+  expect_golden("help_ptx.txt", run("ptx --help").text);
+  expect_golden("help_coverage.txt", run("coverage --help").text);
+}
+
+TEST(Cli, WrongUsageExitsWithTwoAndSaysWhy) {
+  EXPECT_EQ(run("").exit_code, 2);
+  EXPECT_EQ(run("nonsense").exit_code, 2);
+  const Output missing = run("ptx /nowhere.cu");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.text.find("/nowhere.cu"), std::string::npos) << missing.text;
+}
+
+TEST(Cli, CoverageCountsEveryTier) {
+  const Output output = run("coverage --json");
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const auto tiers = nlohmann::json::parse(output.text)["ptx"]["tiers"];
+  for (const char* tier : {"T1", "T2", "T4"}) EXPECT_EQ(tiers[tier]["done"], tiers[tier]["total"]) << tier;
+  EXPECT_GT(tiers["T1"]["total"], 300);
+  EXPECT_LT(tiers["T5"]["done"], tiers["T5"]["total"]);
+}
+
+TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run("coverage --markdown").text)
+      << "build/release/bin/fabricbench coverage --markdown > docs/coverage.md";
+}
+
+class CliPtx : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    const auto path = std::filesystem::path(testing::TempDir()) / name;
+    write_file(path, content);
+    return path;
+  }
+};
+
+TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
+  const Output output =
+      run("ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
+  EXPECT_EQ(output.exit_code, 0) << output.text;
+  EXPECT_NE(output.text.find("kernels: add\n"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("ld.global.u32"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("Everything is supported."), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, NamesWhatIsNotSupported) {
+  const Output output = run("ptx " + file("wgmma.cu", R"(
+extern "C" __global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); })") +
+                            " --arch sm_90a");
+  EXPECT_EQ(output.exit_code, 1) << output.text;
+  EXPECT_NE(output.text.find("Not supported:\n  wgmma.fence.sync.aligned"), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, GivesTheCompilersMessageWithItsLine) {
+  const std::string path = file("bad.cu", "int x;\nextern \"C\" __global__ void k() { y = 1; }\n");
+  const Output output = run("ptx " + path);
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find(path + ":2:"), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, LocatesErrorsInPtx) {
+  const std::string path =
+      file("bad.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n  foo.u32 %r1;\n}\n");
+  const Output output = run("ptx " + path);
+  EXPECT_EQ(output.exit_code, 1);
+  EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
+}
+
+}  // namespace
+}  // namespace fb
