@@ -21,6 +21,6 @@ build=${LINT_BUILD:-build/dev}
 if [[ ! -f $build/compile_commands.json ]]; then
   cmake --preset dev >/dev/null
 fi
-mapfile -t sources < <(printf '%s\n' ${LINT_FILES:-$(printf '%s\n' "${files[@]}" | grep -E '^src/.*\.cpp$' | grep -v '/exec_')})
+mapfile -t sources < <(printf '%s\n' ${LINT_FILES:-$(printf '%s\n' "${files[@]}" | grep -E '^src/.*\.cpp$' | grep -v '/exec/')})
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 echo "clang-tidy: ${#sources[@]} files"

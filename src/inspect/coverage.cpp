@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "ptx/match_form.h"
-#include "simt/select.h"
+#include "simt/exec/select.h"
 
 namespace fb::inspect {
 namespace {

@@ -22,7 +22,10 @@ std::string spelling_of(const ptx::Module& module, const ptx::Function& function
 }
 
 void append_names(std::string& text, std::string_view title, const std::vector<std::string>& names) {
-  if (!names.empty()) text += fmt::format("{}: {}\n", title, fmt::join(names, " "));
+  if (names.empty()) return;
+  text += std::string(title) + ":";
+  for (const std::string& name : names) text += " " + name;
+  text += "\n";
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ Result<PtxView> view_ptx(std::string_view text) {
       if (use.count++ != 0) continue;
       use.spelling = spelling;
       use.form = ptx::to_string(inst.form);
-      use.tier = fmt::format("T{}", ptx::tier_of(inst.form));
+      use.tier = "T" + std::to_string(ptx::tier_of(inst.form));
       use.executes = executes(use.spelling);
       use.first_line = inst.at.line;
     }

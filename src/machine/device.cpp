@@ -92,11 +92,12 @@ uint64_t Device::nanoseconds() { return static_cast<uint64_t>(static_cast<unsign
 // Everybody waits, some of them for time to pass: let it pass. False if nobody does, or it does not help.
 bool Device::pass_time() {
   if (leap_ >= kLongestLeap) return false;
-  leap_ = leap_ == 0 ? kFirstLeap : leap_ * 2;
-  now_ += leap_;
+  const uint64_t leap = leap_ == 0 ? kFirstLeap : leap_ * 2;
+  now_ += leap;
   for (const auto& block : blocks_) {
     for (const auto& warp : block->warps()) warp->wake_clock_readers();
   }
+  leap_ = leap;
   return !queue_.empty();
 }
 
@@ -202,7 +203,7 @@ void Device::run_grid(const simt::Grid& grid, const RunOptions& options, Outcome
       outcome.instructions += executed;
       now_ += executed;
       if (stop == simt::Stop::quantum) queue_.push(*running);
-      if (stop != simt::Stop::blocked) leap_ = 0;
+      if (stop == simt::Stop::finished) leap_ = 0;
       if (stop == simt::Stop::finished && running->block().finished()) retire(running->block());
       if (outcome.instructions >= options.budget) {
         outcome.ending = Ending::budget;

@@ -66,6 +66,7 @@ class Device final : private simt::Environment {
   simt::Watch& watch() override { return watch_; }
   // The running warp looks after its own splits; in the queue it would be found there after its block has gone.
   void make_ready(simt::Warp& warp) override {
+    leap_ = 0;
     if (&warp != running_) queue_.push(warp);
   }
   void print(std::string_view text) override;
@@ -108,7 +109,7 @@ class Device final : private simt::Environment {
   uint64_t finished_blocks_ = 0;
   uint64_t now_ = 0;    // cycles
   uint64_t ticks_ = 0;  // reads of the clock: it never stands still
-  uint64_t leap_ = 0;   // how far time jumps when everybody waits for it
+  uint64_t leap_ = 0;   // how far time jumped when everybody waited for it; 0 once anybody was woken by somebody
 };
 
 }  // namespace fb::machine

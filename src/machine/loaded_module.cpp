@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ptx/parser.h"
-#include "simt/lower.h"
+#include "simt/lower/lower.h"
 
 namespace fb::machine {
 namespace {

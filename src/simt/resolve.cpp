@@ -25,8 +25,19 @@ Block* block_of(Block& own, uint32_t a) {
 std::byte* Warp::find_global(mem::Address a, uint64_t bytes) {
   if (window && window->contains(a, bytes)) [[likely]]
     return window->host + (a - window->begin);
-  const mem::Window* found = environment_->global().find(a);
-  if (!found || !found->contains(a, bytes)) return nullptr;
+  const mem::Window* found = nullptr;
+  for (const mem::Window*& other : other_windows_) {
+    if (!other || !other->contains(a, bytes)) continue;
+    found = other;
+    other = window;
+    break;
+  }
+  if (!found) {
+    found = environment_->global().find(a);
+    if (!found || !found->contains(a, bytes)) return nullptr;
+    std::copy_backward(other_windows_, other_windows_ + 2, other_windows_ + 3);
+    other_windows_[0] = window;
+  }
   window = found;
   return found->host + (a - found->begin);
 }

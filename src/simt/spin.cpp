@@ -12,7 +12,7 @@
 namespace fb::simt {
 namespace {
 
-constexpr uint32_t kFirstTry = 4;
+constexpr uint32_t kFirstTry = 16;
 constexpr uint32_t kLargestStep = 1024;
 constexpr size_t kMaxReads = 4096;  // a loop that reads more than this is not a wait
 constexpr size_t kMaxProbes = 8;    // nested loops watched at once
@@ -69,7 +69,7 @@ bool Warp::judge_spin(const Inst& branch) {
     for (const Slot& slot : slots)
       p.live.insert(p.live.end(), base[0] + slot.offset, base[0] + slot.offset + slot.bytes);
     p.marked = true;
-    p.effects = s.effects;
+    p.effects = effects_;
     if (!recording) {
       s.reads.clear();
       s.reads_clock = false;
@@ -79,8 +79,7 @@ bool Warp::judge_spin(const Inst& branch) {
     return false;
   }
   p.marked = false;
-  const bool unchanged = p.effects == s.effects && s.reads.size() < kMaxReads &&
-                         same_live(p, live_at(branch), s.mask) &&
+  const bool unchanged = p.effects == effects_ && s.reads.size() < kMaxReads && same_live(p, live_at(branch), s.mask) &&
                          std::ranges::all_of(
                              s.reads,
                              [](const WatchedRead& r) {

@@ -347,7 +347,7 @@ const Inst* Warp::wait(const Inst& inst, SplitState state, uint32_t barrier) {
   s.ip = &inst;
   s.state = state;
   s.barrier = barrier;
-  ++s.effects;
+  ++effects_;
   return kStop;
 }
 

@@ -42,9 +42,9 @@ struct SpinProbe {
   const Inst* branch = nullptr;
   size_t depth = 0;       // calls it is nested in: a loop of a function that is called again is another loop
   uint32_t count = 0;     // times taken
-  uint32_t next_try = 4;  // when to set the mark again; doubles after each miss
+  uint32_t next_try = 0;  // when to set the mark again; doubles after each miss
   bool marked = false;
-  uint64_t effects = 0;  // Split::effects at the mark
+  uint64_t effects = 0;  // Warp::effects_ at the mark
   uint32_t reads = 0;    // Split::reads.size() at the mark
   std::vector<std::byte> live;
 };
@@ -69,7 +69,6 @@ struct Split {
   std::vector<CallFrame> calls;
 
   // Spinning.
-  uint64_t effects = 0;      // counts everything that others could notice, or that changes when repeated
   bool reads_clock = false;  // since the last mark: a loop that may end by time alone
   std::vector<WatchedRead> reads;
   uint32_t last_mark = 0;  // reads.size() when a probe was marked last
@@ -94,7 +93,7 @@ class Warp {
   std::byte* base[2] = {nullptr, nullptr};  // frame of the running split; end of the constant pool
   Mask active = 0;                          // lanes of the running split
   Mask exec = 0;                            // those that execute this instruction
-  const mem::Window* window = nullptr;      // global window of the last access: most accesses hit it again
+  const mem::Window* window = nullptr;      // of the last access to global memory
   bool recording = false;                   // a probe is marked: loads must be noted
   Mask carry = 0;                           // the condition code CC.CF of each lane
 
@@ -149,7 +148,7 @@ class Warp {
 
   // Spinning becomes sleeping: called by every taken backward branch. True if the split was put to sleep.
   bool judge_spin(const Inst& branch);
-  void note_effect() { ++splits_[current_].effects; }
+  void note_effect() { ++effects_; }
   void note_clock() { splits_[current_].reads_clock = true; }
   void note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst);
   // Ends a wait that time alone may end.
@@ -200,9 +199,12 @@ class Warp {
   uint32_t current_ = 0;
   uint32_t next_id_ = 0;
   const Inst* limit_ = nullptr;  // run() looks up when ip reaches it
-  uint32_t turns_ = 0;           // backward branches of the running split since others last ran
-  uint32_t turn_of_ = 0;         // id of the split that ran last against the smallest-pc rule
-  bool yielded_ = false;         // run() must return to the scheduler
+  // Windows accessed before that one: kernels go back and forth between a few buffers.
+  const mem::Window* other_windows_[3] = {nullptr, nullptr, nullptr};
+  uint64_t effects_ = 0;  // counts everything that others could notice, or that changes when repeated
+  uint32_t turns_ = 0;    // backward branches of the running split since others last ran
+  uint32_t turn_of_ = 0;  // id of the split that ran last against the smallest-pc rule
+  bool yielded_ = false;  // run() must return to the scheduler
   struct alignas(64) Line {
     std::byte bytes[64];
   };

@@ -11,7 +11,7 @@
 #include "inspect/coverage.h"
 #include "ptx/match_form.h"
 #include "ptx/parser.h"
-#include "simt/select.h"
+#include "simt/exec/select.h"
 
 namespace fb::inspect {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 #include "machine/golden.h"
-#include "simt/simd_target.h"
+#include "simt/exec/simd_target.h"
 
 namespace fb::golden {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "machine/device.h"
 #include "simt/random_program.h"
-#include "simt/simd_target.h"
+#include "simt/exec/simd_target.h"
 
 namespace fb::random_program {
 namespace {
