@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "inspect/coverage.h"
 #include "ptx/parser.h"
@@ -55,7 +56,9 @@ Result<PtxView> view_ptx(std::string_view text) {
     }
   }
   for (auto& [spelling, use] : uses) view.forms.push_back(std::move(use));
-  std::ranges::stable_sort(view.forms, std::ranges::greater{}, &FormUse::count);
+  std::ranges::sort(view.forms, [](const FormUse& a, const FormUse& b) {
+    return std::tie(b.count, a.spelling) < std::tie(a.count, b.spelling);
+  });
   return view;
 }
 

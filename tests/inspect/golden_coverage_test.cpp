@@ -16,6 +16,12 @@
 namespace fb::inspect {
 namespace {
 
+constexpr ptx::Type kEveryType[] = {
+#define TYPE(name, bits, kind) ptx::Type::name,
+#include "ptx/types.def"
+#undef TYPE
+};
+
 // What tells spellings apart once the order of modifiers is taken away.
 using Key = std::tuple<ptx::Form, std::string, std::vector<ptx::Type>, std::vector<ptx::Space>>;
 
@@ -66,12 +72,12 @@ TEST(GoldenFiles, HoldEveryFormOfTheEngine) {
     if (executed().forms.contains(form)) continue;
     // A form may be absent only if no engine function exists for it: probed with every single type and space.
     bool supported = false;
-    for (int type = 0; type < 64 && !supported; ++type) {
+    for (const ptx::Type type : kEveryType) {
       ptx::Instruction inst;
       inst.form = form;
       inst.operands.resize(ptx::spec_of(form).operands.size());
-      inst.types = {static_cast<ptx::Type>(type), static_cast<ptx::Type>(type)};
-      supported = simt::select({inst}) != nullptr;
+      inst.types = {type, type};
+      supported |= simt::select({inst}) != nullptr;
     }
     EXPECT_FALSE(supported) << ptx::to_string(form) << " is in no file of tests/ptx_run";
   }

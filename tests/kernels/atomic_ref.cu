@@ -138,3 +138,31 @@ extern "C" __global__ void atomic_object(const unsigned* in, unsigned* out, int 
     out[2] = first + second + 4;
   }
 }
+
+template <cuda::memory_order order>
+__device__ void raise(int& flag) {
+  cuda::atomic_ref<int, cuda::thread_scope_system>(flag).store(1, order);
+}
+__device__ int wait_for(int& flag, cuda::memory_order order) {
+  cuda::atomic_ref<int, cuda::thread_scope_system> ref(flag);
+  int value;
+  while ((value = ref.load(order)) == 0) continue;
+  return value;
+}
+
+// The order as a template's parameter and as an argument.
+// run: memory_orders grid=2 block=1 shared=0
+// in:  i32[1] = const 5
+// out: i32[4]
+// expect: list 5 1 6 1
+extern "C" __global__ void memory_orders(const int* in, int* out, int n) {
+  if (blockIdx.x == 0) {
+    out[0] = *in;
+    raise<cuda::memory_order_release>(out[1]);
+    out[3] = wait_for(out[3], cuda::memory_order_acquire);
+  } else {
+    wait_for(out[1], n == 1 ? cuda::memory_order_acquire : cuda::memory_order_relaxed);
+    out[2] = out[0] + 1;
+    raise<cuda::memory_order_seq_cst>(out[3]);
+  }
+}

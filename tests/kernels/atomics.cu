@@ -146,3 +146,30 @@ extern "C" __global__ void compare_and_swap_16(const unsigned short* in, unsigne
   unsigned short old = 0, seen;
   while ((seen = atomicCAS(out, old, (unsigned short)(old + in[threadIdx.x]))) != old) old = seen;
 }
+
+// run: atomic_scopes grid=2 block=64 shared=0
+// in:  i32[128] = iota 1
+// out: i32[8]
+// Each operation returns the old value; the sum of 1 … 128 is 8256.
+extern "C" __global__ void atomic_scopes(const int* in, int* out, int n) {
+  const int v = in[blockIdx.x * blockDim.x + threadIdx.x];
+  auto* u = reinterpret_cast<unsigned*>(out);
+  if (atomicSub_system(&out[0], v) > 0) atomicAdd(&out[7], 1);
+  atomicSub_system(&u[1], unsigned(v));
+  if (blockIdx.x == 0) atomicSub_block(&out[2], v);
+  atomicOr_system(&u[3], unsigned(v));
+  if (v == n) atomicExch_system(&out[4], v);
+  for (int old = 0, seen; (seen = atomicCAS_system(&out[5], old, old + v)) != old; old = seen) continue;
+  atomicMin_system(&out[6], -v);
+}
+extern "C" void expect_atomic_scopes(const int* in, int* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    out[0] -= in[i];
+    out[1] -= in[i];
+    if (i < 64) out[2] -= in[i];
+    out[3] |= in[i];
+    out[5] += in[i];
+  }
+  out[4] = n;
+  out[6] = -n;
+}

@@ -77,3 +77,23 @@ extern "C" void expect_bf16_memory(const unsigned short* in, unsigned short* out
   for (int i = 0; i < 2; ++i) sums[2] = sums[2] + values[2 * (i ^ 2) + 1];
   sums[3] = values[63];
 }
+
+// run: bf16_to_floats grid=1 block=32 shared=0
+// in:  u16[64] = random 34
+// out: f32[96]
+// Without the upper bit of the exponent: no NaN and no infinity.
+extern "C" __global__ void bf16_to_floats(const unsigned short* in, float* out, int n) {
+  __nv_bfloat162 pair = reinterpret_cast<const __nv_bfloat162*>(in)[threadIdx.x];
+  pair.x = __ushort_as_bfloat16(__bfloat16_as_ushort(pair.x) & 0xbfff);
+  pair.y = __ushort_as_bfloat16(__bfloat16_as_ushort(pair.y) & 0xbfff);
+  const float2 v = __bfloat1622float2(pair);
+  out[3 * threadIdx.x] = v.x;
+  out[3 * threadIdx.x + 1] = v.y;
+  out[3 * threadIdx.x + 2] = __low2float(pair) - __high2float(pair);
+}
+extern "C" void expect_bf16_to_floats(const unsigned short* in, float* out, int n) {
+  for (int i = 0; i < n / 2; ++i) {
+    for (int k = 0; k < 2; ++k) out[3 * i + k] = float(__ushort_as_bfloat16(in[2 * i + k] & 0xbfff));
+    out[3 * i + 2] = out[3 * i] - out[3 * i + 1];
+  }
+}

@@ -53,3 +53,27 @@ extern "C" void expect_grid_shape(const int* in, int* out, int n) {
 extern "C" __global__ void not_cooperative(const int* in, int* out, int n) {
   if (cg::this_grid().is_valid()) *out = 1;
 }
+
+// The group as a parameter, by reference and by value.
+__device__ unsigned first_then_last(const cg::grid_group& grid, unsigned* word) {
+  if (grid.thread_rank() == 0) *word = 3;
+  grid.sync();
+  return *word;
+}
+__device__ void wait_for_all(cg::grid_group grid) { cg::sync(grid); }
+
+// run: grid_parameter grid=3 block=32 shared=0 cooperative=1
+// in:  u32[1] = const 4
+// out: u32[97]
+extern "C" __global__ void grid_parameter(const unsigned* in, unsigned* out, int n) {
+  cg::grid_group grid = cg::this_grid();
+  const unsigned seen = first_then_last(grid, &out[96]);
+  wait_for_all(grid);
+  if (grid.thread_rank() == grid.size() - 1) out[96] = *in;
+  wait_for_all(grid);
+  out[grid.thread_rank()] = 10 * seen + out[96];
+}
+extern "C" void expect_grid_parameter(const unsigned* in, unsigned* out, int n) {
+  for (int i = 0; i < 96; ++i) out[i] = 30 + *in;
+  out[96] = *in;
+}

@@ -75,3 +75,23 @@ extern "C" void expect_fp16_memory(const unsigned short* in, unsigned short* out
   for (int i = 0; i < 2; ++i) sums[2] = sums[2] + values[2 * (i ^ 2) + 1];
   sums[3] = values[63];
 }
+
+// run: fp16_to_floats grid=1 block=32 shared=0
+// in:  u16[64] = random 34
+// out: f32[96]
+// Without the upper bit of the exponent: no NaN and no infinity.
+extern "C" __global__ void fp16_to_floats(const unsigned short* in, float* out, int n) {
+  __half2 pair = reinterpret_cast<const __half2*>(in)[threadIdx.x];
+  pair.x = __ushort_as_half(__half_as_ushort(pair.x) & 0xbfff);
+  pair.y = __ushort_as_half(__half_as_ushort(pair.y) & 0xbfff);
+  const float2 v = __half22float2(pair);
+  out[3 * threadIdx.x] = v.x;
+  out[3 * threadIdx.x + 1] = v.y;
+  out[3 * threadIdx.x + 2] = __low2float(pair) - __high2float(pair);
+}
+extern "C" void expect_fp16_to_floats(const unsigned short* in, float* out, int n) {
+  for (int i = 0; i < n / 2; ++i) {
+    for (int k = 0; k < 2; ++k) out[3 * i + k] = float(__ushort_as_half(in[2 * i + k] & 0xbfff));
+    out[3 * i + 2] = out[3 * i] - out[3 * i + 1];
+  }
+}

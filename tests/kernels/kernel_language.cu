@@ -77,3 +77,15 @@ extern "C" void expect_grid_stride(const int* in, int* out, int n) {
     out[i] = in[i] & 1 ? steps : in[i] / 3;
   }
 }
+
+// run: parameter_in_place grid=1 block=4 shared=0
+// in:  i32[4] = iota 10
+// out: i32[8]
+// expect: list 14 15 16 17 4 4 4 4
+extern "C" __global__ void parameter_in_place(const int* in, int* out, const __grid_constant__ int n) {
+  const int* address = &n;
+  out[threadIdx.x] = in[threadIdx.x] + *address;
+  int value;
+  asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(address));
+  out[n + threadIdx.x] = value;
+}

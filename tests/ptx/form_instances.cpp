@@ -47,7 +47,7 @@ class OperandWriter {
       const OpcodePart& part = spec.parts[i];
       if (part.kind == OpcodePart::Kind::type) {
         for (size_t t = 0; t < part.types.size(); ++t) {
-          if (to_string(static_cast<Type>(t)) == choice[i]) types_.push_back(static_cast<Type>(t));
+          if (part.types[t] && to_string(static_cast<Type>(t)) == choice[i]) types_.push_back(static_cast<Type>(t));
         }
       } else if (part.kind == OpcodePart::Kind::mods) {
         for (size_t m = 0; m < part.mods.size(); ++m) {

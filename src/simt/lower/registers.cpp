@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "simt/lower/operands.h"
 
@@ -177,7 +178,7 @@ RegisterRows allocate_rows(const ptx::Function& f, const Liveness& liveness, boo
   for (uint32_t r = 0; r < f.registers.size(); ++r) {
     if (life[r].begin != ptx::kNoIndex) order.push_back(r);
   }
-  std::ranges::stable_sort(order, {}, [&](uint32_t r) { return life[r].begin; });
+  std::ranges::sort(order, {}, [&](uint32_t r) { return std::pair(life[r].begin, r); });
 
   std::map<uint32_t, std::vector<int32_t>> free_rows;  // by size; reused last in, first out
   std::vector<uint32_t> alive;                         // min-heap by end
