@@ -91,7 +91,15 @@ void Lexer::read_name() {
 
 void Lexer::read_directive() {
   size_t n = 1;
-  while (is(peek(n), kNameChar) || (peek(n) == ':' && peek(n + 1) == ':' && ++n)) ++n;
+  while (true) {
+    if (is(peek(n), kNameChar)) {
+      n += 1;
+    } else if (peek(n) == ':' && peek(n + 1) == ':') {
+      n += 2;
+    } else {
+      break;
+    }
+  }
   if (n == 1) return fail(1);
   finish(Token::Kind::directive, n);
 }

@@ -1,5 +1,7 @@
 #include "ptx/match_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/strings.h"
@@ -103,8 +105,8 @@ std::string explain(std::span<const std::string_view> words, std::span<const For
         word && std::ranges::any_of(forms, [&](const FormSpec* spec) { return knows_word(*spec, *word); });
     if (!known) {
       const bool is_type = word && word->kind == Word::Kind::type;
-      return opcode + ": " + (is_type ? "type" : "modifier") + " ." + std::string(spelling) +
-             " does not belong to any form of " + opcode + " (" + list_syntax(forms) + ")";
+      return fmt::format("{}: {} .{} does not belong to any form of {} ({})", opcode, is_type ? "type" : "modifier",
+                         spelling, opcode, list_syntax(forms));
     }
   }
   return opcode + ": no form of " + opcode + " takes just these modifiers and types (" + list_syntax(forms) + ")";

@@ -58,8 +58,8 @@ bool ModuleParser::parse_version() {
   uint32_t numbers[2] = {0, 0};
   bool good = token().kind == Token::Kind::float64 && parts.size() == 2;
   for (size_t i = 0; good && i < 2; ++i) {
-    const char* last = parts[i].data() + parts[i].size();
-    const auto [end, code] = std::from_chars(parts[i].data(), last, numbers[i]);
+    const char *first = parts[i].data(), *last = first + parts[i].size();
+    const auto [end, code] = std::from_chars(first, last, numbers[i]);
     good = code == std::errc() && end == last;
   }
   if (!good || numbers[0] == 0) return fail_expected("a version such as 8.3");

@@ -50,7 +50,7 @@ bool is_sdk(const fs::path& folder) {
 }
 
 Result<std::string> find_sdk() {
-  if (const std::string chosen = environment("FABRICBENCH_SDK"); !chosen.empty()) {
+  if (std::string chosen = environment("FABRICBENCH_SDK"); !chosen.empty()) {
     if (is_sdk(chosen)) return chosen;
     return error(fmt::format("FABRICBENCH_SDK names no SDK: {}/include/cuda_runtime.h is missing", chosen));
   }

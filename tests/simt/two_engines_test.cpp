@@ -9,8 +9,8 @@
 #include <expected>
 
 #include "machine/device.h"
-#include "simt/random_program.h"
 #include "simt/exec/simd_target.h"
+#include "simt/random_program.h"
 
 namespace fb::random_program {
 namespace {

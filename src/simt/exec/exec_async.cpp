@@ -8,11 +8,11 @@
 #include <array>
 #include <cstring>
 
-#include "simt/exec/access.h"
 #include "simt/async.h"
 #include "simt/async_issue.h"
 #include "simt/block.h"
 #include "simt/environment.h"
+#include "simt/exec/access.h"
 #include "simt/exec/lanes.h"
 #include "simt/mbarrier_memory.h"
 #include "simt/reduce.h"

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "simt/lower/constant_pool.h"
+#include "simt/exec/select.h"
 #include "simt/inst.h"
+#include "simt/lower/constant_pool.h"
 #include "simt/lower/lower.h"
 #include "simt/lower/registers.h"
-#include "simt/exec/select.h"
 #include "simt/lower/shared_layout.h"
 
 namespace fb::simt {

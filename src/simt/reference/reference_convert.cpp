@@ -148,7 +148,7 @@ uint64_t to_ue8m0(const Operation& o, uint64_t code, const Format& from) {
   if (o.has(Mod::rp) && n.m.any_below(n.m.width() - 1)) ++exponent;
   if (exponent < -127) return 0;
   if (exponent > 127) return o.has(Mod::satfinite) ? 0xFE : 0xFF;
-  return static_cast<uint64_t>(exponent + 127);
+  return static_cast<uint64_t>(int64_t{exponent} + 127);
 }
 
 void pack_ue8m0(Operation& o) {

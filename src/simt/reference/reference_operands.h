@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "ptx/module.h"
-#include "simt/reference/reference_operation.h"
 #include "simt/exec/select.h"
+#include "simt/reference/reference_operation.h"
 #include "simt/warp.h"
 
 namespace fb::simt::reference {
