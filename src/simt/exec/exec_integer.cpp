@@ -302,6 +302,22 @@ FB_EXEC(sad) {
                        []<class T>() { return lanes<T, T, T, T>([](T a, T b, T c) { return num::sad(a, b, c); }); });
 }
 
+// Sum of absolute differences of four bytes (__vsadu4, __vsads4). Byte selections and masks other than the default ones
+// have no spelling in forms.def.
+FB_EXEC(vabsdiff4_add) {
+  if (s.inst.type(1) != s.inst.type(2)) return nullptr;
+  const auto differences = []<class Byte>() {
+    return lanes<uint32_t, uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b, uint32_t c) {
+      for (int shift = 0; shift < 32; shift += 8) {
+        const int x = static_cast<Byte>(a >> shift), y = static_cast<Byte>(b >> shift);
+        c += static_cast<uint32_t>(x < y ? y - x : x - y);
+      }
+      return c;
+    });
+  };
+  return s.inst.type(1) == ptx::Type::s32 ? differences.operator()<int8_t>() : differences.operator()<uint8_t>();
+}
+
 namespace {
 
 // dp4a and dp2a: both operands choose how their bytes extend.
