@@ -39,7 +39,7 @@ for file in "$@"; do
   check clang-device "$file" "$clang" $common $device $warnings -S "$file" -o "$scratch/kernel.ptx"
   check clang-host "$file" "$clang" $common $host -c "$file" -o "$scratch/kernel.o"
   if [ -x "$nvcc" ]; then
-    check nvcc "$file" "$nvcc" -c -arch=sm_90 -std=c++20 "$file" -o "$scratch/nvcc.o"
+    check nvcc "$file" "$nvcc" -c -arch=sm_90 -std=c++20 --expt-relaxed-constexpr --extended-lambda "$file" -o "$scratch/nvcc.o"
   fi
 done
 

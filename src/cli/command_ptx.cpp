@@ -20,6 +20,7 @@ struct Options {
 
 Result<std::string> ptx_of(const Options& o) {
   if (o.file.ends_with(".ptx")) return read_file(o.file);
+  if (!o.file.ends_with(".cu")) return error("expected a .cu or .ptx file");
   toolchain::DeviceCompile request;
   request.source = o.file;
   request.gpu_arch = o.arch;
@@ -42,7 +43,11 @@ int show_ptx(const Options& o) {
   if (!view) {
     // Positions are in the PTX, which for CUDA C++ the user can see with --text.
     fmt::print(stderr, "{}", to_string(view.error(), o.file.ends_with(".ptx") ? o.file : o.file + " (PTX)"));
-    return kExitNo;
+    return kExitUsage;
+  }
+  if (view->instructions == 0) {
+    fmt::print(stderr, "{}: no code in it (no __global__ function, no .entry)\n", o.file);
+    return kExitUsage;
   }
   fmt::print("{}", o.json ? to_json(*view) : to_text(*view));
   const bool all = view->missing_functions.empty() && std::ranges::all_of(view->forms, &inspect::FormUse::executes);
@@ -55,7 +60,7 @@ void add_ptx(CLI::App& program, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("ptx", "Show what the front end sees in a CUDA or PTX file");
   command->footer(
-      "Exit code: 0 all of it is supported, 1 some of it is not, 2 the file can't be read or compiled.\n\n"
+      "Exit code: 0 all of it is supported, 1 some of it is not, 2 the file can't be read, compiled or parsed.\n\n"
       "Examples:\n  fabricbench ptx kernel.cu\n  fabricbench ptx --text kernel.cu > kernel.ptx\n  fabricbench ptx "
       "--json kernel.ptx");
   command->add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   CLI::App program("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
-  program.set_version_flag("--version", FB_VERSION);
+  program.set_version_flag("--version", "fabricbench " FB_VERSION);
   program.require_subcommand(1);
   int exit_code = fb::cli::kExitUsage;
   fb::cli::add_coverage(program, exit_code);

@@ -98,11 +98,20 @@ TEST_F(CliPtx, GivesTheCompilersMessageWithItsLine) {
   EXPECT_NE(output.text.find(path + ":2:"), std::string::npos) << output.text;
 }
 
+TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
+  const Output empty = run("ptx " + file("empty.cu", "int x;\n"));
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_NE(empty.text.find("no code in it"), std::string::npos) << empty.text;
+  const Output other = run("ptx " + file("main.cpp", "int main() {}\n"));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.text.find("expected a .cu or .ptx file"), std::string::npos) << other.text;
+}
+
 TEST_F(CliPtx, LocatesErrorsInPtx) {
   const std::string path =
       file("bad.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n  foo.u32 %r1;\n}\n");
   const Output output = run("ptx " + path);
-  EXPECT_EQ(output.exit_code, 1);
+  EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
 }
 

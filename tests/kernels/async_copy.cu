@@ -98,3 +98,21 @@ extern "C" __global__ void bulk_copy(const int* in, int* out, int n) {
 extern "C" void expect_bulk_copy(const int* in, int* out, int n) {
   for (int i = 0; i < n; ++i) out[i] = int(unsigned(in[i]) + 1);
 }
+
+// run: copies_alone grid=1 block=64 shared=0
+// in:  i32[128] = random 105
+// out: i32[128]
+// Each thread copies its own pair.
+extern "C" __global__ void copies_alone(const int* in, int* out, int n) {
+  __shared__ int2 pairs[64];
+  __shared__ Barrier barrier;
+  const int i = int(threadIdx.x);
+  if (i == 0) init(&barrier, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(&pairs[i], reinterpret_cast<const int2*>(in) + i, sizeof(int2), barrier);
+  barrier.arrive_and_wait();
+  reinterpret_cast<int2*>(out)[i] = pairs[63 - i];
+}
+extern "C" void expect_copies_alone(const int* in, int* out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = in[2 * (63 - i / 2) + i % 2];
+}

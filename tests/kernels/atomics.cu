@@ -150,7 +150,7 @@ extern "C" __global__ void compare_and_swap_16(const unsigned short* in, unsigne
 // run: atomic_scopes grid=2 block=64 shared=0
 // in:  i32[128] = iota 1
 // out: i32[8]
-// Each operation returns the old value; the sum of 1 … 128 is 8256.
+// out[7] stays 0: a counter that only falls was never positive.
 extern "C" __global__ void atomic_scopes(const int* in, int* out, int n) {
   const int v = in[blockIdx.x * blockDim.x + threadIdx.x];
   auto* u = reinterpret_cast<unsigned*>(out);

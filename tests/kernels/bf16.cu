@@ -97,3 +97,17 @@ extern "C" void expect_bf16_to_floats(const unsigned short* in, float* out, int 
     out[3 * i + 2] = out[3 * i] - out[3 * i + 1];
   }
 }
+
+// run: bf16_constants grid=1 block=1 shared=0
+// in:  u16[1] = const 0
+// out: u16[7]
+// expect: list 0x7f80 0x7fff 1 0x7f7f 0x8000 0 0x3f80
+extern "C" __global__ void bf16_constants(const unsigned short* in, unsigned short* out, int n) {
+  out[0] = __bfloat16_as_ushort(CUDART_INF_BF16);
+  out[1] = __bfloat16_as_ushort(CUDART_NAN_BF16);
+  out[2] = __bfloat16_as_ushort(CUDART_MIN_DENORM_BF16);
+  out[3] = __bfloat16_as_ushort(CUDART_MAX_NORMAL_BF16);
+  out[4] = __bfloat16_as_ushort(CUDART_NEG_ZERO_BF16);
+  out[5] = __bfloat16_as_ushort(CUDART_ZERO_BF16);
+  out[6] = __bfloat16_as_ushort(CUDART_ONE_BF16);
+}

@@ -120,3 +120,42 @@ extern "C" void expect_coalesced(const int* in, int* out, int n) {
     out[5 * i + 4] = ballot;
   }
 }
+
+// Adds up the values of any group's threads in scratch memory; all of them get the sum.
+__device__ int sum_of(cg::thread_group group, int* scratch, int value) {
+  scratch[group.thread_rank()] = value;
+  group.sync();
+  int sum = 0;
+  for (unsigned rank = 0; rank < group.size(); ++rank) sum += scratch[rank];
+  group.sync();
+  return sum;
+}
+
+// run: any_group grid=1 block=64 shared=0
+// in:  i32[64] = iota 1
+// out: i32[256]
+extern "C" __global__ void any_group(const int* in, int* out, int n) {
+  __shared__ int scratch[64];
+  const auto block = cg::this_thread_block();
+  const int i = int(block.thread_rank());
+  int* r = out + 4 * i;
+  r[0] = sum_of(block, scratch, in[i]);
+  r[1] = sum_of(cg::tiled_partition<16>(block), scratch + i / 16 * 16, in[i]);
+  r[2] = sum_of(cg::tiled_partition(block, 8), scratch + i / 8 * 8, in[i]);
+  if (i % 2 == 0) {
+    const auto even = cg::coalesced_threads();
+    r[3] = sum_of(even, scratch + i / 32 * 32, in[i]) +
+           10000 * sum_of(cg::tiled_partition(even, 4), scratch + i / 8 * 8, 1);
+  }
+}
+extern "C" void expect_any_group(const int* in, int* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < n; ++k) {
+      out[4 * i] += in[k];
+      if (k / 16 == i / 16) out[4 * i + 1] += in[k];
+      if (k / 8 == i / 8) out[4 * i + 2] += in[k];
+      if (k / 32 == i / 32 && k % 2 == 0 && i % 2 == 0) out[4 * i + 3] += in[k];
+    }
+    if (i % 2 == 0) out[4 * i + 3] += 40000;
+  }
+}

@@ -95,3 +95,17 @@ extern "C" void expect_fp16_to_floats(const unsigned short* in, float* out, int 
     out[3 * i + 2] = out[3 * i] - out[3 * i + 1];
   }
 }
+
+// run: fp16_constants grid=1 block=1 shared=0
+// in:  u16[1] = const 0
+// out: u16[7]
+// expect: list 0x7c00 0x7fff 1 0x7bff 0x8000 0 0x3c00
+extern "C" __global__ void fp16_constants(const unsigned short* in, unsigned short* out, int n) {
+  out[0] = __half_as_ushort(CUDART_INF_FP16);
+  out[1] = __half_as_ushort(CUDART_NAN_FP16);
+  out[2] = __half_as_ushort(CUDART_MIN_DENORM_FP16);
+  out[3] = __half_as_ushort(CUDART_MAX_NORMAL_FP16);
+  out[4] = __half_as_ushort(CUDART_NEG_ZERO_FP16);
+  out[5] = __half_as_ushort(CUDART_ZERO_FP16);
+  out[6] = __half_as_ushort(CUDART_ONE_FP16);
+}

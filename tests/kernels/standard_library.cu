@@ -9,8 +9,16 @@
 #include <type_traits>
 #include <utility>
 
+#include <cuda/std/array>
+#include <cuda/std/bit>
+#include <cuda/std/climits>
+#include <cuda/std/cmath>
 #include <cuda/std/cstdint>
+#include <cuda/std/limits>
+#include <cuda/std/span>
+#include <cuda/std/tuple>
 #include <cuda/std/type_traits>
+#include <cuda/std/utility>
 
 template <class T>
 __host__ __device__ inline T clamp_to(T v, T low, T high) {
@@ -53,4 +61,22 @@ extern "C" void expect_memory_functions(const unsigned char* in, unsigned char* 
   for (int t = 0; t < 32; ++t) {
     for (int i = 0; i < 16; ++i) out[16 * t + i] = i >= 4 && i < 12 ? in[8 * t + i - 4] : 7;
   }
+}
+
+// run: cuda_std grid=1 block=32 shared=0
+// in:  i32[32] = iota 1
+// out: i32[96]
+__host__ __device__ static void cuda_std_values(int x, int* r) {
+  cuda::std::array<int, 3> parts = {x, 2 * x, cuda::std::numeric_limits<int>::max()};
+  const auto both = cuda::std::make_tuple(x, 3);
+  const cuda::std::pair<int, int> pair{4, x};
+  r[0] = parts[1] + cuda::std::get<1>(both) + pair.second;
+  r[1] = int(cuda::std::bit_cast<unsigned>(float(x)) >> 16);
+  r[2] = int(cuda::std::span<int, 3>(parts).size()) + (parts[2] == INT_MAX) + int(cuda::std::isnan(float(x)));
+}
+extern "C" __global__ void cuda_std(const int* in, int* out, int n) {
+  cuda_std_values(in[threadIdx.x], out + 3 * threadIdx.x);
+}
+extern "C" void expect_cuda_std(const int* in, int* out, int n) {
+  for (int i = 0; i < n; ++i) cuda_std_values(in[i], out + 3 * i);
 }

@@ -117,5 +117,14 @@ FABRICBENCH_DEVICE void memcpy_async(const Group& group, T* to, const T* from, S
   fabricbench::copy_async_together(group, to, from, static_cast<size_t>(size));
   asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(b.address()) : "memory");
 }
+// One thread copies alone.
+template <class T, class Size>
+FABRICBENCH_DEVICE void memcpy_async(T* to, const T* from, Size size, barrier<thread_scope_block>& b) {
+  struct Alone {
+    FABRICBENCH_DEVICE unsigned int thread_rank() const { return 0; }
+    FABRICBENCH_DEVICE unsigned int size() const { return 1; }
+  };
+  memcpy_async(Alone(), to, from, size, b);
+}
 
 }  // namespace cuda

@@ -1,12 +1,14 @@
 // thread_block, and what every group offers.
 #pragma once
-#include "cuda_runtime.h"
+#include "fabricbench/groups/group.h"
 
 namespace cooperative_groups {
 
 // The threads of this block.
-class thread_block {
+class thread_block : public thread_group {
  public:
+  FABRICBENCH_DEVICE thread_block() : thread_group(kWholeBlock) {}
+
   static FABRICBENCH_DEVICE void sync() { asm volatile("barrier.sync 0;" ::: "memory"); }
   static FABRICBENCH_DEVICE unsigned int thread_rank() {
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;

@@ -4,9 +4,9 @@
 
 namespace cooperative_groups {
 
-class coalesced_group {
+class coalesced_group : public thread_group {
  public:
-  explicit FABRICBENCH_DEVICE coalesced_group(unsigned int mask) : mask_(mask) {}
+  explicit FABRICBENCH_DEVICE coalesced_group(unsigned int mask) : thread_group(mask) {}
 
   FABRICBENCH_DEVICE void sync() const { __syncwarp(mask_); }
   FABRICBENCH_DEVICE unsigned int thread_rank() const { return rank_of(__nvvm_read_ptx_sreg_laneid()); }
@@ -63,8 +63,6 @@ class coalesced_group {
     }
     return ranks;
   }
-
-  unsigned int mask_;
 };
 
 FABRICBENCH_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }

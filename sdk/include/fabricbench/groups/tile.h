@@ -39,6 +39,8 @@ class thread_block_tile {
     static_assert(fabricbench::TileParent<Other>::kBlock, "a tile of a tile keeps its parent in its type");
   }
 
+  FABRICBENCH_DEVICE operator thread_group() const { return thread_group(mask()); }
+
   static FABRICBENCH_DEVICE void sync() { __syncwarp(mask()); }
   static FABRICBENCH_DEVICE unsigned int thread_rank() { return lane() & (Size - 1); }
   static constexpr FABRICBENCH_DEVICE unsigned int num_threads() { return Size; }
