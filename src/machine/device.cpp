@@ -15,6 +15,7 @@ constexpr uint64_t kLongestLeap = uint64_t{1} << 44;  // hours: no sane time-out
 constexpr size_t kMostWaiters = 16;
 constexpr size_t kMostCopiesInFlight = 64;
 constexpr uint64_t kWorkspaceBytes = 256;
+constexpr uint64_t kTurnsBetween = 64;  // choices until blocks, copies and clocks get theirs
 constexpr size_t kMostOutput = 64 << 20;
 
 }  // namespace
@@ -46,17 +47,25 @@ std::byte* Device::bytes(mem::Address a, uint64_t size) {
 }
 
 mem::Address Device::heap_allocate(uint64_t bytes) {
-  if (bytes == 0 || bytes > limits_.heap - heap_used_) return 0;
+  // Small ones cost a page on the host as well.
+  const uint64_t charged = std::max<uint64_t>(bytes, 4096);
+  if (bytes == 0 || charged > limits_.heap - heap_used_) return 0;
   const mem::Address a = allocate(bytes, "malloc");
   if (a == 0) return 0;
-  heap_[a] = bytes;
-  heap_used_ += bytes;
+  heap_[a] = charged;
+  heap_used_ += charged;
   return a;
 }
 
 bool Device::heap_release(mem::Address a) {
   const auto found = heap_.find(a);
   if (found == heap_.end()) return false;
+  // Nobody may still hold the bytes: neither a copy in flight nor a loop that waits for them to change.
+  while (!copies_.empty()) complete_copy(0);
+  faulting_ = running_;
+  for (const auto& block : blocks_) {
+    for (const auto& warp : block->warps()) warp->forget_reads();
+  }
   heap_used_ -= found->second;
   heap_.erase(found);
   return release(a);
@@ -94,11 +103,15 @@ bool Device::pass_time() {
   if (leap_ >= kLongestLeap) return false;
   const uint64_t leap = leap_ == 0 ? kFirstLeap : leap_ * 2;
   now_ += leap;
+  wake_clock_readers();
+  leap_ = leap;
+  return !queue_.empty();
+}
+
+void Device::wake_clock_readers() {
   for (const auto& block : blocks_) {
     for (const auto& warp : block->warps()) warp->wake_clock_readers();
   }
-  leap_ = leap;
-  return !queue_.empty();
 }
 
 // --- Launching
@@ -120,7 +133,13 @@ Result<simt::Grid> Device::make_grid(const LoadedModule& module, const LaunchReq
     grid.explicit_cluster = true;
   }
   grid.explicit_cluster |= grid.cluster.count() > 1;
-  if (grid.grid.count() == 0 || grid.block.count() == 0) return error("a grid and a block need at least one thread");
+  if (grid.grid.count() == 0 || grid.block.count() == 0 || grid.cluster.count() == 0) {
+    return error("a grid, a block and a cluster need at least one thread");
+  }
+  if (grid.grid.x > INT32_MAX || grid.grid.y > UINT16_MAX || grid.grid.z > UINT16_MAX || grid.block.x > 1024 ||
+      grid.block.y > 1024 || grid.block.z > 64 || grid.cluster.x > 64 || grid.cluster.y > 64 || grid.cluster.z > 64) {
+    return error("a dimension of the grid, block or cluster is larger than any device takes");
+  }
   uint64_t most_threads = limits_.threads_per_block;
   if (bounds.max_threads[0] != 0) {
     most_threads =
@@ -131,7 +150,7 @@ Result<simt::Grid> Device::make_grid(const LoadedModule& module, const LaunchReq
                              std::min<uint64_t>(most_threads, limits_.threads_per_block)));
   }
   if (request.dynamic_shared_bytes > limits_.shared_per_block ||
-      kernel->static_shared_bytes + request.dynamic_shared_bytes > limits_.shared_per_block) {
+      uint64_t{kernel->static_shared_bytes} + request.dynamic_shared_bytes > limits_.shared_per_block) {
     return error(fmt::format("{} bytes of shared memory; a block has at most {}",
                              uint64_t{kernel->static_shared_bytes} + request.dynamic_shared_bytes,
                              limits_.shared_per_block));
@@ -171,7 +190,12 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
   slots_ = SmSlots(limits_);
   next_block_ = finished_blocks_ = leap_ = 0;
   Outcome outcome;
-  run_grid(*grid, options, outcome);
+  try {
+    run_grid(*grid, options, outcome);
+  } catch (...) {  // no memory: the launch goes, the device stays
+    abandon();
+    throw;
+  }
   abandon();
   if (grid->workspace != 0) release(grid->workspace);
   return outcome;
@@ -180,12 +204,16 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
 void Device::run_grid(const simt::Grid& grid, const RunOptions& options, Outcome& outcome) {
   try {
     while (finished_blocks_ < grid.grid.count()) {
-      // Without a seed, new blocks and copies come in only when nothing else can run; with one, in between at random,
-      // and often several blocks at once, so that they meet.
-      if (queue_.empty()) start_blocks(grid, options);
+      // Without a seed, new blocks and copies come in when nothing else can run, and now and then, because warps that
+      // poll with a counter never stop; with one, in between at random, and often several blocks at once, so that
+      // they meet. Those who wait for time to pass look at the clock now and then, too.
+      const bool now_and_then = ++turns_ % kTurnsBetween == 0;
+      if (queue_.empty() || now_and_then) start_blocks(grid, options);
+      if (now_and_then) wake_clock_readers();
       while (queue_.choose(4) >= 2 && start_blocks(grid, options)) {
       }
-      if (!copies_.empty() && (queue_.empty() || copies_.size() > kMostCopiesInFlight || queue_.choose(4) == 1)) {
+      if (!copies_.empty() &&
+          (queue_.empty() || now_and_then || copies_.size() > kMostCopiesInFlight || queue_.choose(4) == 1)) {
         complete_copy(queue_.choose(copies_.size()));
         continue;
       }

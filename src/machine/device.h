@@ -82,6 +82,7 @@ class Device final : private simt::Environment {
   void retire(simt::Block& block);
   void complete_copy(size_t k);
   bool pass_time();
+  void wake_clock_readers();
   Deadlock explain_deadlock(const simt::Grid& grid) const;
   void abandon();
 
@@ -105,6 +106,7 @@ class Device final : private simt::Environment {
   std::deque<simt::AsyncCopy> copies_;
   simt::Warp* running_ = nullptr;
   simt::Warp* faulting_ = nullptr;  // on whose behalf the machine acts: its trap
+  uint64_t turns_ = 0;
   uint64_t next_block_ = 0;
   uint64_t finished_blocks_ = 0;
   uint64_t now_ = 0;    // cycles

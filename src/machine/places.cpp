@@ -87,8 +87,7 @@ void add_waiters(const simt::Warp& warp, const mem::AddressSpace& memory, size_t
     w.warp = warp.index();
     w.lanes = s.mask;
     w.reason = reason_of(warp, s);
-    const bool behind = s.state == simt::SplitState::barrier || s.state == simt::SplitState::warp_barrier;
-    const simt::Inst* at = !s.asleep_on.empty() ? s.asleep_on.front().inst : behind ? s.ip - 1 : s.ip;
+    const simt::Inst* at = !s.asleep_on.empty() ? s.asleep_on.front().inst : s.behind ? s.ip - 1 : s.ip;
     w.place = place_of(warp.block().grid(), *at);
     for (const simt::WatchedRead& r : s.asleep_on) {
       if (w.seen.size() == kMostAddresses) break;

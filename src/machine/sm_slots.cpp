@@ -17,7 +17,8 @@ BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
   const ptx::LaunchBounds& bounds = grid.kernel->source->bounds;
   if (bounds.max_registers != 0) registers = std::min(registers, bounds.max_registers);
   if (bounds.min_blocks_per_sm != 0) {
-    registers = std::min(registers, limits.registers_per_sm / (needs.threads * bounds.min_blocks_per_sm));
+    const uint64_t threads = uint64_t{needs.threads} * bounds.min_blocks_per_sm;
+    registers = std::min(registers, std::max(1u, static_cast<uint32_t>(limits.registers_per_sm / threads)));
   }
   // A block of legal size always fits: the compiler would have spilled.
   registers = std::min(registers, limits.registers_per_sm / needs.threads);

@@ -1,6 +1,7 @@
 #include "mem/address_space.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr uint64_t kRedZone = 512;
 constexpr uint64_t kHostAlign = 4096;
+constexpr uint64_t kMapFrom = 1 << 20;
 
 uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
@@ -24,7 +26,13 @@ Address take(Address& next, uint64_t size, uint64_t align) {
 
 }  // namespace
 
-void FreeBytes::operator()(std::byte* p) const { std::free(p); }
+void FreeBytes::operator()(std::byte* p) const {
+  if (mapped != 0) {
+    munmap(p, mapped);
+  } else {
+    std::free(p);
+  }
+}
 
 std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label) {
   auto a = std::make_shared<Allocation>();
@@ -33,7 +41,13 @@ std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size
   a->size = size;
   a->label = std::move(label);
   const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
-  // Large blocks come zeroed and untouched from the kernel; small ones are cleared by hand.
+  // Large ones come zeroed and untouched from the kernel: pages that no guest touches cost nothing.
+  if (padded >= kMapFrom) {
+    void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    a->bytes = {static_cast<std::byte*>(p), FreeBytes{padded}};
+    return a;
+  }
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kHostAlign, padded));
   if (p == nullptr) throw std::bad_alloc();
   std::fill_n(p, padded, std::byte{0});
@@ -44,7 +58,8 @@ std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size
 Address AddressSpace::reserve(uint64_t size, uint64_t align) { return take(next_, size, align); }
 
 Address AddressSpace::reserve_constant(uint64_t size, uint64_t align) {
-  if (size > kGlobalBegin - next_constant_ - kRedZone - align) return 0;
+  const uint64_t room = kGlobalBegin - next_constant_;
+  if (align > room / 4 || size > room / 2 || size + align + 2 * kRedZone > room) return 0;
   return take(next_constant_, size, align);
 }
 

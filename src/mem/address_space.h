@@ -15,6 +15,7 @@
 namespace fb::mem {
 
 struct FreeBytes {
+  uint64_t mapped = 0;  // bytes, if the kernel gave them; 0: from the heap
   void operator()(std::byte* p) const;
 };
 

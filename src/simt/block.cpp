@@ -17,8 +17,9 @@ Block::Block(const Grid& grid, uint64_t index, Environment& environment, Listene
       threads_(static_cast<uint32_t>(grid.block.count())),
       environment_(&environment),
       listener_(listener) {
-  shared_.resize(grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes);
-  if (grid.check_uninitialised_shared) shared_written_.resize(shared_.size());
+  shared_bytes_ = grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
+  shared_.resize((shared_bytes_ + sizeof(SharedLine) - 1) / sizeof(SharedLine));
+  if (grid.check_uninitialised_shared) shared_written_.resize(shared_bytes_);
   const uint32_t warps = (threads_ + kLanes - 1) / kLanes;
   live_warps_ = warps;
   for (uint32_t w = 0; w < warps; ++w) {

@@ -93,8 +93,8 @@ class Block {
   bool finished() const { return live_warps_ == 0; }
 
   // Shared memory, addressed from mem::kSharedReserved.
-  std::byte* shared() { return shared_.data(); }
-  uint32_t shared_bytes() const { return static_cast<uint32_t>(shared_.size()); }
+  std::byte* shared() { return shared_.empty() ? nullptr : shared_[0].bytes; }
+  uint32_t shared_bytes() const { return shared_bytes_; }
   // A flag per byte when the grid checks uninitialised reads, else empty.
   std::vector<uint8_t>& shared_written() { return shared_written_; }
 
@@ -131,7 +131,12 @@ class Block {
   uint32_t live_warps_;
   Environment* environment_;
   Listener* listener_;
-  std::vector<std::byte> shared_;
+  // Aligned to what Watch takes for a line: who shares a line must not depend on where the host put it.
+  struct alignas(128) SharedLine {
+    std::byte bytes[128];
+  };
+  std::vector<SharedLine> shared_;
+  uint32_t shared_bytes_ = 0;
   std::vector<uint8_t> shared_written_;
   std::array<BlockBarrier, 16> barriers_;
   std::vector<AsyncGroups> async_groups_[2];

@@ -42,22 +42,38 @@ std::byte* Warp::find_global(mem::Address a, uint64_t bytes) {
   return found->host + (a - found->begin);
 }
 
+namespace {
+
+// The flags of the bytes at `at`, in the block of the cluster whose shared memory they are; null: not shared memory.
+uint8_t* written_flags(Block& own, const std::byte* at) {
+  const auto flags_in = [&](Block& block) -> uint8_t* {
+    const std::byte* begin = block.shared();
+    // Empty unless they are asked for.
+    if (at < begin || at >= begin + block.shared_written().size()) return nullptr;
+    return block.shared_written().data() + (at - begin);
+  };
+  if (uint8_t* flags = flags_in(own)) return flags;
+  if (!own.cluster) return nullptr;
+  for (Block* block : own.cluster->blocks) {
+    if (uint8_t* flags = flags_in(*block)) return flags;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void Warp::check_initialised(const Inst& inst, uint32_t lane, const std::byte* at, mem::Address a, uint32_t bytes) {
-  const std::byte* begin = block_->shared();
-  const auto& written = block_->shared_written();
-  if (at < begin || at >= begin + written.size()) return;
+  const uint8_t* flags = written_flags(*block_, at);
+  if (!flags) return;
   for (uint32_t k = 0; k < bytes; ++k) {
-    if (written[static_cast<size_t>(at - begin) + k] != 0) continue;
+    if (flags[k] != 0) continue;
     trap(TrapKind::uninitialised, inst, lane,
          fmt::format("{} bytes at shared address {:#x}: byte {} was never written", bytes, a, k), a, bytes);
   }
 }
 
 void Warp::mark_initialised(const std::byte* at, uint32_t bytes) {
-  const std::byte* begin = block_->shared();
-  auto& written = block_->shared_written();
-  if (at < begin || at >= begin + written.size()) return;
-  std::fill_n(written.begin() + (at - begin), bytes, uint8_t{1});
+  if (uint8_t* flags = written_flags(*block_, at)) std::fill_n(flags, bytes, uint8_t{1});
 }
 
 std::byte* Warp::resolve(const Inst& inst, ptx::Space space, uint32_t lane, mem::Address a, uint32_t bytes) {

@@ -101,10 +101,21 @@ bool Warp::judge_spin(const Inst& branch) {
 }
 
 void Warp::note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst) {
-  auto& reads = splits_[current_].reads;
-  if (reads.size() >= kMaxReads) return;
+  Split& split = splits_[current_];
+  auto& reads = split.reads;
+  if (reads.size() >= kMaxReads) {
+    // Too much for a wait. Loops inside this one may still be waits: let them be marked anew.
+    for (SpinProbe& p : split.probes) {
+      if (p.marked) p.next_try = p.count + kLargestStep;
+      p.marked = false;
+    }
+    reads.clear();
+    split.last_mark = 0;
+    recording = false;
+    return;
+  }
   // Lanes that read the same bytes are one read, but a read belongs to the turn in which it was made.
-  if (reads.size() > splits_[current_].last_mark && reads.back().host == host && reads.back().bytes == bytes) return;
+  if (reads.size() > split.last_mark && reads.back().host == host && reads.back().bytes == bytes) return;
   WatchedRead r{host, guest, bytes, &inst, {}};
   std::memcpy(r.seen, host, std::min<size_t>(bytes, sizeof r.seen));
   reads.push_back(r);
@@ -119,6 +130,18 @@ void Warp::leave_sleep(Split& split) {
 void Warp::wake(uint32_t split_id) {
   for (Split& s : splits_) {
     if (s.id != split_id || s.state != SplitState::asleep) continue;
+    leave_sleep(s);
+    environment_->make_ready(*this);
+  }
+}
+
+void Warp::forget_reads() {
+  recording = false;
+  for (Split& s : splits_) {
+    s.reads.clear();
+    s.last_mark = 0;
+    for (SpinProbe& p : s.probes) p.marked = false;
+    if (s.state != SplitState::asleep) continue;
     leave_sleep(s);
     environment_->make_ready(*this);
   }

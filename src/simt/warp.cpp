@@ -21,7 +21,7 @@ const Inst* const kStop = reinterpret_cast<const Inst*>(~uintptr_t{0});
 constexpr uint32_t kTurns = 64;
 
 constexpr size_t kMaxCallDepth = 1024;
-constexpr uint32_t kMaxLocalBytes = 512 * 1024;
+constexpr uint64_t kMaxRegisterBytes = 64 << 20;
 
 bool same_calls(const Split& a, const Split& b) {
   return std::ranges::equal(a.calls, b.calls, [](const CallFrame& x, const CallFrame& y) {
@@ -217,6 +217,7 @@ const Inst* Warp::branch_indexed(const Inst& inst, Mask taken, uint32_t index) {
   const Inst* target = program_->branch_tables[static_cast<size_t>(inst.imm)][index];
   if (taken == active) {
     splits_[current_].ip = target;
+    if (target <= &inst && splits_.size() > 1 && ++turns_ > kTurns) return kStop;
     set_limit();
     return target;
   }
@@ -250,7 +251,9 @@ const Inst* Warp::call_site(const Inst& inst, uint32_t k) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(exec));
   const uint64_t pointer = pointers[lane];
   const uint64_t index = (pointer - mem::kCodeWindow) / kCodeStride;
-  if (pointer < mem::kCodeWindow || index >= program_->functions.size() || !program_->functions[index].entry) {
+  const bool aligned = (pointer - mem::kCodeWindow) % kCodeStride == 0;
+  if (pointer < mem::kCodeWindow || !aligned || index >= program_->functions.size() ||
+      !program_->functions[index].entry || program_->functions[index].source->entry) {
     trap(TrapKind::bad_call, inst, lane, fmt::format("{:#x} is not the address of a function", pointer), pointer);
   }
   const FunctionInfo& callee = program_->functions[index];
@@ -283,6 +286,10 @@ const Inst* Warp::call(const Inst& inst, const CallSite& site, const FunctionInf
   if (s.calls.size() >= kMaxCallDepth) {
     trap(TrapKind::stack_overflow, inst, static_cast<uint32_t>(std::countr_zero(exec)),
          fmt::format("more than {} nested calls", kMaxCallDepth));
+  }
+  if (uint64_t{s.registers} + s.function->frame_bytes + callee.frame_bytes > kMaxRegisterBytes) {
+    trap(TrapKind::stack_overflow, inst, static_cast<uint32_t>(std::countr_zero(exec)),
+         "the registers of all nested calls need too much memory");
   }
   const uint32_t from = s.registers;
   s.calls.push_back({&inst + 1, &site, s.function, s.registers, s.local});
@@ -345,6 +352,7 @@ const Inst* Warp::wait(const Inst& inst, SplitState state, uint32_t barrier) {
   }
   Split& s = splits_[current_];
   s.ip = &inst;
+  s.behind = false;
   s.state = state;
   s.barrier = barrier;
   ++effects_;
@@ -354,6 +362,7 @@ const Inst* Warp::wait(const Inst& inst, SplitState state, uint32_t barrier) {
 const Inst* Warp::wait_behind(const Inst& inst, SplitState state, uint32_t barrier) {
   wait(inst, state, barrier);
   splits_[current_].ip = &inst + 1;
+  splits_[current_].behind = true;
   return kStop;
 }
 
@@ -441,6 +450,7 @@ void Warp::reserve_local(uint32_t bytes) {
   for (uint32_t lane = 0; lane < kLanes && local_stride_ != 0; ++lane) {
     std::memcpy(grown.data() + static_cast<size_t>(lane) * stride, local(lane), local_stride_);
   }
+  forget_reads();  // some may be of the old bytes
   local_ = std::move(grown);
   local_stride_ = stride;
 }

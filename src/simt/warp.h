@@ -23,8 +23,11 @@ struct WatchedRead {
   mem::Address guest = 0;
   uint32_t bytes = 0;
   const Inst* inst = nullptr;
-  std::byte seen[16] = {};
+  std::byte seen[32] = {};
 };
+
+// Local memory a thread may have, all nested calls together.
+inline constexpr uint32_t kMaxLocalBytes = 512 * 1024;
 
 // What a split may be waiting for.
 enum class SplitState : uint8_t {
@@ -75,6 +78,7 @@ struct Split {
   std::vector<SpinProbe> probes;
   std::vector<WatchedRead> asleep_on;
   uint32_t barrier = 0;  // which one, in state `barrier`
+  bool behind = false;   // waits behind the instruction that made it wait, not at it
   Mask wanted = 0;       // lanes that must come, in states `lanes` and `warp_barrier`
 };
 
@@ -153,6 +157,8 @@ class Warp {
   void note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst);
   // Ends a wait that time alone may end.
   void wake_clock_readers();
+  // Bytes that loops have read are going away: those who sleep wake up and look again.
+  void forget_reads();
 
   // Memory. `bytes` at `a` of lane `lane` in the given space; throws Trap. `a` is an address in `space`.
   std::byte* resolve(const Inst& inst, ptx::Space space, uint32_t lane, mem::Address a, uint32_t bytes);

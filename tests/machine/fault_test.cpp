@@ -138,7 +138,7 @@ TEST(Launch, WrongRequestsAreRefusedWithAReason) {
     }
   };
   EXPECT_EQ(refusal({1, 1, 1}, {65, 1, 1}, 0), "k: 65 threads in a block; k takes at most 64\n");
-  EXPECT_EQ(refusal({0, 1, 1}, {64, 1, 1}, 0), "k: a grid and a block need at least one thread\n");
+  EXPECT_EQ(refusal({0, 1, 1}, {64, 1, 1}, 0), "k: a grid, a block and a cluster need at least one thread\n");
   EXPECT_EQ(refusal({1, 1, 1}, {64, 1, 1}, 1 << 20), "k: 1048576 bytes of shared memory; a block has at most 232448\n");
   EXPECT_EQ(refusal({1, 1, 1}, {64, 1, 1}, 0), "accepted");
 }

@@ -34,6 +34,8 @@ void write_register(Warp& w, int32_t row, uint32_t width, const T* values) {
         return extend_row<std::conditional_t<kSigned, int32_t, uint32_t>>(w, row, values);
       case 8:
         return extend_row<std::conditional_t<kSigned, Signed, uint64_t>>(w, row, values);
+      case 16:
+        return extend_row<std::conditional_t<kSigned, __int128, Wide>>(w, row, values);
       default:
         break;
     }
@@ -244,6 +246,9 @@ const Inst* store_by_lane(Warp& w, const Inst& i, const mem::Address* a, const T
   constexpr uint32_t kBytes = sizeof(T) * kCount;
   each_lane(w.exec, [&](uint32_t l) {
     std::byte* to = w.resolve(i, kSpace, l, a[l], kBytes);
+    if (kSpace == ptx::Space::generic && mem::is_param(a[l])) {
+      w.trap(TrapKind::out_of_bounds, i, l, "a kernel's parameters can't be written", a[l], kBytes);
+    }
     for (uint32_t n = 0; n < kCount; ++n) std::memcpy(to + n * sizeof(T), &values[n][l], sizeof(T));
     if (w.block().grid().check_uninitialised_shared) w.mark_initialised(to, kBytes);
     w.environment().watch().written(to, kBytes);

@@ -19,7 +19,8 @@ namespace {
 constexpr uint32_t kScratchRows = 16;
 constexpr uint32_t kScratchBytes = 8 * kLanes;
 constexpr uint32_t kSinkBytes = 16 * kLanes;
-constexpr uint64_t kLargestFrame = 64 << 20;
+constexpr uint64_t kLargestFrame = 16 << 20;
+constexpr uint32_t kMostParamBytes = 32764;  // of a kernel, as CUDA allows
 
 uint32_t align_up(uint32_t value, uint32_t align) {
   const uint32_t a = std::max(align, 1u);
@@ -132,7 +133,7 @@ void FunctionLowering::lay_out_frame() {
       lane_bytes_[v] = {static_cast<int32_t>(top), static_cast<uint32_t>(bytes)};
       top += (bytes * kLanes + 63) / 64 * 64;
     }
-    if (top > kLargestFrame || local > kLargestFrame / kLanes) {
+    if (top > kLargestFrame || local > kMaxLocalBytes) {
       errors_.list.push_back({function_.at, fmt::format("{}: a warp of it needs more than {} MiB for its variables",
                                                         function_.name, kLargestFrame >> 20)});
       return;
@@ -148,6 +149,11 @@ void FunctionLowering::lay_out_frame() {
     for (uint32_t p = 0; p < function_.params; ++p) {
       const ptx::Variable& var = function_.variables[p];
       info.param_offsets.push_back(align_up(info.param_bytes, var.align));
+      if (var.bytes > kMostParamBytes || info.param_offsets.back() + var.bytes > kMostParamBytes) {
+        errors_.list.push_back(
+            {function_.at, fmt::format("{}: more than {} bytes of parameters", function_.name, kMostParamBytes)});
+        return;
+      }
       info.param_bytes = info.param_offsets.back() + static_cast<uint32_t>(var.bytes);
     }
     info.static_shared_bytes = shared_.static_bytes(index_);
@@ -268,11 +274,20 @@ int32_t FunctionLowering::place_symbol(const ptx::Instruction& inst, const ptx::
     address.imm = static_cast<int64_t>(local_offset_[op.index] + op.bits);
     return row;
   }
-  if (variable(op).space == ptx::Space::param && !is_kernel_param(op)) {
+  return has_fixed_address(inst, op) ? constants_.row(width, symbol_address(op, false)) : kAbsent;
+}
+
+bool FunctionLowering::has_fixed_address(const ptx::Instruction& inst, const ptx::Operand& symbol) {
+  const ptx::Space space = variable(symbol).space;
+  if (space == ptx::Space::param && !is_kernel_param(symbol)) {
     fail(inst, fmt::format("{}: the address of a function's parameter is not supported", text_of(inst)));
-    return kAbsent;
+    return false;
   }
-  return constants_.row(width, symbol_address(op, false));
+  if (symbol.in_function && (space == ptx::Space::global || space == ptx::Space::constant)) {
+    fail(inst, fmt::format("{}: {} variables inside a function are not supported", text_of(inst), to_string(space)));
+    return false;
+  }
+  return true;
 }
 
 int32_t FunctionLowering::place_special(const ptx::Operand& op, uint8_t& width) {
@@ -301,6 +316,7 @@ void FunctionLowering::place_address(const ptx::Instruction& inst, size_t k, Ins
     row = constants_.row(8, base.bits);
   } else if (base.kind == ptx::OperandKind::symbol && !is_local(base)) {
     // In an instruction on generic addresses a variable means its generic address.
+    if (!has_fixed_address(inst, base)) return;
     row = constants_.row(8, symbol_address(base, generic));
   } else if (is_local(base)) {
     row = place_symbol(inst, base, width);
@@ -344,8 +360,12 @@ void FunctionLowering::place_operand(const ptx::Instruction& inst, size_t k, Ins
     case ptx::OperandKind::vector:
       out.op[k] = static_cast<int32_t>(list.size());
       for (const ptx::Operand& e : op.elements) {
-        if (e.kind == ptx::OperandKind::reg)
-          out.width[k] = static_cast<uint8_t>(ptx::bytes_of(function_.registers[e.index].type));
+        if (e.kind != ptx::OperandKind::reg) continue;
+        const auto width = static_cast<uint8_t>(ptx::bytes_of(function_.registers[e.index].type));
+        if (out.width[k] != 0 && out.width[k] != width) {
+          fail(inst, "registers of different widths in one list: " + text_of(inst));
+        }
+        out.width[k] = width;
       }
       for (const ptx::Operand& e : op.elements) {
         uint8_t width = 0;

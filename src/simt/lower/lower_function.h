@@ -48,6 +48,7 @@ class FunctionLowering {
   const ptx::Variable& variable(const ptx::Operand& symbol) const;
   bool is_local(const ptx::Operand& op) const;
   bool is_kernel_param(const ptx::Operand& symbol) const;
+  bool has_fixed_address(const ptx::Instruction& inst, const ptx::Operand& symbol);
   uint64_t symbol_address(const ptx::Operand& symbol, bool generic) const;
   void fail(const ptx::Instruction& inst, std::string message);
   std::string text_of(const ptx::Instruction& inst) const;

@@ -85,7 +85,7 @@ Flow find_flow(const ptx::Function& f) {
 }  // namespace
 
 uint32_t row_bytes(ptx::Type type) {
-  return type == ptx::Type::pred ? static_cast<uint32_t>(sizeof(Mask)) : std::max(ptx::bytes_of(type), 2u) * kLanes;
+  return type == ptx::Type::pred ? static_cast<uint32_t>(sizeof(Mask)) : ptx::bytes_of(type) * kLanes;
 }
 
 Liveness find_liveness(const ptx::Function& f) {
@@ -201,7 +201,7 @@ RegisterRows allocate_rows(const ptx::Function& f, const Liveness& liveness, boo
       pool.pop_back();
     } else {
       // Rows of whole cache lines stay aligned to them; predicates are packed.
-      if (bytes >= 64) rows.bytes = (rows.bytes + 63) / 64 * 64;
+      if (bytes > sizeof(Mask)) rows.bytes = (rows.bytes + 63) / 64 * 64;
       rows.row[r] = static_cast<int32_t>(rows.bytes);
       rows.bytes += bytes;
     }
