@@ -15,7 +15,7 @@ constexpr uint64_t kLongestLeap = uint64_t{1} << 44;  // hours: no sane time-out
 constexpr size_t kMostWaiters = 16;
 constexpr size_t kMostCopiesInFlight = 64;
 constexpr uint64_t kWorkspaceBytes = 256;
-constexpr uint64_t kTurnsBetween = 64;  // choices until blocks, copies and clocks get theirs
+constexpr uint64_t kLookAgain = 1 << 18;  // cycles until blocks, copies and clocks get their turn
 constexpr size_t kMostOutput = 64 << 20;
 
 }  // namespace
@@ -189,6 +189,7 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
   needs_ = needs_of(*grid, limits_);
   slots_ = SmSlots(limits_);
   next_block_ = finished_blocks_ = leap_ = 0;
+  next_look_ = now_ + kLookAgain;
   Outcome outcome;
   try {
     run_grid(*grid, options, outcome);
@@ -207,9 +208,12 @@ void Device::run_grid(const simt::Grid& grid, const RunOptions& options, Outcome
       // Without a seed, new blocks and copies come in when nothing else can run, and now and then, because warps that
       // poll with a counter never stop; with one, in between at random, and often several blocks at once, so that
       // they meet. Those who wait for time to pass look at the clock now and then, too.
-      const bool now_and_then = ++turns_ % kTurnsBetween == 0;
+      const bool now_and_then = now_ >= next_look_;
       if (queue_.empty() || now_and_then) start_blocks(grid, options);
-      if (now_and_then) wake_clock_readers();
+      if (now_and_then) {
+        next_look_ = now_ + kLookAgain;
+        wake_clock_readers();
+      }
       while (queue_.choose(4) >= 2 && start_blocks(grid, options)) {
       }
       if (!copies_.empty() &&

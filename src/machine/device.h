@@ -106,7 +106,7 @@ class Device final : private simt::Environment {
   std::deque<simt::AsyncCopy> copies_;
   simt::Warp* running_ = nullptr;
   simt::Warp* faulting_ = nullptr;  // on whose behalf the machine acts: its trap
-  uint64_t turns_ = 0;
+  uint64_t next_look_ = 0;          // at the clock: when those who poll must make room
   uint64_t next_block_ = 0;
   uint64_t finished_blocks_ = 0;
   uint64_t now_ = 0;    // cycles
