@@ -30,7 +30,7 @@ Output run(const std::string& arguments) {
   return output;
 }
 
-// Golden files; `FABRICBENCH_APPROVE=1 ctest -R cli` writes them anew.
+// Golden files; `FABRICBENCH_APPROVE=1 ctest --preset dev -R Cli` writes them anew.
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(FB_SOURCE_DIR) + "/tests/cli/golden/" + name;
   if (std::getenv("FABRICBENCH_APPROVE") != nullptr) write_file(path, text);
