@@ -1,7 +1,10 @@
 #include "mem/address_space.h"
 
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,7 +46,7 @@ std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size
   const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
   // Large ones come zeroed and untouched from the kernel: pages that no guest touches cost nothing.
   if (padded >= kMapFrom) {
-    void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     a->bytes = {static_cast<std::byte*>(p), FreeBytes{padded}};
     return a;
@@ -52,6 +55,35 @@ std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size
   if (p == nullptr) throw std::bad_alloc();
   std::fill_n(p, padded, std::byte{0});
   a->bytes.reset(p);
+  return a;
+}
+
+int create_shared(uint64_t size) {
+  const int fd = memfd_create("fabricbench-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
+  if (ftruncate(fd, static_cast<off_t>(padded)) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string label, int descriptor) {
+  const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
+  struct stat file {};
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(descriptor, &file) != 0 || file.st_size < 0 ||
+      static_cast<uint64_t>(file.st_size) < padded)
+    return nullptr;
+  void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (p == MAP_FAILED) return nullptr;
+  auto a = std::make_shared<Allocation>();
+  a->id = id;
+  a->device = kHostMemory;
+  a->size = size;
+  a->shared = true;
+  a->label = std::move(label);
+  a->bytes = {static_cast<std::byte*>(p), FreeBytes{padded}};
   return a;
 }
 
@@ -65,14 +97,41 @@ Address AddressSpace::reserve_constant(uint64_t size, uint64_t align) {
 
 const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation) {
   FB_CHECK(allocation != nullptr);
+  const uint64_t size = allocation->size;
+  return map(begin, std::move(allocation), 0, size);
+}
+
+const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation, uint64_t offset,
+                                uint64_t size) {
+  FB_CHECK(allocation != nullptr && offset <= allocation->size && size <= allocation->size - offset);
   Window w;
   w.begin = begin;
-  w.size = allocation->size;
-  w.host = allocation->bytes.get();
+  w.size = size;
+  w.offset = offset;
+  w.host = allocation->bytes.get() + offset;
   w.allocation = std::move(allocation);
-  history_.push_back({w.size, w.allocation->id, w.allocation->label});
-  Window& stored = windows_.emplace_back(std::move(w));
-  const auto at = std::ranges::upper_bound(by_address_, begin, {}, &Window::begin);
+  const uint32_t id = w.allocation->id;
+  std::string label = w.allocation->label;
+  return add(std::move(w), id, std::move(label));
+}
+
+const Window& AddressSpace::map(Address begin, std::shared_ptr<const Multicast> multicast, uint64_t offset,
+                                uint64_t size) {
+  FB_CHECK(multicast != nullptr && offset <= multicast->size && size <= multicast->size - offset);
+  Window w;
+  w.begin = begin;
+  w.size = size;
+  w.offset = offset;
+  w.multicast = std::move(multicast);
+  const uint32_t id = w.multicast->id;
+  return add(std::move(w), id, "multicast object");
+}
+
+const Window& AddressSpace::add(Window window, uint32_t id, std::string label) {
+  window.live = true;
+  history_.push_back({window.size, id, std::move(label)});
+  Window& stored = windows_.emplace_back(std::move(window));
+  const auto at = std::ranges::upper_bound(by_address_, stored.begin, {}, &Window::begin);
   by_address_.insert(at, &stored);
   return stored;
 }
@@ -81,10 +140,12 @@ bool AddressSpace::unmap(Address begin) {
   // Several dead windows may begin here (the same address mapped again); at most one is alive.
   const auto [first, last] = std::ranges::equal_range(by_address_, begin, {}, &Window::begin);
   for (auto it = first; it != last; ++it) {
-    if (!(*it)->host) continue;
+    if (!(*it)->live) continue;
     (*it)->size = 0;
     (*it)->host = nullptr;
     (*it)->allocation.reset();
+    (*it)->multicast.reset();
+    (*it)->live = false;
     return true;
   }
   return false;
@@ -95,7 +156,7 @@ const Window* AddressSpace::find(Address a) const {
   while (it != by_address_.begin()) {
     const Window* w = *--it;
     if (w->contains(a, 1)) return w;
-    if (w->host) return nullptr;
+    if (w->live) return nullptr;
   }
   return nullptr;
 }
@@ -111,14 +172,14 @@ std::string AddressSpace::describe(Address a) const {
     const bool inside = a - w.begin < size;
     const uint64_t distance = inside ? 0 : a < w.begin ? w.begin - a : a - (w.begin + size) + 1;
     // A live allocation explains an address better than a dead one at the same distance.
-    if (distance > best_distance || (distance == best_distance && best && best->host)) continue;
+    if (distance > best_distance || (distance == best_distance && best && best->live)) continue;
     best = &w;
     best_distance = distance;
     const std::string where = inside        ? fmt::format("byte {} of", a - w.begin)
                               : a < w.begin ? fmt::format("{} bytes before", distance)
                                             : fmt::format("{} bytes past the end of", distance - 1);
     text = fmt::format("{} {} #{} ({} bytes at {:#x}){}", where, label, id, size, w.begin,
-                       w.host ? "" : ", which was freed");
+                       w.live ? "" : ", which was freed");
   }
   return text;
 }

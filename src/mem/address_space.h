@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mem/layout.h"
+#include "mem/multicast.h"
 
 namespace fb::mem {
 
@@ -19,16 +20,27 @@ struct FreeBytes {
   void operator()(std::byte* p) const;
 };
 
+// Allocation::device of memory that belongs to no device.
+inline constexpr uint32_t kHostMemory = ~uint32_t{0};
+
 // Bytes of one device, or of the host. Owns its storage, which is zeroed and aligned to 4096.
 struct Allocation {
   uint32_t id = 0;
   uint32_t device = 0;
   uint64_t size = 0;
+  bool shared = false;  // a process of the host maps the same pages: they change without the machine's doing
   std::string label;  // for reports: "cudaMalloc", "__device__ counter"
   std::unique_ptr<std::byte[], FreeBytes> bytes;
 };
 
 std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label);
+
+// Memory of the host in pages that others can map too: `descriptor` (memfd) must hold `size` bytes and be sealed against
+// shrinking, or a foreign process could make the machine fault. Null where it is not so. The descriptor stays open and
+// the caller's.
+std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string label, int descriptor);
+// A new descriptor for that: `size` zeroed bytes rounded up to pages, sealed. -1 when the system has no more.
+int create_shared(uint64_t size);
 
 // [begin, begin + size) is valid and lies at `host`. Windows never move and outlive their unmapping (size becomes 0),
 // so that a cached pointer to one is always safe to test.
@@ -37,6 +49,10 @@ struct Window {
   uint64_t size = 0;
   std::byte* host = nullptr;
   std::shared_ptr<Allocation> allocation;
+  // Where several devices answer: `host` is null, and only multimem instructions reach the bytes.
+  std::shared_ptr<const Multicast> multicast;
+  uint64_t offset = 0;  // of `begin` in the allocation or multicast object
+  bool live = false;
 
   bool contains(Address a, uint64_t bytes) const { return a - begin < size && bytes <= size - (a - begin); }
 };
@@ -52,8 +68,11 @@ class AddressSpace {
   // The same among the addresses of constant variables; 0 when there are none left.
   Address reserve_constant(uint64_t size, uint64_t align);
 
-  // The whole allocation at `begin`, which must come from reserve().
+  // The whole allocation at `begin`, which must be free: from reserve(), or a host process's own.
   const Window& map(Address begin, std::shared_ptr<Allocation> allocation);
+  // A part of it.
+  const Window& map(Address begin, std::shared_ptr<Allocation> allocation, uint64_t offset, uint64_t size);
+  const Window& map(Address begin, std::shared_ptr<const Multicast> multicast, uint64_t offset, uint64_t size);
   // False if no window begins there.
   bool unmap(Address begin);
 
@@ -65,6 +84,8 @@ class AddressSpace {
   std::string describe(Address a) const;
 
  private:
+  const Window& add(Window window, uint32_t id, std::string label);
+
   struct Mapped {
     uint64_t size;
     uint32_t id;

@@ -34,7 +34,7 @@ std::byte* Warp::find_global(mem::Address a, uint64_t bytes) {
   }
   if (!found) {
     found = environment_->global().find(a);
-    if (!found || !found->contains(a, bytes)) return nullptr;
+    if (!found || !found->host || !found->contains(a, bytes)) return nullptr;
     std::copy_backward(other_windows_, other_windows_ + 2, other_windows_ + 3);
     other_windows_[0] = window;
   }

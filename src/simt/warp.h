@@ -82,6 +82,13 @@ struct Split {
   Mask wanted = 0;       // lanes that must come, in states `lanes` and `warp_barrier`
 };
 
+// Virtual time of a warp, in picoseconds. Kept by whoever schedules it and by listeners; the engine does not look at it.
+struct WarpClock {
+  uint64_t now = 0;
+  uint64_t loads = 0;   // when the last load that is under way returns
+  uint64_t stores = 0;  // when the last store that is under way is acknowledged
+};
+
 // Why run() came back.
 enum class Stop : uint8_t { quantum, blocked, finished };
 
@@ -174,6 +181,12 @@ class Warp {
                          uint32_t bytes = 0);
 
   bool queued = false;  // the scheduler's mark: in its run queue
+  WarpClock clock;
+  // For listeners: run() returns behind the instruction that is being executed.
+  void preempt() {
+    yielded_ = true;
+    limit_ = nullptr;
+  }
 
  private:
   friend class Block;

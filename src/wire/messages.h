@@ -1,0 +1,446 @@
+#pragma once
+
+// What ranks and the machine say to each other. A request is a plain struct, a blob, and at most one file descriptor;
+// so is its reply. Both ends run on one host and are built together (kVersion says so), so structs travel as they are.
+//
+// The machine believes nothing: sizes, handles, addresses, counts and enumerations are all checked where they arrive.
+// Handles are numbers of the process that made them; 0 is none.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/status.h"
+
+namespace fb::wire {
+
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kLargestBlob = 1 << 20;
+inline constexpr uint32_t kMostDevices = 128;
+
+// The environment variable that names the machine's socket.
+inline constexpr const char* kSocketVariable = "FABRICBENCH_SOCKET";
+
+enum class Kind : uint16_t {
+  none,
+#define MESSAGE(kind, Request, Reply) kind,
+#include "wire/messages.def"
+#undef MESSAGE
+  // From the machine, before a reply: text that kernels of this process have printed (blob).
+  output,
+};
+
+// In front of every request and every reply. `blob` bytes follow the body.
+struct Frame {
+  Kind kind = Kind::none;
+  uint16_t descriptors = 0;  // 0 or 1
+  uint32_t body = 0;         // bytes; those of the kind's struct
+  uint32_t blob = 0;
+  Status status = Status::ok;  // of replies; with any other status the body is zero
+};
+
+using Id = uint64_t;
+
+struct Nothing {
+  uint64_t zero = 0;
+};
+
+// --- The session ----------------------------------------------------------------------------------------------------
+
+enum class Purpose : uint32_t { calls, callbacks };
+
+// The first message of every connection; each host thread has one of its own.
+struct Hello {
+  uint32_t version = kVersion;
+  int32_t rank = -1;  // as the launcher said
+  int32_t local_rank = -1;
+  int32_t node = 0;  // of several: which node's devices this process sees
+  uint32_t thread = 0;  // its id in the system
+  Purpose purpose = Purpose::calls;
+};
+
+// Blob of the reply: DeviceFacts of each device.
+struct Welcome {
+  uint32_t process = 0;
+  uint32_t devices = 0;
+  // Where the machine hands out addresses: a process keeps this range free for it. Host memory that devices can
+  // touch is mapped at the address that the machine says.
+  uint64_t addresses_begin = 0, addresses_end = 0;
+};
+
+struct DeviceFacts {
+  char name[64] = {};
+  uint8_t uuid[16] = {};
+  uint32_t pci_domain = 0, pci_bus = 0, pci_device = 0;
+  uint32_t capability_major = 9, capability_minor = 0;
+  uint64_t memory_bytes = 0;
+  uint32_t multiprocessors = 0;
+  uint32_t threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;
+  uint32_t shared_per_multiprocessor = 0, shared_per_block_optin = 0, shared_reserved_per_block = 0;
+  uint32_t threads_per_block = 0, blocks_per_cluster = 0;
+  uint32_t clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0;
+  uint64_t l2_bytes = 0;
+  uint32_t copy_engines = 0;
+  uint32_t multicast = 0;  // 1: the device takes part in multicast objects
+  uint32_t fabric_handles = 0;
+  // Bit d: this device can access the memory of device d.
+  std::array<uint64_t, kMostDevices / 64> peers = {};
+  // Bit d: … and perform atomic operations there (NVLink).
+  std::array<uint64_t, kMostDevices / 64> peer_atomics = {};
+};
+
+// Blob: the name of an API call that is declared and not real.
+struct ReportUnsupported {
+  uint64_t zero = 0;
+};
+
+struct OfDevice {
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+struct OfHandle {
+  Id handle = 0;
+};
+struct Handle {
+  Id handle = 0;
+};
+struct Address {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+enum class MemoryKind : uint32_t {
+  device,
+  host,        // pinned: lives in shared memory
+  managed,     // the same; kept apart for pointer attributes
+  registered,  // pinned later
+  physical,    // cuMemCreate, mapped
+  multicast,
+  imported,  // of another process
+  unknown,
+};
+
+// host, managed: the reply carries a descriptor of `bytes` rounded up to pages, to be mapped at `address`.
+struct Allocate {
+  uint32_t device = 0;
+  MemoryKind kind = MemoryKind::device;
+  uint64_t bytes = 0;
+};
+struct Release {
+  uint64_t address = 0;
+  MemoryKind kind = MemoryKind::device;  // what the caller believes it is
+  uint32_t zero = 0;
+};
+// With a descriptor of shared memory that the process has mapped at `address`; both are multiples of the page size.
+struct RegisterHost {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+struct DescribePointer {
+  uint64_t address = 0;
+};
+// kind unknown: no memory of this process; the request still succeeds.
+struct PointerFacts {
+  MemoryKind kind = MemoryKind::unknown;
+  int32_t device = -1;  // -1: the host
+  uint64_t begin = 0, bytes = 0;
+  uint64_t id = 0;  // of the allocation, unique in the process
+};
+struct MemoryInfo {
+  uint64_t free = 0, total = 0;
+};
+// `device` gets access to the memory of `peer`.
+struct Peer {
+  uint32_t device = 0, peer = 0;
+};
+struct IpcToken {
+  uint8_t bytes[64] = {};
+};
+struct IpcImport {
+  IpcToken token;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+
+// --- Virtual memory management --------------------------------------------------------------------------------------
+
+struct PhysicalCreate {
+  uint64_t bytes = 0;     // a multiple of kGranularity
+  int32_t device = 0;     // -1: host memory
+  uint32_t shareable = 0;  // may be exported
+};
+struct PhysicalFacts {
+  uint64_t bytes = 0;
+  int32_t device = 0;
+  uint32_t shareable = 0;
+  uint32_t multicast = 0;
+  uint32_t zero = 0;
+};
+// physical_export: the reply carries a descriptor that stands for the memory and can be sent to any process.
+// physical_import: the request carries it.
+
+inline constexpr uint64_t kGranularity = 2 << 20;
+
+struct RangeReserve {
+  uint64_t bytes = 0;
+  uint64_t align = 0;
+  uint64_t wish = 0;  // address; 0: any
+};
+struct Range {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+struct RangeMap {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+  Id physical = 0;
+};
+enum class Access : uint32_t { none = 0, read = 1, read_write = 3 };
+// Without access a range is mapped and can't be touched.
+struct RangeAccess {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  int32_t device = 0;  // -1: the host
+  Access access = Access::none;
+};
+struct MulticastCreate {
+  uint64_t bytes = 0;
+  uint32_t devices = 0;  // how many will be added
+  uint32_t shareable = 0;
+};
+struct MulticastDevice {
+  Id multicast = 0;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+// multicast_bind_memory: `memory` is a handle; …_address: an address; …_unbind: neither, but a device.
+struct MulticastBind {
+  Id multicast = 0;
+  uint64_t multicast_offset = 0;
+  uint64_t memory = 0;
+  uint64_t memory_offset = 0;
+  uint64_t bytes = 0;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+
+// --- Modules --------------------------------------------------------------------------------------------------------
+
+// Blob: PTX text, or a piece of it: a module larger than a blob comes in several messages with the same handle, the
+// first with 0, the last with `last` set. The reply names the handle.
+struct ModuleLoad {
+  Id module = 0;
+  uint32_t last = 1;
+  uint32_t zero = 0;
+};
+// Blob: the name.
+struct FunctionFind {
+  Id module = 0;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+// Blob of the reply: uint32_t pairs {offset, bytes} of the parameters.
+struct FunctionFacts {
+  Id function = 0;
+  uint32_t param_count = 0, param_bytes = 0;
+  uint32_t static_shared_bytes = 0, max_dynamic_shared_bytes = 0;
+  uint32_t local_bytes = 0, constant_bytes = 0;
+  uint32_t registers = 0, max_threads = 0;
+  uint32_t cluster[3] = {0, 0, 0};  // compiled in; 0: none
+  uint32_t ptx_version = 0, capability = 0;
+};
+enum class FunctionAttribute : uint32_t { max_dynamic_shared_bytes, non_portable_cluster };
+struct FunctionSet {
+  Id function = 0;
+  uint32_t device = 0;
+  FunctionAttribute attribute{};
+  int64_t value = 0;
+};
+// Blob: the name.
+struct VariableFind {
+  Id module = 0;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+struct VariableFacts {
+  uint64_t address = 0, bytes = 0;
+};
+struct Occupancy {
+  Id function = 0;
+  uint32_t device = 0;
+  uint32_t threads_per_block = 0;
+  uint64_t dynamic_shared_bytes = 0;
+  uint32_t cluster[3] = {0, 0, 0};  // all zero: no cluster
+  uint32_t zero = 0;
+};
+struct OccupancyFacts {
+  uint32_t blocks_per_multiprocessor = 0;
+  uint32_t clusters = 0;  // of the given shape on the whole device
+  uint32_t largest_cluster = 0;
+  uint32_t zero = 0;
+};
+
+// --- Streams and events ---------------------------------------------------------------------------------------------
+
+// Every device of a process has a default stream, handle 0: it waits for all streams made without `non_blocking` and
+// they wait for it.
+struct StreamCreate {
+  uint32_t device = 0;
+  uint32_t non_blocking = 0;
+  int32_t priority = 0;  // lower runs first
+  uint32_t zero = 0;
+};
+struct StreamRef {
+  Id stream = 0;
+  uint32_t device = 0;
+  uint32_t zero = 0;
+};
+struct EventCreate {
+  uint32_t device = 0;
+  uint32_t timing = 1;
+  uint32_t shareable = 0;
+  uint32_t zero = 0;
+};
+struct EventElapsed {
+  Id begin = 0, end = 0;
+};
+struct Elapsed {
+  double milliseconds = 0;
+};
+struct EventOnStream {
+  StreamRef stream;
+  Id event = 0;
+};
+
+// --- Work on streams ------------------------------------------------------------------------------------------------
+
+enum LaunchFlags : uint32_t { kCooperative = 1, kProgrammatic = 2 };
+
+// Blob: the parameter block, laid out as FunctionFacts says.
+struct Launch {
+  StreamRef stream;
+  Id function = 0;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {0, 0, 0};  // 0: none
+  uint32_t flags = 0;
+  uint64_t dynamic_shared_bytes = 0;
+};
+
+// A box of `width` × `height` × `depth` bytes, rows and planes apart by the pitches. An address is one of the machine's,
+// of any kind, or 0 where the bytes are pageable memory of the rank: then they are the request's blob (source) or the
+// reply's (destination; such a copy ends before it is answered). Pageable bytes are packed and at most a blob;
+// larger copies go through pinned memory with `pageable` set, which is about time only.
+struct Copy {
+  StreamRef stream;
+  uint64_t to = 0, to_pitch = 0, to_plane = 0;
+  uint64_t from = 0, from_pitch = 0, from_plane = 0;
+  uint64_t width = 0, height = 1, depth = 1;
+  uint32_t pageable = 0;
+  uint32_t wait = 0;  // answer when the copy has ended
+};
+struct Fill {
+  StreamRef stream;
+  uint64_t to = 0, pitch = 0, plane = 0;
+  uint64_t width = 0, height = 1, depth = 1;  // width in elements
+  uint32_t value = 0;
+  uint32_t element = 1;  // bytes: 1, 2, 4
+  uint32_t wait = 0;
+  uint32_t zero = 0;
+};
+enum class Compare : uint32_t { greater_equal, equal, bit_and, bit_nor };
+// value_wait sleeps until compare holds; value_write stores.
+struct ValueOnStream {
+  StreamRef stream;
+  uint64_t address = 0;
+  uint64_t value = 0;
+  uint32_t bytes = 4;  // 4 or 8
+  Compare compare{};
+};
+// `callback` is the process's own number for what its callback thread is to run.
+struct Callback {
+  StreamRef stream;
+  uint64_t callback = 0;
+};
+struct AllocateOrdered {
+  StreamRef stream;
+  uint64_t bytes = 0;
+};
+struct ReleaseOrdered {
+  StreamRef stream;
+  uint64_t address = 0;
+};
+
+// --- Graphs ---------------------------------------------------------------------------------------------------------
+
+// Blob: `nodes` times {Node, its body, its blob, its dependencies as uint32_t node numbers, all smaller than its own}.
+// Bodies are Launch, Copy (no pageable end), Fill, Callback, EventOnStream and ValueOnStream; of their `stream` only
+// the device counts. Kind::none is an empty node. A graph larger than a blob comes in several messages, as modules do.
+struct GraphCreate {
+  Id graph = 0;
+  uint32_t nodes = 0;  // in this message
+  uint32_t last = 1;
+};
+struct Node {
+  Kind kind = Kind::none;
+  uint16_t zero = 0;
+  uint32_t body = 0, blob = 0;
+  uint32_t dependencies = 0;
+};
+struct GraphLaunch {
+  StreamRef stream;
+  Id graph = 0;
+};
+
+// --- Callbacks ------------------------------------------------------------------------------------------------------
+
+// Answered when there is one to run. Asking for the next says that the one before has returned.
+struct CallbackNext {
+  uint64_t zero = 0;
+};
+struct CallbackReady {
+  uint64_t callback = 0;
+};
+
+// --- What belongs to a kind -----------------------------------------------------------------------------------------
+
+template <Kind kKind>
+struct Message;
+#define MESSAGE(kind, RequestType, ReplyType) \
+  template <>                                 \
+  struct Message<Kind::kind> {                \
+    using Request = RequestType;              \
+    using Reply = ReplyType;                  \
+  };
+#include "wire/messages.def"
+#undef MESSAGE
+
+// Bytes of the request's struct; 0 for a kind that is none.
+constexpr uint32_t request_bytes(Kind k) {
+  switch (k) {
+#define MESSAGE(kind, Request, Reply) \
+  case Kind::kind:                    \
+    return sizeof(Request);
+#include "wire/messages.def"
+#undef MESSAGE
+    default:
+      return 0;
+  }
+}
+
+constexpr const char* name_of(Kind k) {
+  switch (k) {
+#define MESSAGE(kind, Request, Reply) \
+  case Kind::kind:                    \
+    return #kind;
+#include "wire/messages.def"
+#undef MESSAGE
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace fb::wire

@@ -1,0 +1,16 @@
+#include "wire/status.h"
+
+namespace fb::wire {
+
+std::string_view to_string(Status status) {
+  switch (status) {
+#define STATUS(name, number) \
+  case Status::name:         \
+    return #name;
+#include "wire/status.def"
+#undef STATUS
+  }
+  return "unknown status";
+}
+
+}  // namespace fb::wire
