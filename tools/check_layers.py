@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that the layers do not allow.
 
-A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt. A file may include headers of
+A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt; shim/cuda is the layer shim_cuda. A file may include headers of
 its own layer and of the layers named there or below those. Tests may include everything."""
 
 import pathlib
@@ -14,7 +14,9 @@ KEYWORDS = {"SOURCES", "DEPS", "LIBS"}
 
 def read_dependencies():
     layers = {}
-    for cmake in sorted(SOURCE.glob("*/CMakeLists.txt")):
+    for cmake in sorted([*SOURCE.glob("*/CMakeLists.txt"), *SOURCE.glob("shim/*/CMakeLists.txt")]):
+        if cmake.parent == SOURCE / "shim":
+            continue
         text = re.sub(r"#.*", "", cmake.read_text())
         found = re.search(r"fb_layer\((\w+)(.*?)\)", text, re.S)
         if not found:
@@ -26,8 +28,9 @@ def read_dependencies():
                 reading = word == "DEPS"
             elif reading:
                 deps.append(word)
-        if found[1] != cmake.parent.name:
-            sys.exit(f"{cmake}: the layer is called {found[1]}, its folder {cmake.parent.name}")
+        folder = cmake.parent.relative_to(SOURCE).as_posix()
+        if found[1] != folder.replace("/", "_"):
+            sys.exit(f"{cmake}: the layer is called {found[1]}, its folder {folder}")
         layers[found[1]] = deps
     return layers
 
@@ -46,14 +49,14 @@ def main():
     bad = 0
     for layer in layers:
         allowed = reachable(layer, layers)
-        for path in sorted((SOURCE / layer).rglob("*")):
+        for path in sorted((SOURCE / layer.replace("shim_", "shim/")).rglob("*")):
             if path.suffix not in {".h", ".cpp", ".in"}:
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
                 if not include:
                     continue
-                target = include[1].split("/")[0]
+                target = re.sub(r"^shim/", "shim_", include[1]).split("/")[0]
                 where = f"{path.relative_to(SOURCE.parent)}:{number}"
                 if "/" not in include[1] or target not in layers:
                     print(f'{where}: include "{include[1]}" does not start with a layer')

@@ -1,24 +1,48 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "inspect/api_coverage.h"
 #include "inspect/coverage.h"
 
 namespace fb::cli {
+namespace {
+
+struct Options {
+  bool api = false, json = false, markdown = false;
+};
+
+std::string api_part(const Options& o) {
+  const inspect::ApiCoverage coverage = inspect::measure_api_coverage();
+  return o.json ? to_json(coverage) : o.markdown ? to_markdown(coverage) : to_text(coverage);
+}
+
+std::string whole(const Options& o) {
+  const inspect::Coverage ptx = inspect::measure_coverage();
+  if (o.markdown) return to_markdown(ptx);
+  if (!o.json) return api_part(o) + "\n" + to_text(ptx);
+  auto all = nlohmann::ordered_json::parse(to_json(ptx));
+  all.update(nlohmann::ordered_json::parse(api_part(o)));
+  return all.dump(2) + "\n";
+}
+
+}  // namespace
 
 void add_coverage(CLI::App& program, int& exit_code) {
-  struct Options {
-    bool json = false, markdown = false;
-  };
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("coverage", "Which PTX instructions this machine executes");
-  command->footer("Example:\n  fabricbench coverage --json | jq .ptx.tiers");
-  auto* json = command->add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, ptx.tiers.T1.total, …");
-  command->add_flag("--markdown", options->markdown, "As the page docs/coverage.md")->excludes(json);
+  auto* command =
+      program.add_subcommand("coverage", "Which PTX instructions this machine executes and which CUDA calls are real");
+  command->footer(
+      "Examples:\n  fabricbench coverage --json | jq .ptx.tiers\n  fabricbench coverage --api --markdown > "
+      "docs/api.md");
+  command->add_flag("--api", options->api, "Only the CUDA calls");
+  auto* json = command->add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
+  command->add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
+      ->excludes(json);
   command->callback([options, &exit_code] {
-    const inspect::Coverage coverage = inspect::measure_coverage();
-    fmt::print("{}", options->json ? to_json(coverage) : options->markdown ? to_markdown(coverage) : to_text(coverage));
+    fmt::print("{}", options->api ? api_part(*options) : whole(*options));
     exit_code = kExitDone;
   });
 }

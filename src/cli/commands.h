@@ -3,6 +3,8 @@
 // One function per command: adds it to the program. The command's callback sets `exit_code`.
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace fb::cli {
 
@@ -12,6 +14,7 @@ inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;
 
 void add_coverage(CLI::App& program, int& exit_code);
+void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments);
 void add_ptx(CLI::App& program, int& exit_code);
 
 }  // namespace fb::cli

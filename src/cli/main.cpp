@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 
@@ -11,6 +14,15 @@ int main(int argc, char** argv) {
   int exit_code = fb::cli::kExitUsage;
   fb::cli::add_coverage(program, exit_code);
   fb::cli::add_ptx(program, exit_code);
+  // What follows "--" belongs to the program that is executed.
+  std::vector<std::string> words(argv, argv + argc), program_arguments;
+  if (argc > 1 && words[1] == "exec") {
+    if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+      program_arguments.assign(dashes + 1, words.end());
+      argc = static_cast<int>(dashes - words.begin());
+    }
+  }
+  fb::cli::add_exec(program, exit_code, std::move(program_arguments));
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,25 +13,14 @@
 
 #include "base/result.h"
 #include "machine/device_limits.h"
+#include "machine/engine.h"
+#include "machine/launch.h"
 #include "machine/loaded_module.h"
 #include "machine/outcome.h"
-#include "machine/run_queue.h"
-#include "machine/sm_slots.h"
 #include "mem/address_space.h"
-#include "simt/async.h"
-#include "simt/block.h"
 #include "simt/environment.h"
 
 namespace fb::machine {
-
-struct LaunchRequest {
-  std::string kernel;
-  simt::Dim3 grid, block;
-  simt::Dim3 cluster;  // {1,1,1}: no cluster, unless the kernel was compiled with one
-  uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false;
-  std::vector<std::byte> params;  // the parameter block, laid out as FunctionInfo::param_offsets says
-};
 
 struct RunOptions {
   uint64_t seed = 0;                 // the schedule; 0: the plain one
@@ -63,32 +53,17 @@ class Device final : private simt::Environment {
  private:
   // simt::Environment
   mem::AddressSpace& global() override { return memory_; }
-  simt::Watch& watch() override { return watch_; }
-  // The running warp looks after its own splits; in the queue it would be found there after its block has gone.
-  void make_ready(simt::Warp& warp) override {
-    leap_ = 0;
-    if (&warp != running_) queue_.push(warp);
-  }
+  simt::Watch& watch() override { return engine_->watch(); }
+  void make_ready(simt::Warp& warp, Cause cause) override { engine_->make_ready(warp, cause); }
   void print(std::string_view text) override;
-  uint64_t cycles() override { return now_ + ++ticks_; }
-  uint64_t nanoseconds() override;
-  void start(simt::AsyncCopy copy) override { copies_.push_back(std::move(copy)); }
+  uint64_t cycles() override { return engine_->cycles(); }
+  uint64_t nanoseconds() override { return engine_->nanoseconds(); }
+  void start(simt::AsyncCopy copy) override { engine_->start(std::move(copy)); }
   mem::Address heap_allocate(uint64_t bytes) override;
   bool heap_release(mem::Address a) override;
 
-  Result<simt::Grid> make_grid(const LoadedModule& module, const LaunchRequest& request, const RunOptions& options);
-  void run_grid(const simt::Grid& grid, const RunOptions& options, Outcome& outcome);
-  bool start_blocks(const simt::Grid& grid, const RunOptions& options);
-  void retire(simt::Block& block);
-  void complete_copy(size_t k);
-  bool pass_time();
-  void wake_clock_readers();
-  Deadlock explain_deadlock(const simt::Grid& grid) const;
-  void abandon();
-
   DeviceLimits limits_;
   mem::AddressSpace memory_;
-  simt::Watch watch_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::unordered_map<mem::Address, uint64_t> heap_;  // malloc in kernels: address → bytes
   uint64_t heap_used_ = 0;
@@ -97,21 +72,7 @@ class Device final : private simt::Environment {
   uint64_t next_grid_ = 1;
   std::string output_;
 
-  // The launch that runs.
-  RunQueue queue_{0};
-  SmSlots slots_;
-  BlockNeeds needs_;
-  std::vector<std::unique_ptr<simt::Block>> blocks_;  // resident
-  std::vector<std::unique_ptr<simt::Cluster>> clusters_;
-  std::deque<simt::AsyncCopy> copies_;
-  simt::Warp* running_ = nullptr;
-  simt::Warp* faulting_ = nullptr;  // on whose behalf the machine acts: its trap
-  uint64_t next_look_ = 0;          // at the clock: when those who poll must make room
-  uint64_t next_block_ = 0;
-  uint64_t finished_blocks_ = 0;
-  uint64_t now_ = 0;    // cycles
-  uint64_t ticks_ = 0;  // reads of the clock: it never stands still
-  uint64_t leap_ = 0;   // how far time jumped when everybody waited for it; 0 once anybody was woken by somebody
+  std::optional<Engine> engine_;  // of the launch that runs, or ran last
 };
 
 }  // namespace fb::machine

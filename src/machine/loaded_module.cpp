@@ -20,8 +20,13 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, 
                                                          const Place& place) {
   auto parsed = ptx::parse(text);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
+  return load(std::make_shared<const ptx::Module>(std::move(*parsed)), options, place);
+}
+
+Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const ptx::Module> parsed,
+                                                         const LoadOptions& options, const Place& place) {
   auto loaded = std::make_unique<LoadedModule>();
-  loaded->module_ = std::make_unique<ptx::Module>(std::move(*parsed));
+  loaded->module_ = std::move(parsed);
   const ptx::Module& module = *loaded->module_;
 
   for (const ptx::Variable& v : module.variables) {
@@ -57,6 +62,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, 
   simt::LowerOptions lower_options;
   lower_options.observed = options.observed;
   lower_options.reference = options.reference;
+  lower_options.tear = options.tear;
   lower_options.address_of = [&](uint32_t variable) { return loaded->variables_[variable].address; };
   auto program = simt::lower(module, lower_options);
   if (!program) return std::unexpected(std::move(program.error()));

@@ -17,6 +17,7 @@ namespace fb::machine {
 struct LoadOptions {
   bool observed = false;   // lower for a listener
   bool reference = false;  // lower for the slow engine
+  bool tear = false;       // stores of more than 8 bytes may be seen half done
 };
 
 class LoadedModule {
@@ -30,6 +31,9 @@ class LoadedModule {
 
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view ptx, const LoadOptions& options,
                                                     const Place& place);
+  // The same for a module that is parsed already; several devices and processes may share it.
+  static Result<std::unique_ptr<LoadedModule>> load(std::shared_ptr<const ptx::Module> module,
+                                                    const LoadOptions& options, const Place& place);
 
   const ptx::Module& source() const { return *module_; }
   const simt::Program& program() const { return *program_; }
@@ -37,7 +41,7 @@ class LoadedModule {
   mem::Address address_of(std::string_view variable) const;
 
  private:
-  std::unique_ptr<ptx::Module> module_;
+  std::shared_ptr<const ptx::Module> module_;
   std::unique_ptr<simt::Program> program_;
   std::vector<Placed> variables_;
 };

@@ -29,6 +29,8 @@ class SmSlots {
   std::optional<uint32_t> take(const BlockNeeds& needs);
   void give_back(uint32_t sm, const BlockNeeds& needs);
 
+  uint32_t threads_on(uint32_t sm) const { return used_[sm].threads; }
+
   // Blocks of this kind that the whole device holds at once.
   uint64_t capacity(const BlockNeeds& needs) const;
 

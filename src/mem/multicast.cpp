@@ -2,11 +2,16 @@
 
 namespace fb::mem {
 
-std::byte* Multicast::Member::find(uint64_t offset, uint64_t bytes) const {
+const Multicast::Piece* Multicast::Member::piece_at(uint64_t offset) const {
   for (const Piece& p : pieces) {
-    if (offset - p.offset < p.size && bytes <= p.size - (offset - p.offset)) return p.host + (offset - p.offset);
+    if (offset - p.offset < p.size) return &p;
   }
   return nullptr;
+}
+
+std::byte* Multicast::Member::find(uint64_t offset, uint64_t bytes) const {
+  const Piece* p = piece_at(offset);
+  return p && bytes <= p->size - (offset - p->offset) ? p->host + (offset - p->offset) : nullptr;
 }
 
 }  // namespace fb::mem

@@ -23,6 +23,8 @@ struct Multicast {
     uint32_t device = 0;
     std::vector<Piece> pieces;  // do not overlap
 
+    // The piece that holds the byte at `offset`; null where nothing is bound.
+    const Piece* piece_at(uint64_t offset) const;
     // The bytes [offset, offset + bytes); null where they are not bound as a whole by one piece.
     std::byte* find(uint64_t offset, uint64_t bytes) const;
   };

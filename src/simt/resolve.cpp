@@ -104,7 +104,15 @@ std::byte* Warp::resolve(const Inst& inst, ptx::Space space, uint32_t lane, mem:
     case ptx::Space::generic: {
       if (std::byte* p = find_global(a, bytes)) [[likely]]
         return p;
-      const std::string where = environment_->global().describe(a);
+      if (const mem::Window* found = environment_->global().find(a); found && found->multicast) {
+        trap(
+            TrapKind::invalid_operand, inst, lane,
+            fmt::format("{} bytes at {:#x}: a multicast address (byte {} of multicast object #{}), which only multimem "
+                        "instructions can access",
+                        bytes, a, a - found->begin + found->offset, found->multicast->id),
+            a, bytes);
+      }
+      const std::string where = environment_->describe(a);
       const TrapKind kind = a < 4096                                                ? TrapKind::null_pointer
                             : where.ends_with("freed") && where.starts_with("byte") ? TrapKind::use_after_free
                                                                                     : TrapKind::out_of_bounds;

@@ -131,7 +131,7 @@ void Warp::wake(uint32_t split_id) {
   for (Split& s : splits_) {
     if (s.id != split_id || s.state != SplitState::asleep) continue;
     leave_sleep(s);
-    environment_->make_ready(*this);
+    environment_->make_ready(*this, Environment::Cause::memory);
   }
 }
 
@@ -143,7 +143,17 @@ void Warp::forget_reads() {
     for (SpinProbe& p : s.probes) p.marked = false;
     if (s.state != SplitState::asleep) continue;
     leave_sleep(s);
-    environment_->make_ready(*this);
+    environment_->make_ready(*this, Environment::Cause::let_go);
+  }
+}
+
+void Warp::look_again() {
+  for (Split& s : splits_) {
+    if (s.state != SplitState::asleep) continue;
+    const bool changed = std::ranges::any_of(s.asleep_on, [](const WatchedRead& r) {
+      return std::memcmp(r.host, r.seen, std::min<size_t>(r.bytes, sizeof r.seen)) != 0;
+    });
+    if (changed) wake(s.id);
   }
 }
 
@@ -151,7 +161,7 @@ void Warp::wake_clock_readers() {
   for (Split& s : splits_) {
     if (s.state != SplitState::asleep || !s.reads_clock) continue;
     leave_sleep(s);
-    environment_->make_ready(*this);
+    environment_->make_ready(*this, Environment::Cause::let_go);
   }
 }
 

@@ -435,7 +435,7 @@ void Warp::release(SplitState state, uint32_t barrier) {
     s.state = SplitState::ready;
     any = true;
   }
-  if (any) environment_->make_ready(*this);
+  if (any) environment_->make_ready(*this, Environment::Cause::let_go);
 }
 
 void Warp::reserve_registers(uint32_t bytes) {

@@ -11,6 +11,7 @@
 #include "simt/inst.h"
 #include "simt/listener.h"
 #include "simt/trap.h"
+#include "simt/watch.h"
 
 namespace fb::simt {
 
@@ -92,7 +93,7 @@ struct WarpClock {
 // Why run() came back.
 enum class Stop : uint8_t { quantum, blocked, finished };
 
-class Warp {
+class Warp final : public Watcher {
  public:
   Warp(Block& block, uint32_t index, Mask lanes);
 
@@ -155,7 +156,7 @@ class Warp {
 
   // Releases splits in the given state; the warp becomes runnable.
   void release(SplitState state, uint32_t barrier = 0);
-  void wake(uint32_t split_id);
+  void wake(uint32_t split_id) override;
 
   // Spinning becomes sleeping: called by every taken backward branch. True if the split was put to sleep.
   bool judge_spin(const Inst& branch);
@@ -164,6 +165,8 @@ class Warp {
   void note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst);
   // Ends a wait that time alone may end.
   void wake_clock_readers();
+  // Memory may have changed by other hands than the machine's: wakes those who slept on bytes that did.
+  void look_again();
   // Bytes that loops have read are going away: those who sleep wake up and look again.
   void forget_reads();
 

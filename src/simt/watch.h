@@ -11,19 +11,26 @@
 
 namespace fb::simt {
 
-class Warp;
+// Whoever sleeps until bytes change: a warp's split, or work on a stream.
+class Watcher {
+ public:
+  virtual void wake(uint32_t token) = 0;
+
+ protected:
+  ~Watcher() = default;
+};
 
 class Watch {
  public:
   struct Sleeper {
-    Warp* warp = nullptr;
-    uint32_t split = 0;  // Split::id
+    Watcher* who = nullptr;
+    uint32_t token = 0;  // of a warp: Split::id
     const std::byte* begin = nullptr;
     uint32_t bytes = 0;
   };
 
   void add(const Sleeper& sleeper);
-  void remove(const Warp* warp, uint32_t split, const std::byte* at, uint32_t bytes);
+  void remove(const Watcher* who, uint32_t token, const std::byte* at, uint32_t bytes);
 
   void clear();
 

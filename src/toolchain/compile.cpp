@@ -6,6 +6,7 @@
 #include "toolchain/cluster_dims.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/locate.h"
+#include "toolchain/source_overlay.h"
 #include "toolchain/subprocess.h"
 #include "toolchain/temporary_directory.h"
 
@@ -14,49 +15,102 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What both sides of a CUDA file need. No file of NVIDIA's is read, and none is looked for, so that the result does not
-// depend on what is installed; the SDK version is the one from which launches go through cudaLaunchKernel.
-Words language_flags(const DeviceCompile& request, const Locations& where) {
-  Words flags = {"-x", "cuda", "-std=" + request.standard, fmt::format("-O{}", request.optimisation)};
-  flags.insert(flags.end(), {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent"});
-  flags.insert(flags.end(), {"-Xclang", "-target-sdk-version=12.5"});
-  flags.insert(flags.end(), {"-isystem", where.sdk + "/include", "-include", "cuda_runtime.h"});
-  for (const auto& dir : request.include_dirs) flags.push_back("-I" + dir);
-  for (const auto& define : request.defines) flags.push_back("-D" + define);
-  flags.insert(flags.end(), {"-fno-color-diagnostics", "-fno-caret-diagnostics"});
-  return flags;
+void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+// Runs clang; what it says of `source` comes back as Errors.
+Result<void> run_compiler(const DeviceCompile& request, const Words& command) {
+  const Finished run = run_program(command, request.time_limit);
+  if (run.timed_out) return error(fmt::format("the compiler was stopped after {} s", request.time_limit.count()));
+  // clang ignores these with a warning, and the program would be silently wrong.
+  if (auto refused = find_managed_variables(run.output, request.source); !refused.list.empty()) {
+    return std::unexpected(std::move(refused));
+  }
+  if (run.exit_code != 0) return std::unexpected(parse_diagnostics(run.output, request.source));
+  return {};
+}
+
+// clang writes .file 1 "./prog.cu" for what the user called prog.cu.
+std::string with_plain_file_names(std::string ptx) {
+  constexpr std::string_view kFile = "\t.file\t";
+  for (size_t at = ptx.find(kFile); at != std::string::npos; at = ptx.find(kFile, at + 1)) {
+    const size_t quote = ptx.find('"', at);
+    if (quote != std::string::npos && ptx.compare(quote, 3, "\"./") == 0) ptx.erase(quote + 1, 2);
+  }
+  return ptx;
 }
 
 // Compiles the device side to PTX, or with -emit-llvm to LLVM's IR, and reads the output.
 Result<std::string> compile_device(const DeviceCompile& request, const Locations& where, const std::string& output,
                                    const Words& more_flags) {
-  Words command = language_flags(request, where);
-  command.insert(command.begin(), where.compiler);
-  command.insert(command.end(), {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, "--cuda-feature=+ptx85"});
-  command.insert(command.end(), {"-gline-tables-only", "-S", "-o", output});
-  command.insert(command.end(), request.extra_flags.begin(), request.extra_flags.end());
-  command.insert(command.end(), more_flags.begin(), more_flags.end());
-  command.insert(command.end(), {"--", request.source});
-
-  const Finished run = run_program(command, request.time_limit);
-  if (run.timed_out) return error(fmt::format("the compiler was stopped after {} s", request.time_limit.count()));
-  if (run.exit_code != 0) return std::unexpected(parse_diagnostics(run.output, request.source));
+  Words command = {where.compiler};
+  add(command, language_flags(request, where.sdk));
+  add(command, device_flags(request));
+  add(command, {"-S", "-o", output});
+  add(command, request.extra_flags);
+  add(command, more_flags);
+  add(command, {"--", request.source});
+  if (auto done = run_compiler(request, command); !done) return std::unexpected(std::move(done.error()));
   return read_file(output);
 }
 
 }  // namespace
+
+// No file of NVIDIA's is read, and none is looked for, so that the result does not depend on what is installed; the SDK
+// version is the one from which launches go through cudaLaunchKernel. Without modules, because declarations that differ
+// by __device__ alone must not be merged when a precompiled header is read. Line tables name files as the user did,
+// wherever that was.
+std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk) {
+  Words flags = {"-x", "cuda", "-std=" + request.standard, fmt::format("-O{}", request.optimisation)};
+  add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
+  add(flags, {"-Xclang", "-fno-cxx-modules", "-fdebug-compilation-dir=."});
+  add(flags, {"-isystem", sdk + "/include"});
+  if (!request.precompiled_header.empty()) {
+    add(flags, {"-include-pch", request.precompiled_header});
+  } else if (request.include_runtime) {
+    add(flags, {"-include", "cuda_runtime.h"});
+  }
+  for (const auto& dir : request.include_dirs) flags.push_back("-I" + dir);
+  for (const auto& define : request.defines) flags.push_back("-D" + define);
+  if (!request.dependencies.empty()) add(flags, {"-MMD", "-MF", request.dependencies});
+  add(flags, {"-fno-color-diagnostics", "-fno-caret-diagnostics"});
+  return flags;
+}
+
+std::vector<std::string> device_flags(const DeviceCompile& request) {
+  return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, "--cuda-feature=+ptx85", "-gline-tables-only"};
+}
+
+std::vector<std::string> host_flags() { return {"--cuda-host-only", "-fPIE", "-pthread"}; }
 
 Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   const auto where = locate();
   if (!where) return std::unexpected(where.error());
 
   const TemporaryDirectory scratch;
-  auto ptx = compile_device(request, *where, scratch.path() + "/device.ptx", {});
-  if (!ptx || !declares_entries(*ptx)) return ptx;
+  Words overlay = write_overlay(request.source, request.include_dirs, scratch.path());
+  auto ptx = compile_device(request, *where, scratch.path() + "/device.ptx", overlay);
+  if (!ptx) return ptx;
+  *ptx = with_plain_file_names(std::move(*ptx));
+  if (!declares_entries(*ptx)) return ptx;
 
-  const auto ir = compile_device(request, *where, scratch.path() + "/device.ll", {"-emit-llvm"});
+  overlay.emplace_back("-emit-llvm");
+  const auto ir = compile_device(request, *where, scratch.path() + "/device.ll", overlay);
   if (!ir) return ir;
   return apply_cluster_dims(std::move(*ptx), *ir);
+}
+
+Result<void> compile_host(const HostCompile& request) {
+  const auto where = locate();
+  if (!where) return std::unexpected(where.error());
+
+  Words command = {where->compiler};
+  add(command, language_flags(request.unit, where->sdk));
+  add(command, host_flags());
+  if (!request.ptx.empty()) add(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", request.ptx});
+  add(command, {"-c", "-o", request.object});
+  add(command, request.unit.extra_flags);
+  add(command, {"--", request.unit.source});
+  return run_compiler(request.unit, command);
 }
 
 }  // namespace fb::toolchain

@@ -18,10 +18,32 @@ struct DeviceCompile {
   int optimisation = 2;
   std::vector<std::string> extra_flags = {};
   std::chrono::seconds time_limit{60};
+  bool include_runtime = true;  // as nvcc does for .cu files, and not for .cpp
+  // Read in place of cuda_runtime.h (precompiled_header.h); empty: none.
+  std::string precompiled_header = {};
+  // Where to write a list of the user's files that were read, as make reads it; empty: nowhere.
+  std::string dependencies = {};
 };
+
+// The host side of one source file, with the device side inside it.
+struct HostCompile {
+  DeviceCompile unit = {};
+  // PTX for the program to carry, as a text that ends in a NUL, because the runtime gets no length. May be a FIFO: it
+  // is read last. Empty: the file is plain C++ and has no kernels.
+  std::string ptx = {};
+  std::string object = {};  // where to write
+};
+
+// What clang must be told of a CUDA file, for both sides; the SDK is in `sdk`.
+std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk);
+std::vector<std::string> device_flags(const DeviceCompile& request);
+std::vector<std::string> host_flags();
 
 // PTX text. Wrong source, a missing compiler and a missing SDK come back as Errors: locations are those in `source`,
 // and a message about another file names that file. Failures of the system (no process, no disk) throw.
 Result<std::string> compile_to_ptx(const DeviceCompile& request);
+
+// Writes an object file. Errors as above.
+Result<void> compile_host(const HostCompile& request);
 
 }  // namespace fb::toolchain

@@ -44,6 +44,12 @@ std::optional<Line> parse_line(std::string_view text) {
   return std::nullopt;
 }
 
+// A place in `source` is a location; one in another file is part of the message.
+Diagnostic place(const Line& line, std::string message, std::string_view source) {
+  if (line.at.line == 0 || line.file == source) return {line.at, std::move(message)};
+  return {{}, fmt::format("{}:{}:{}: {}", line.file, line.at.line, line.at.column, message)};
+}
+
 }  // namespace
 
 Errors parse_diagnostics(std::string_view output, std::string_view source) {
@@ -56,13 +62,20 @@ Errors parse_diagnostics(std::string_view output, std::string_view source) {
     if (!note) in_error = line->severity != "warning";
     if (!in_error) continue;
     std::string message = note ? fmt::format("note: {}", line->message) : std::string(line->message);
-    if (line->at.line == 0 || line->file == source) {
-      errors.list.push_back({line->at, std::move(message)});
-    } else {
-      errors.list.push_back({{}, fmt::format("{}:{}:{}: {}", line->file, line->at.line, line->at.column, message)});
-    }
+    errors.list.push_back(place(*line, std::move(message), source));
   }
   if (errors.list.empty()) errors = Errors(fmt::format("the compiler failed: {}", trim(output)));
+  return errors;
+}
+
+Errors find_managed_variables(std::string_view output, std::string_view source) {
+  Errors errors;
+  for (const auto text : split(output, '\n')) {
+    const auto line = parse_line(text);
+    if (!line || line->message.find("'managed' attribute ignored") == std::string_view::npos) continue;
+    errors.list.push_back(
+        place(*line, "__managed__ variables are not supported; allocate with cudaMallocManaged", source));
+  }
   return errors;
 }
 

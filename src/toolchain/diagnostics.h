@@ -10,4 +10,7 @@ namespace fb::toolchain {
 // any error in clang's form becomes one error as a whole.
 Errors parse_diagnostics(std::string_view output, std::string_view source);
 
+// The __managed__ variables that clang warned of and does not support; empty where there are none.
+Errors find_managed_variables(std::string_view output, std::string_view source);
+
 }  // namespace fb::toolchain

@@ -25,7 +25,8 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
-// A name without a slash is looked up in $PATH, as a shell does. Empty where there is none.
+}  // namespace
+
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
   const std::string path = environment("PATH");
@@ -35,6 +36,8 @@ std::string find_program(const std::string& name) {
   }
   return "";
 }
+
+namespace {
 
 Result<std::string> find_compiler() {
   const std::string chosen = environment("FABRICBENCH_CLANG");
@@ -71,6 +74,22 @@ Result<Locations> locate() {
   auto sdk = find_sdk();
   if (!sdk) return std::unexpected(sdk.error());
   return Locations{std::move(*compiler), std::move(*sdk)};
+}
+
+Result<std::string> locate_libraries() {
+  const auto holds = [](const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / "libcudart.so", ignored) && fs::exists(folder / "libcuda.so", ignored);
+  };
+  if (std::string chosen = environment("FABRICBENCH_LIB"); !chosen.empty()) {
+    if (holds(chosen)) return fs::absolute(chosen).lexically_normal().string();
+    return error(fmt::format("FABRICBENCH_LIB names no folder with libcudart.so and libcuda.so: {}", chosen));
+  }
+  std::error_code ignored;
+  const fs::path folder = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../lib").lexically_normal();
+  if (holds(folder)) return folder.string();
+  return error(fmt::format("libcudart.so and libcuda.so are not in {}: build or install them, or set FABRICBENCH_LIB",
+                           folder.string()));
 }
 
 }  // namespace fb::toolchain

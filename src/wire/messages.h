@@ -54,7 +54,7 @@ struct Hello {
   uint32_t version = kVersion;
   int32_t rank = -1;  // as the launcher said
   int32_t local_rank = -1;
-  int32_t node = 0;  // of several: which node's devices this process sees
+  int32_t node = 0;     // of several: which node's devices this process sees
   uint32_t thread = 0;  // its id in the system
   Purpose purpose = Purpose::calls;
 };
@@ -167,8 +167,8 @@ struct IpcImport {
 // --- Virtual memory management --------------------------------------------------------------------------------------
 
 struct PhysicalCreate {
-  uint64_t bytes = 0;     // a multiple of kGranularity
-  int32_t device = 0;     // -1: host memory
+  uint64_t bytes = 0;      // a multiple of kGranularity
+  int32_t device = 0;      // -1: host memory
   uint32_t shareable = 0;  // may be exported
 };
 struct PhysicalFacts {
@@ -330,10 +330,10 @@ struct Launch {
   uint64_t dynamic_shared_bytes = 0;
 };
 
-// A box of `width` × `height` × `depth` bytes, rows and planes apart by the pitches. An address is one of the machine's,
-// of any kind, or 0 where the bytes are pageable memory of the rank: then they are the request's blob (source) or the
-// reply's (destination; such a copy ends before it is answered). Pageable bytes are packed and at most a blob;
-// larger copies go through pinned memory with `pageable` set, which is about time only.
+// A box of `width` × `height` × `depth` bytes, rows and planes apart by the pitches. An address is one of the
+// machine's, of any kind, or 0 where the bytes are pageable memory of the rank: then they are the request's blob
+// (source) or the reply's (destination; such a copy ends before it is answered). Pageable bytes are packed and at most
+// a blob; larger copies go through pinned memory with `pageable` set, which is about time only.
 struct Copy {
   StreamRef stream;
   uint64_t to = 0, to_pitch = 0, to_plane = 0;

@@ -39,6 +39,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run("--help").text);
+  expect_golden("help_exec.txt", run("exec --help").text);
   expect_golden("help_ptx.txt", run("ptx --help").text);
   expect_golden("help_coverage.txt", run("coverage --help").text);
 }
@@ -63,6 +64,20 @@ TEST(Cli, CoverageCountsEveryTier) {
 TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
   EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run("coverage --markdown").text)
       << "build/release/bin/fabricbench coverage --markdown > docs/coverage.md";
+}
+
+TEST(Cli, TheApiPageIsWhatTheTablesSay) {
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run("coverage --api --markdown").text)
+      << "build/release/bin/fabricbench coverage --api --markdown > docs/api.md";
+}
+
+TEST(Cli, CoverageCountsBothApis) {
+  const Output output = run("coverage --json");
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const auto api = nlohmann::json::parse(output.text)["api"];
+  EXPECT_GT(api["cuda_runtime"]["total"], 300);
+  EXPECT_GT(api["cuda_driver"]["total"], 440);
+  EXPECT_GT(api["cuda_driver"]["real"], 100);
 }
 
 class CliPtx : public testing::Test {
@@ -113,6 +128,66 @@ TEST_F(CliPtx, LocatesErrorsInPtx) {
   const Output output = run("ptx " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
+}
+
+// What is wrong before anything runs; runs themselves are in tests/node and examples.
+class CliExec : public CliPtx {};
+
+TEST_F(CliExec, SaysWhatIsMissing) {
+  const Output nothing = run("exec");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.text.find("no source file"), std::string::npos) << nothing.text;
+  const Output none = run("exec /nowhere.cu");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.text.find("/nowhere.cu: No such file or directory"), std::string::npos) << none.text;
+}
+
+TEST_F(CliExec, NamesAnUnknownPlatform) {
+  const Output output = run("exec --platform h100x9 " + file("empty_main.cu", "int main() {}\n"));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("h100x9"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, NamesAnUnknownOption) {
+  const Output output = run("exec --frobnicate " + file("empty_main.cu", "int main() {}\n"));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("--frobnicate: unknown option"), std::string::npos) << output.text;
+  EXPECT_EQ(run("exec --rank-memory much x.cu").exit_code, 2);
+  EXPECT_EQ(run("exec --ranks 0 x.cu").exit_code, 2);
+  EXPECT_EQ(run("exec --mode sloppy x.cu").exit_code, 2);
+}
+
+TEST_F(CliExec, GivesTheCompilersMessageWithItsLine) {
+  const std::string path = file("wrong.cu", "int main() {\n  return nothing;\n}\n");
+  const Output output = run("exec " + path);
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find(path + ":2:10: use of undeclared identifier 'nothing'"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, NamesAMissingCompiler) {
+  setenv("FABRICBENCH_CLANG", "no-such-clang", 1);
+  const Output output = run("exec " + file("empty_main.cu", "int main() {}\n"));
+  unsetenv("FABRICBENCH_CLANG");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("no-such-clang"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, RunsAProgramAndReturnsWhatBecameOfIt) {
+  const std::string path = file("arguments.cu", R"(
+#include <cstdio>
+#include <cstdlib>
+int main(int argc, char** argv) {
+  std::printf("%s of %s: %s\n", getenv("RANK"), getenv("WORLD_SIZE"), argc > 1 ? argv[1] : "none");
+  return argc > 2 ? std::atoi(argv[2]) : 0;
+}
+)");
+  const Output good = run("exec --ranks 2 --prefix " + path + " -- --seed");
+  EXPECT_EQ(good.exit_code, 0) << good.text;
+  EXPECT_NE(good.text.find("[rank 1] 1 of 2: --seed\n"), std::string::npos) << good.text;
+  const Output bad = run("exec --seed 3 " + path + " -- 'a b' 7");
+  EXPECT_EQ(bad.exit_code, 1) << bad.text;
+  EXPECT_NE(bad.text.find("rank 0 exited with 7"), std::string::npos) << bad.text;
+  EXPECT_NE(bad.text.find("--seed 3 --mode hardware " + path + " -- 'a b' 7"), std::string::npos) << bad.text;
 }
 
 }  // namespace

@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "base/strings.h"
+#include "simt/environment.h"
+#include "simt/listener.h"
+#include "simt/warp.h"
 
 namespace fb::golden {
 namespace {
@@ -86,6 +93,23 @@ std::vector<std::optional<uint64_t>> parse_values(const Param& p, std::string_vi
   return all;
 }
 
+std::vector<Contents> parse_members(const Param& p, std::string_view before, std::string_view after, uint32_t line) {
+  std::vector<Contents> members;
+  for (const std::string_view values : split(before, '|')) {
+    Contents& m = members.emplace_back();
+    if (trim(values) == "none") continue;
+    for (const auto& v : parse_values(p, values, line)) m.initial.push_back(v.value_or(0));
+  }
+  if (after.empty()) return members;
+  const auto lists = split(after, '|');
+  if (lists.size() != 1 && lists.size() != members.size()) malformed(line, "one list for all members, or one for each");
+  for (size_t k = 0; k < members.size(); ++k) {
+    const std::string_view values = lists.size() == 1 ? lists[0] : lists[k];
+    if (!members[k].initial.empty()) members[k].expected = parse_values(p, values, line);
+  }
+  return members;
+}
+
 Param parse_param(std::string_view text, uint32_t line) {
   Param p;
   std::istringstream in{std::string(text)};
@@ -99,8 +123,13 @@ Param parse_param(std::string_view text, uint32_t line) {
     p.initial = {parse_value(type, value, line)};
     return p;
   }
-  if (kind != "buffer") malformed(line, "expected buffer or value: " + kind);
-  p.buffer = true;
+  if (kind == "member") {
+    size_t member = 0;
+    in >> member;
+    p.member_of = {std::stoull(type), member};
+    return p;
+  }
+  if (kind != "buffer" && kind != "multicast") malformed(line, "expected buffer, multicast, member or value: " + kind);
   const auto open = type.find('[');
   if (open == std::string::npos) malformed(line, "a buffer needs a count: " + type);
   p.count = std::stoull(type.substr(open + 1));
@@ -109,8 +138,15 @@ Param parse_param(std::string_view text, uint32_t line) {
   if (equals == std::string_view::npos) malformed(line, "a buffer needs initial values");
   std::string_view values = text.substr(equals + 1);
   const auto arrow = values.find("->");
-  for (const auto& v : parse_values(p, values.substr(0, arrow), line)) p.initial.push_back(v.value_or(0));
-  if (arrow != std::string_view::npos) p.expected = parse_values(p, values.substr(arrow + 2), line);
+  const std::string_view before = values.substr(0, arrow);
+  const std::string_view after = arrow == std::string_view::npos ? "" : values.substr(arrow + 2);
+  if (kind == "multicast") {
+    p.members = parse_members(p, before, after, line);
+    return p;
+  }
+  p.buffer = true;
+  for (const auto& v : parse_values(p, before, line)) p.initial.push_back(v.value_or(0));
+  if (!after.empty()) p.expected = parse_values(p, after, line);
   return p;
 }
 
@@ -155,6 +191,10 @@ void parse_expectation(GoldenRun& run, std::string_view text, uint32_t line) {
     run.output = out;
     return;
   }
+  if (text.starts_with("message ")) {
+    run.message = text.substr(8);
+    return;
+  }
   std::istringstream in{std::string(text)};
   std::string kind, what, at;
   in >> kind >> what >> at;
@@ -188,19 +228,129 @@ std::string show(const std::string& type, uint64_t bits) {
   return fmt::format("{} (0x{:x})", bits, bits);
 }
 
-std::string compare(const Param& p, const std::byte* memory, size_t index) {
+// `element`(k): where element k lies.
+template <class F>
+std::string compare(const Contents& c, const std::string& type, const std::string& name, F element) {
   std::string text;
-  const uint32_t bytes = bytes_of(p.type);
   uint32_t shown = 0;
-  for (uint64_t k = 0; k < p.expected.size(); ++k) {
+  for (uint64_t k = 0; k < c.expected.size(); ++k) {
     uint64_t got = 0;
-    std::memcpy(&got, memory + k * bytes, bytes);
-    if (!p.expected[k] || *p.expected[k] == got || ++shown > 8) continue;
-    text +=
-        fmt::format("param {} [{}]: expected {}, got {}\n", index, k, show(p.type, *p.expected[k]), show(p.type, got));
+    std::memcpy(&got, element(k), bytes_of(type));
+    if (!c.expected[k] || *c.expected[k] == got || ++shown > 8) continue;
+    text += fmt::format("{} [{}]: expected {}, got {}\n", name, k, show(type, *c.expected[k]), show(type, got));
   }
   return text;
 }
+
+// --- Multicast objects -----------------------------------------------------------------------------------------------
+
+// Chosen so that nothing lines up: the window begins inside the object, members are bound in pieces.
+constexpr uint64_t kWindowOffset = 256;
+constexpr uint64_t kPieceBytes = 64;
+constexpr mem::Address kMulticastBegin = 0x7000'0000'0000;
+constexpr mem::Address kMulticastStep = 0x1'0000'0000;
+
+std::shared_ptr<mem::Multicast> make_multicast(const Param& p, uint32_t id) {
+  const uint64_t element = bytes_of(p.type), size = p.count * element;
+  auto object = std::make_shared<mem::Multicast>();
+  object->id = id;
+  object->size = kWindowOffset + size;
+  for (const Contents& c : p.members) {
+    mem::Multicast::Member& m = object->members.emplace_back();
+    m.device = static_cast<uint32_t>(object->members.size()) - 1;
+    if (c.initial.empty()) continue;
+    for (uint64_t at = 0; at < size; at += kPieceBytes) {
+      const uint64_t bytes = std::min(kPieceBytes, size - at);
+      auto memory = mem::allocate(id, m.device, bytes, "member");
+      std::byte* host = memory->bytes.get();
+      m.pieces.push_back({kWindowOffset + at, bytes, host, std::move(memory)});
+    }
+    for (uint64_t k = 0; k < p.count; ++k)
+      std::memcpy(m.find(kWindowOffset + k * element, element), &c.initial[k], element);
+  }
+  return object;
+}
+
+// What a kernel is given, and what must be there after it.
+//
+// A device has no call that maps a multicast object; a warp that starts leads to its address space, before anything has
+// run.
+class Arguments final : public simt::Listener {
+ public:
+  Arguments(machine::Device& device, const std::vector<Param>& params) : device_(device), params_(params) {
+    for (const Param& p : params_) values_.push_back(place(p));
+  }
+
+  // The bits of parameter k, and how many bytes of them count.
+  uint64_t value(size_t k) const { return values_[k]; }
+  uint32_t width(size_t k) const { return is_pointer(params_[k]) ? 8 : bytes_of(params_[k].type); }
+
+  simt::Listener* listener() { return mappings_.empty() ? nullptr : this; }
+
+  void on_warp_start(simt::Warp& w) override {
+    for (auto& map : std::exchange(mappings_, {})) map(w.environment().global());
+  }
+
+  void on_access(simt::Warp&, const simt::Access& access) override {
+    multimem_seen_ = multimem_seen_ || access.proxy == simt::Proxy::multimem;
+  }
+  // Listeners must hear of what multimem instructions do.
+  bool multimem_seen() const { return multimem_seen_; }
+
+  std::string differences() {
+    std::string wrong;
+    for (size_t k = 0; k < params_.size(); ++k) {
+      const Param& p = params_[k];
+      if (p.member_of) continue;
+      const uint64_t element = bytes_of(p.type);
+      for (size_t m = 0; m < p.members.size(); ++m) {
+        wrong += compare(p.members[m], p.type, fmt::format("param {} of device {}", k, m), [&](uint64_t e) {
+          return multicasts_[k]->members[m].find(kWindowOffset + e * element, element);
+        });
+      }
+      if (!p.buffer) continue;
+      const std::byte* memory = device_.bytes(values_[k], p.count * element);
+      wrong += compare(p, p.type, fmt::format("param {}", k), [&](uint64_t e) { return memory + e * element; });
+    }
+    return wrong;
+  }
+
+ private:
+  static bool is_pointer(const Param& p) { return p.buffer || p.member_of || !p.members.empty(); }
+
+  uint64_t place(const Param& p) {
+    const size_t k = values_.size();
+    multicasts_.emplace_back();
+    if (p.buffer) return fill_buffer(p, device_.allocate(p.count * bytes_of(p.type), fmt::format("param {}", k)));
+    if (!is_pointer(p)) return p.initial[0];
+    const mem::Address a = kMulticastBegin + k * kMulticastStep;
+    if (p.member_of) {
+      const auto [param, member] = *p.member_of;
+      auto memory = multicasts_.at(param)->members.at(member).pieces.at(0).allocation;
+      mappings_.emplace_back([=](mem::AddressSpace& space) { space.map(a, memory); });
+    } else {
+      multicasts_[k] = make_multicast(p, static_cast<uint32_t>(k) + 1);
+      mappings_.emplace_back([=, object = multicasts_[k]](mem::AddressSpace& space) {
+        space.map(a, object, kWindowOffset, object->size - kWindowOffset);
+      });
+    }
+    return a;
+  }
+
+  mem::Address fill_buffer(const Param& p, mem::Address a) {
+    const uint64_t element = bytes_of(p.type);
+    std::byte* memory = device_.bytes(a, p.count * element);
+    for (uint64_t e = 0; e < p.count; ++e) std::memcpy(memory + e * element, &p.initial[e], element);
+    return a;
+  }
+
+  machine::Device& device_;
+  const std::vector<Param>& params_;
+  std::vector<uint64_t> values_;
+  std::vector<std::shared_ptr<mem::Multicast>> multicasts_;  // of each parameter, or null
+  std::vector<std::function<void(mem::AddressSpace&)>> mappings_;
+  bool multimem_seen_ = false;
+};
 
 }  // namespace
 
@@ -261,6 +411,7 @@ std::string execute(const std::string& text, const GoldenRun& run, const Engine&
   machine::Device device;
   machine::LoadOptions load;
   load.reference = engine.reference;
+  load.observed = std::ranges::any_of(run.params, [](const Param& p) { return !p.members.empty(); });
   auto module = device.load(text, load);
   if (!module) return to_string(module.error(), "load");
   machine::LaunchRequest launch = run.launch;
@@ -271,23 +422,16 @@ std::string execute(const std::string& text, const GoldenRun& run, const Engine&
                        run.params.size());
   }
   launch.params.resize(kernel->param_bytes);
-  std::vector<mem::Address> buffers(run.params.size());
+  Arguments arguments(device, run.params);
   for (size_t k = 0; k < run.params.size(); ++k) {
-    const Param& p = run.params[k];
-    const uint32_t bytes = bytes_of(p.type);
-    uint64_t value = p.initial[0];
-    uint32_t width = bytes;
-    if (p.buffer) {
-      value = buffers[k] = device.allocate(p.count * bytes, fmt::format("param {}", k));
-      width = 8;
-      std::byte* memory = device.bytes(buffers[k], p.count * bytes);
-      for (uint64_t e = 0; e < p.count; ++e) std::memcpy(memory + e * bytes, &p.initial[e], bytes);
-    }
-    std::memcpy(launch.params.data() + kernel->param_offsets[k], &value, width);
+    const uint64_t value = arguments.value(k);
+    std::memcpy(launch.params.data() + kernel->param_offsets[k], &value, arguments.width(k));
   }
   machine::RunOptions options;
   options.seed = engine.seed;
   options.budget = 50'000'000;
+  options.listener = arguments.listener();
+  const bool observed = options.listener != nullptr;
   const auto outcome = device.run(**module, launch, options);
   if (!outcome) return to_string(outcome.error(), "launch");
   const std::string details = describe(*outcome);
@@ -297,11 +441,9 @@ std::string execute(const std::string& text, const GoldenRun& run, const Engine&
     return fmt::format("expected the fault at line {}, got {}\n{}", run.fault_line, outcome->fault.place.ptx_line,
                        details);
   }
-  std::string wrong;
-  for (size_t k = 0; k < run.params.size(); ++k) {
-    const Param& p = run.params[k];
-    if (p.buffer) wrong += compare(p, device.bytes(buffers[k], p.count * bytes_of(p.type)), k);
-  }
+  if (!details.contains(run.message)) return fmt::format("expected the message: {}\n{}", run.message, details);
+  std::string wrong = arguments.differences();
+  if (observed && run.ending == "finished" && !arguments.multimem_seen()) wrong += "no multimem access was reported\n";
   const std::string output = device.take_output();
   if (run.output && output != *run.output)
     wrong += fmt::format("expected output [{}], got [{}]\n", *run.output, output);

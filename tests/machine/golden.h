@@ -5,18 +5,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/device.h"
 
 namespace fb::golden {
 
-struct Param {
+// What memory holds before a run and must hold after it.
+struct Contents {
+  std::vector<uint64_t> initial;                  // bits of each element
+  std::vector<std::optional<uint64_t>> expected;  // empty: not compared; none: any value
+};
+
+struct Param : Contents {
   bool buffer = false;
   std::string type;
   uint64_t count = 1;
-  std::vector<uint64_t> initial;                  // bits, `count` long
-  std::vector<std::optional<uint64_t>> expected;  // empty: not compared; none: any value
+  std::vector<Contents> members;  // of a multicast object; without initial values: nothing is bound
+  // The ordinary address of one member of a multicast object: number of its parameter, and of the member.
+  std::optional<std::pair<size_t, size_t>> member_of;
 };
 
 struct GoldenRun {
@@ -26,6 +34,7 @@ struct GoldenRun {
   // What must happen instead of a normal end: "fault out_of_bounds", "deadlock", and the PTX line of a fault.
   std::string ending = "finished";
   uint32_t fault_line = 0;
+  std::string message;  // part of what is said about it
   std::optional<std::string> output;
 };
 

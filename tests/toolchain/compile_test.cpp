@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+
 #include "base/strings.h"
 #include "toolchain/temporary_directory.h"
 
@@ -53,6 +55,17 @@ TEST_F(Compile, CarriesClusterDimensionsIntoThePtx) {
   EXPECT_NE(ptx->find(".reqnctapercluster 8, 1, 1"), std::string::npos);
   EXPECT_EQ(ptx->find(".entry _Z1aPi\n"), std::string::npos) << "the declaration is taken out";
   EXPECT_LT(ptx->rfind(".reqnctapercluster"), ptx->find(".entry _Z1cPi"));
+}
+
+TEST_F(Compile, NamesFilesAsTheUserDidWhereverThatIs) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch_.path());
+  write_file("k.cu", "__global__ void k(int* o) { *o = 1; }\n");
+  const auto ptx = compile_to_ptx({.source = "k.cu"});
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(ptx) << to_string(ptx.error(), "k.cu");
+  EXPECT_NE(ptx->find(".file\t1 \"k.cu\""), std::string::npos) << *ptx;
+  EXPECT_EQ(ptx->find(scratch_.path()), std::string::npos) << *ptx;
 }
 
 TEST_F(Compile, NamesAMissingCompiler) {

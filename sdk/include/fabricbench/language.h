@@ -3,8 +3,20 @@
 #pragma clang system_header
 
 #if !defined(__CUDA__)
-#error "FabricBench's CUDA headers need clang's CUDA mode (clang++-19 -x cuda)"
-#endif
+
+// A host compiler: the API and its types without the kernel language.
+#define __host__
+#define __device__
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __align__(n)
+#define CUDART_VERSION 13000
+#define CUDARTAPI
+#define CUDAAPI
+#define CUDART_CB
+#define CUDA_CB
+
+#else
 
 // What nvcc 13.0 predefines and programs test for. __NVCC__ stays undefined: this is not nvcc.
 #define __CUDACC__ 1
@@ -63,3 +75,5 @@ constexpr __SIZE_TYPE__ alignment() {
 #else
 #define FABRICBENCH_SIDE(device, host) host
 #endif
+
+#endif  // __CUDA__

@@ -10,13 +10,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 
-// Multicast objects belong to the node.
-FB_EXEC(multimem_ld_reduce) { return nullptr; }
-FB_EXEC(multimem_st) { return nullptr; }
-FB_EXEC(multimem_red) { return nullptr; }
-FB_EXEC(multimem_cp_async_bulk) { return nullptr; }
-FB_EXEC(multimem_cp_reduce_async_bulk) { return nullptr; }
-
 // Blocks that take over the work of blocks not yet launched.
 FB_EXEC(clusterlaunchcontrol_try_cancel) { return nullptr; }
 FB_EXEC(clusterlaunchcontrol_is_canceled) { return nullptr; }

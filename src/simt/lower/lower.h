@@ -15,6 +15,7 @@ namespace fb::simt {
 struct LowerOptions {
   bool observed = false;   // a listener will be attached
   bool reference = false;  // the slow engine: lane by lane, a row for every register
+  bool tear = false;       // stores of more than 8 bytes are made in pieces (tear.h)
   // Where a module variable of space global or constant lies.
   std::function<mem::Address(uint32_t variable)> address_of;
 };

@@ -10,6 +10,7 @@
 #include "simt/builtins.h"
 #include "simt/listener.h"
 #include "simt/lower/operands.h"
+#include "simt/lower/tear.h"
 #include "simt/reference/reference.h"
 #include "simt/warp.h"
 
@@ -71,6 +72,7 @@ Order find_order(const ptx::Instruction& inst) {
     case ptx::Form::atom_cas:
     case ptx::Form::red:
     case ptx::Form::red_vec:
+    case ptx::Form::multimem_red:
       return Order::relaxed;
     case ptx::Form::membar:
       return Order::sc;
@@ -95,6 +97,8 @@ Scope find_scope(const ptx::Instruction& inst) {
     case ptx::Form::red:
     case ptx::Form::red_vec:
       return Scope::gpu;
+    case ptx::Form::multimem_red:
+      return Scope::sys;
     default:
       return Scope::none;
   }
@@ -529,7 +533,10 @@ void FunctionLowering::emit() {
   const auto begin = program_.code.size();
   for (body_index_ = 0; body_index_ < function_.body.size(); ++body_index_) {
     start_[body_index_] = static_cast<uint32_t>(program_.code.size());
-    emit_instruction(function_.body[body_index_]);
+    const ptx::Instruction& inst = function_.body[body_index_];
+    const auto pieces = options_.tear ? tear_store(inst) : std::vector<ptx::Instruction>{};
+    if (pieces.empty()) emit_instruction(inst);
+    for (const ptx::Instruction& piece : pieces) emit_instruction(piece);
   }
   start_[body_index_] = static_cast<uint32_t>(program_.code.size());
   // Code that runs off the end returns, as ptxas makes it.

@@ -61,6 +61,7 @@ Exec select_reference(const Selection& s) {
   // What the fast engine refuses, this one refuses too; what the machine around a warp decides is left to it.
   if (reference::reads_special_register(s.inst) || !select(s)) return nullptr;
   if (const Exec memory = reference::memory_handler(s)) return memory;
+  if (const Exec multimem = reference::multimem_handler(s)) return multimem;
   if (const Exec warp = reference::warp_handler(s)) return warp;
   return reference::evaluator(s.inst.form) ? reference::run_values : nullptr;
 }

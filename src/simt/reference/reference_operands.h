@@ -43,6 +43,7 @@ mem::Address window_base(ptx::Space space);
 
 // Null: not of this family, or not done by the slow engine.
 Exec memory_handler(const Selection& selection);
+Exec multimem_handler(const Selection& selection);
 Exec warp_handler(const Selection& selection);
 
 }  // namespace fb::simt::reference

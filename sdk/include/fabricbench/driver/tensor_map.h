@@ -2,7 +2,7 @@
 #pragma once
 #include "fabricbench/driver/types.h"
 
-struct alignas(64) CUtensorMap {
+struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
 };
 
@@ -17,6 +17,12 @@ enum CUtensorMapDataType {
   CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
   CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
   CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ = 10,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12,
+  CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B = 13,
+  CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B = 14,
+  CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15,
 };
 enum CUtensorMapInterleave {
   CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
@@ -28,6 +34,9 @@ enum CUtensorMapSwizzle {
   CU_TENSOR_MAP_SWIZZLE_32B = 1,
   CU_TENSOR_MAP_SWIZZLE_64B = 2,
   CU_TENSOR_MAP_SWIZZLE_128B = 3,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B = 4,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
 };
 enum CUtensorMapL2promotion {
   CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
@@ -40,6 +49,7 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };
 
+extern "C" CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
 extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                            const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                                            const cuuint32_t* element_strides, CUtensorMapInterleave interleave,

@@ -1,17 +1,22 @@
-// Handles and enumerations of the driver API.
+// Handles of the driver API, its error codes, and the enumerations that several nouns share.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabricbench/driver/versions.h"
 #include "fabricbench/runtime/handles.h"
 
 #define CUDA_VERSION 13000
+#define CUDAAPI
+#define CUDA_CB
 #define CU_IPC_HANDLE_SIZE 64
-#define CU_STREAM_PER_THREAD (reinterpret_cast<CUstream>(0x2))
-#define CU_STREAM_LEGACY (reinterpret_cast<CUstream>(0x1))
+#define CU_DEVICE_CPU (static_cast<CUdevice>(-1))
+#define CU_DEVICE_INVALID (static_cast<CUdevice>(-2))
 
 using CUdevice = int;
+using CUdevice_v1 = CUdevice;
 using CUdeviceptr = unsigned long long;
+using CUdeviceptr_v2 = CUdeviceptr;
 using CUcontext = struct CUctx_st*;
 using CUmodule = struct CUmod_st*;
 using CUlibrary = cudaLibrary_t;
@@ -19,67 +24,48 @@ using CUkernel = cudaKernel_t;
 using CUfunction = cudaFunction_t;
 using CUstream = cudaStream_t;
 using CUevent = cudaEvent_t;
+using CUgraph = cudaGraph_t;
+using CUgraphNode = cudaGraphNode_t;
+using CUgraphExec = cudaGraphExec_t;
+using CUmemoryPool = cudaMemPool_t;
+using CUuserObject = cudaUserObject_t;
+using CUarray = struct CUarray_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
+using CUhostFn = void (*)(void* data);
 
 enum CUresult {
-  CUDA_SUCCESS = 0,
-  CUDA_ERROR_INVALID_VALUE = 1,
-  CUDA_ERROR_OUT_OF_MEMORY = 2,
-  CUDA_ERROR_NOT_INITIALIZED = 3,
-  CUDA_ERROR_DEINITIALIZED = 4,
-  CUDA_ERROR_NO_DEVICE = 100,
-  CUDA_ERROR_INVALID_DEVICE = 101,
-  CUDA_ERROR_INVALID_IMAGE = 200,
-  CUDA_ERROR_INVALID_CONTEXT = 201,
-  CUDA_ERROR_INVALID_PTX = 218,
-  CUDA_ERROR_INVALID_HANDLE = 400,
-  CUDA_ERROR_NOT_FOUND = 500,
-  CUDA_ERROR_NOT_READY = 600,
-  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
-  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
-  CUDA_ERROR_ASSERT = 710,
-  CUDA_ERROR_LAUNCH_FAILED = 719,
-  CUDA_ERROR_NOT_PERMITTED = 800,
-  CUDA_ERROR_NOT_SUPPORTED = 801,
-  CUDA_ERROR_UNKNOWN = 999,
+#define RESULT(name, number) CUDA_##name = number,
+#include "fabricbench/driver/results.def"
 };
 
-enum CUdevice_attribute {
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
-  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
-  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
-  CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110,
-  CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
-  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128,
-  CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
+enum CUmemorytype {
+  CU_MEMORYTYPE_HOST = 1,
+  CU_MEMORYTYPE_DEVICE = 2,
+  CU_MEMORYTYPE_ARRAY = 3,
+  CU_MEMORYTYPE_UNIFIED = 4,
 };
-enum CUpointer_attribute {
-  CU_POINTER_ATTRIBUTE_CONTEXT = 1,
-  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
-  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
-  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
-  CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
-  CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
-  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
-  CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
+enum CUmemLocationType {
+  CU_MEM_LOCATION_TYPE_INVALID = 0,
+  CU_MEM_LOCATION_TYPE_NONE = 0,
+  CU_MEM_LOCATION_TYPE_DEVICE = 1,
+  CU_MEM_LOCATION_TYPE_HOST = 2,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
 };
-enum CUfunction_attribute {
-  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
 };
-enum CUstreamWaitValue_flags {
-  CU_STREAM_WAIT_VALUE_GEQ = 0,
-  CU_STREAM_WAIT_VALUE_EQ = 1,
-  CU_STREAM_WAIT_VALUE_AND = 2,
-  CU_STREAM_WAIT_VALUE_NOR = 3,
+enum CUfunc_cache {
+  CU_FUNC_CACHE_PREFER_NONE = 0,
+  CU_FUNC_CACHE_PREFER_SHARED = 1,
+  CU_FUNC_CACHE_PREFER_L1 = 2,
+  CU_FUNC_CACHE_PREFER_EQUAL = 3,
 };
-enum CUstreamWriteValue_flags {
-  CU_STREAM_WRITE_VALUE_DEFAULT = 0,
-  CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1,
+enum CUsharedconfig {
+  CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
+  CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
+  CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2,
 };

@@ -5,18 +5,14 @@
 enum CUmemAllocationType {
   CU_MEM_ALLOCATION_TYPE_INVALID = 0,
   CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+  CU_MEM_ALLOCATION_TYPE_MANAGED = 2,
 };
 enum CUmemAllocationHandleType {
   CU_MEM_HANDLE_TYPE_NONE = 0,
   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
   CU_MEM_HANDLE_TYPE_WIN32 = 2,
+  CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
   CU_MEM_HANDLE_TYPE_FABRIC = 8,
-};
-enum CUmemLocationType {
-  CU_MEM_LOCATION_TYPE_INVALID = 0,
-  CU_MEM_LOCATION_TYPE_DEVICE = 1,
-  CU_MEM_LOCATION_TYPE_HOST = 2,
-  CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
 };
 enum CUmemAccess_flags {
   CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
@@ -31,12 +27,12 @@ enum CUmulticastGranularity_flags {
   CU_MULTICAST_GRANULARITY_MINIMUM = 0,
   CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,
 };
+enum CUmemAllocationCompType {
+  CU_MEM_ALLOCATION_COMP_NONE = 0,
+  CU_MEM_ALLOCATION_COMP_GENERIC = 1,
+};
 enum CUmemRangeHandleType { CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 };
 
-struct CUmemLocation {
-  CUmemLocationType type;
-  int id;
-};
 struct CUmemAllocationProp {
   CUmemAllocationType type;
   CUmemAllocationHandleType requestedHandleTypes;
@@ -83,7 +79,6 @@ CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*
                                        CUmemAllocationGranularity_flags option);
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle);
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address);
-CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr pointer);
 CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer, size_t bytes, CUmemRangeHandleType type,
                                        unsigned long long flags);
 CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* properties);

@@ -28,6 +28,8 @@ enum cudaLibraryOption {
 };
 
 extern "C" {
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* result = nullptr);
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned int version,
                                              unsigned long long flags,
                                              cudaDriverEntryPointQueryResult* result = nullptr);

@@ -16,6 +16,7 @@ using cudaLibrary_t = struct CUlib_st*;
 using cudaMemPool_t = struct CUmemPoolHandle_st*;
 using cudaUserObject_t = struct CUuserObject_st*;
 using cudaArray_t = struct cudaArray*;
+using cudaMipmappedArray_t = struct cudaMipmappedArray*;
 using cudaTextureObject_t = unsigned long long;
 using cudaSurfaceObject_t = unsigned long long;
 

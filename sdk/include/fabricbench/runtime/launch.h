@@ -129,6 +129,8 @@ cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 bl
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache config);
+cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int device);
 cudaError_t cudaFuncGetName(const char** name, const void* function);
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol);
 cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* symbol);

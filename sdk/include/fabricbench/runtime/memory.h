@@ -47,6 +47,28 @@ enum cudaMemoryAdvise {
   cudaMemAdviseUnsetAccessedBy = 6,
 };
 
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+struct cudaMemcpy3DPeerParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  int srcDevice;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  int dstDevice;
+  cudaExtent extent;
+};
+
 enum cudaMemcpyFlags {
   cudaMemcpyFlagDefault = 0,
   cudaMemcpyFlagPreferOverlapWithCompute = 1,
@@ -70,6 +92,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes);
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags);
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags);
@@ -85,8 +108,11 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes);
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                          cudaMemcpyKind kind);
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters);
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
 cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind);
 cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol);

@@ -5,6 +5,14 @@
 #include "fabricbench/runtime/memory.h"
 #include "fabricbench/runtime/memory_async.h"
 
+// Before the templates, whose bodies name them.
+inline __host__ cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned int flags) {
+  return cudaHostAlloc(pointer, bytes, flags);
+}
+inline __host__ cudaError_t cudaMallocManaged(void** pointer, size_t bytes) {
+  return cudaMallocManaged(pointer, bytes, cudaMemAttachGlobal);
+}
+
 #define TYPED_ALLOCATION(name, PARAMETERS, ARGUMENTS) \
   template <class T>                                  \
   inline __host__ cudaError_t name PARAMETERS {       \
@@ -24,13 +32,6 @@ TYPED_ALLOCATION(cudaMallocFromPoolAsync, (T * *pointer, size_t bytes, cudaMemPo
                  (AS_VOID, bytes, pool, stream))
 #undef AS_VOID
 #undef TYPED_ALLOCATION
-
-inline __host__ cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned int flags) {
-  return cudaHostAlloc(pointer, bytes, flags);
-}
-inline __host__ cudaError_t cudaMallocManaged(void** pointer, size_t bytes) {
-  return cudaMallocManaged(pointer, bytes, cudaMemAttachGlobal);
-}
 
 template <class T>
 inline __host__ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,

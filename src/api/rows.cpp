@@ -1,0 +1,80 @@
+#include "api/rows.h"
+
+#include <vector>
+
+namespace fb::api {
+namespace {
+
+// Rows come between GROUP lines; a group's title is kept for the rows that follow it.
+class Table {
+ public:
+  void begin_group(std::string_view title) { group_ = title; }
+  void add(std::string_view name, std::string_view symbol, bool real) { rows_.push_back({name, symbol, group_, real}); }
+  std::span<const Row> rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
+  std::string_view group_;
+};
+
+Table read_cuda_runtime() {
+  Table table;
+#define GROUP(title) table.begin_group(title);
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#define ALIAS(name, symbol)
+#include "api/cuda_runtime.def"
+#undef ALIAS
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
+Table read_cuda_driver() {
+  Table table;
+#define REAL(name, ...) table.add(#name, #name #__VA_ARGS__, true);
+#define DECLARED(name, ...) table.add(#name, #name #__VA_ARGS__, false);
+#define OLDER(name, below)
+#define ALIAS(name, symbol)
+#include "api/cuda_driver.def"
+#undef ALIAS
+#undef OLDER
+#undef DECLARED
+#undef REAL
+#undef GROUP
+  return table;
+}
+
+#define GROUP(title)
+#define REAL(...)
+#define DECLARED(...)
+#define OLDER(name, below)
+#define ALIAS(name, symbol) {#name, #symbol},
+constexpr Alias kRuntimeAliases[] = {
+#include "api/cuda_runtime.def"
+};
+constexpr Alias kDriverAliases[] = {
+#include "api/cuda_driver.def"
+};
+#undef ALIAS
+#undef OLDER
+#undef DECLARED
+#undef REAL
+#undef GROUP
+
+}  // namespace
+
+std::span<const Row> cuda_runtime() {
+  static const Table table = read_cuda_runtime();
+  return table.rows();
+}
+
+std::span<const Row> cuda_driver() {
+  static const Table table = read_cuda_driver();
+  return table.rows();
+}
+
+std::span<const Alias> cuda_runtime_aliases() { return kRuntimeAliases; }
+std::span<const Alias> cuda_driver_aliases() { return kDriverAliases; }
+
+}  // namespace fb::api

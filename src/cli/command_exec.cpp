@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "fabric/platform.h"
+#include "launcher/launch.h"
+#include "toolchain/locate.h"
+#include "toolchain/program.h"
+
+namespace fb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  launcher::LaunchRequest launch;
+  double timeout = 0;
+  std::string rank_memory;
+  bool no_cache = false, time = false;
+  std::vector<std::string> words;  // sources and what nvcc would be told
+};
+
+int say(const std::string& message) {
+  fmt::print(stderr, "fabricbench: {}\n", message);
+  return kExitUsage;
+}
+
+int say(const Errors& errors) {
+  for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
+  return kExitUsage;
+}
+
+// "512M", "8G", "1073741824".
+std::optional<uint64_t> parse_bytes(const std::string& text) {
+  size_t used = 0;
+  uint64_t number = 0;
+  try {
+    number = std::stoull(text, &used);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const std::string unit = text.substr(used);
+  const size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit[0]) + 1;
+  if (unit.size() > 1 || power > 4 || (!unit.empty() && power == 0) || number >> (60 - 10 * power) != 0)
+    return std::nullopt;
+  return number << (10 * power);
+}
+
+// A program that was linked before, rather than sources.
+bool is_program(const std::vector<std::string>& words) {
+  if (words.size() != 1 || words[0].starts_with('-') || words[0].ends_with(".o")) return false;
+  std::ifstream in(words[0], std::ios::binary);
+  std::string magic(4, '\0');
+  return in.read(magic.data(), 4) &&
+         magic ==
+             "\x7f"
+             "ELF" &&
+         access(words[0].c_str(), X_OK) == 0;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string replay_command(const Options& o) {
+  std::string text = fmt::format("fabricbench exec --platform {} --ranks {} --seed {} --mode {}",
+                                 shell_word(o.launch.platform), o.launch.ranks, o.launch.seed, o.launch.mode);
+  if (o.launch.mpi) text += " --mpi";
+  for (const auto& word : o.words) text += " " + shell_word(word);
+  if (!o.launch.arguments.empty()) text += " --";
+  for (const auto& word : o.launch.arguments) text += " " + shell_word(word);
+  return text;
+}
+
+// Compiles the sources into `folder`, or finds the program that was given. False: it has been said why not.
+bool make_program(Options& o, const launcher::RunDirectory& folder) {
+  if (is_program(o.words)) {
+    o.launch.program = fs::absolute(o.words[0]).string();
+    auto libraries = toolchain::locate_libraries();
+    if (!libraries) return say(libraries.error()), false;
+    o.launch.library_path = std::move(*libraries);
+    return true;
+  }
+  auto build = toolchain::parse_compiler_words(o.words);
+  if (!build) return say(build.error().list[0].message), false;
+  if (build->sources.empty()) return say("no source file (try: fabricbench exec prog.cu)"), false;
+  build->mpi = o.launch.mpi;
+  build->use_cache = !o.no_cache;
+  o.launch.program = folder.file(fs::path(build->sources[0]).stem().string());
+  const auto built = toolchain::build_program(*build, o.launch.program);
+  if (!built) return say(built.error()), false;
+  if (!built->note.empty()) say(built->note);
+  return true;
+}
+
+Result<void> complete(Options& o) {
+  if (o.timeout > 0) {
+    o.launch.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(o.timeout));
+  }
+  if (!o.rank_memory.empty()) {
+    const auto bytes = parse_bytes(o.rank_memory);
+    if (!bytes) return error(fmt::format("--rank-memory {}: not a number of bytes (as 512M, 8G)", o.rank_memory));
+    o.launch.rank_memory = *bytes;
+  }
+  if (o.launch.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
+  const auto platform = fabric::load_platform(o.launch.platform);
+  if (!platform) return std::unexpected(platform.error());
+  const auto devices = static_cast<int>(platform->devices());
+  o.launch.nodes = static_cast<int>(platform->node.nodes);
+  if (o.launch.ranks > devices) {
+    say(fmt::format("note: {} ranks share the {} GPUs of {}", o.launch.ranks, devices, o.launch.platform));
+  }
+  return {};
+}
+
+void show_times(const record::RunRecord& record, double build, double all) {
+  double rest = all - build;
+  fmt::print(stderr, "fabricbench: wall time {:.3f} s: build {:.3f}", all, build);
+  for (const auto& [phase, seconds] : record.wall_seconds) {
+    if (phase == "build" || phase == "start ranks") continue;  // said already; a part of the run
+    fmt::print(stderr, ", {} {:.3f}", phase, seconds);
+    rest -= seconds;
+  }
+  fmt::print(stderr, ", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
+}
+
+int execute(Options& o) {
+  const auto begin = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  if (o.words.empty()) return say("no source file (try: fabricbench exec prog.cu)");
+  if (const auto good = complete(o); !good) return say(good.error().list[0].message);
+  const launcher::RunDirectory folder;
+  if (!make_program(o, folder)) return kExitUsage;
+  const double build = seconds();
+  o.launch.build_seconds = build;
+  const auto ran = launcher::run_program(o.launch, folder);
+  if (!ran) return say(ran.error().list[0].message);
+  if (ran->exit_code != 0) {
+    fmt::print(stderr, "{}", describe(*ran));
+    for (const auto& [call, count] : ran->record.unsupported_calls)
+      say(fmt::format("not supported: {} ({}×)", call, count));
+    if (!ran->record.replayable) say("not replayable: " + ran->record.not_replayable_because);
+    say("again: " + replay_command(o));
+  }
+  if (o.time) show_times(ran->record, build, seconds());
+  return ran->exit_code;
+}
+
+}  // namespace
+
+void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments) {
+  auto options = std::make_shared<Options>();
+  options->launch.arguments = std::move(program_arguments);
+  auto* command = program.add_subcommand("exec", "Compile a CUDA program and run it on a virtual node");
+  command->footer(
+      "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
+      "Sources (.cu, .cpp, .cc, .o) or one program that is linked already; -I -D -O -std -l -L -arch -Xcompiler as "
+      "for\n"
+      "nvcc. Ranks get RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
+      "Exit code: 0 all ranks exited with 0, 1 the program failed, 2 it could not be built or run.\n\n"
+      "Examples:\n"
+      "  fabricbench exec vector_add.cu                      one process, 8 GPUs\n"
+      "  fabricbench exec --ranks 8 --prefix all_reduce.cu   8 processes\n"
+      "  fabricbench exec --platform gb200_nvl72 --ranks 72 barrier.cu -- --iterations 10\n"
+      "  fabricbench exec --ranks 8 --mpi mpi_all_reduce.cu\n"
+      "  fabricbench exec --ranks 4 --seed 7 --trace run.json --time -O3 -Iinclude ring.cu helper.cpp");
+  auto& launch = options->launch;
+  command->add_option("--platform", launch.platform, "Name of a platform, or a platform file")->capture_default_str();
+  command->add_option("--ranks", launch.ranks, "Processes; each sees all GPUs of its node")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random")
+      ->capture_default_str();
+  command->add_option("--mode", launch.mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"hardware", "strict"}));
+  command->add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
+  command->add_option("--record", launch.record, "Write what happened here (JSON)");
+  command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
+  command->add_flag("--mpi", launch.mpi, "Build with mpicxx's flags and start the ranks with mpirun");
+  command->add_option("--timeout", options->timeout, "Seconds of wall time until the run is ended")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rank-memory", options->rank_memory,
+                      "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
+  command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
+  command->add_flag("--time", options->time, "Say where the wall time went");
+  command->allow_extras();
+  command->callback([command, options, &exit_code] {
+    options->words = command->remaining();
+    exit_code = execute(*options);
+  });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,351 @@
+#include "fabric/fabric.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace fb::fabric {
+
+// What limits one multiprocessor.
+struct Fabric::Ports {
+  FlowControl loads, stores, remote_loads, remote_stores;
+};
+
+struct Fabric::Device {
+  Server memory, atomics;
+  Server peer_out, peer_in;  // NVLink
+  Server to_host, from_host;
+  Server nic_out, nic_in;
+  FlowControl remote_stores;  // of all multiprocessors
+  std::vector<Ports> ports;   // by multiprocessor; empty until one is used
+  std::vector<Time> engines;  // until when each copy engine is busy
+  Counters counters{};
+};
+
+// The way from one memory to another: what it leaves through, what it enters through, and how long that takes.
+struct Fabric::Route {
+  Server* out = nullptr;
+  Server* in = nullptr;
+  Time latency = 0;
+};
+
+namespace {
+
+uint64_t ratio(double full, double effective) {
+  return effective > 0 ? static_cast<uint64_t>(std::llround(full / effective * 65536)) : 65536;
+}
+
+}  // namespace
+
+Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platform.devices()) {
+  const Platform& p = platform_;
+  for (Device& d : devices_) {
+    d.memory = Server(p.memory.bandwidth);
+    d.atomics = Server(p.memory.atomic_rate);
+    if (p.peer.nvlink) {
+      d.peer_out = Server(p.peer.copy_bandwidth);
+      d.peer_in = Server(p.peer.copy_bandwidth);
+    }
+    d.to_host = Server(p.host_link.to_host_bandwidth);
+    d.from_host = Server(p.host_link.from_host_bandwidth);
+    if (p.nic.per_node > 0) {
+      // A node's network cards are shared out evenly among its devices.
+      const double share = p.nic.bandwidth * p.nic.per_node / p.node.devices;
+      d.nic_out = Server(share);
+      d.nic_in = Server(share);
+    }
+    d.engines.resize(p.device.copy_engines);
+  }
+  store_weight_ = ratio(p.peer.copy_bandwidth, p.peer.store_bandwidth);
+  load_weight_ = ratio(p.peer.copy_bandwidth, p.peer.load_bandwidth);
+  multicast_store_weight_ = ratio(p.peer.copy_bandwidth, p.multicast.store_bandwidth);
+  multicast_reduce_weight_ = ratio(p.peer.copy_bandwidth, p.multicast.reduce_bandwidth);
+  host_load_weight_ = ratio(p.host_link.from_host_bandwidth, p.host_link.load_bandwidth);
+}
+
+Fabric::~Fabric() = default;
+Fabric::Fabric(Fabric&&) noexcept = default;
+
+Fabric::Ports& Fabric::ports(Device& device, uint32_t sm) {
+  if (device.ports.empty()) device.ports.resize(platform_.device.sms);
+  FB_CHECK(sm < device.ports.size());
+  return device.ports[sm];
+}
+
+Fabric::Route Fabric::route(uint32_t from, uint32_t to) {
+  FB_CHECK(from != to);
+  if (to == kHost) return {&devices_[from].to_host, nullptr, platform_.host_link.latency};
+  if (from == kHost) return {nullptr, &devices_[to].from_host, platform_.host_link.latency};
+  Device &a = devices_[from], &b = devices_[to];
+  if (platform_.node_of(from) != platform_.node_of(to)) return {&a.nic_out, &b.nic_in, platform_.nic.latency};
+  if (platform_.peer.nvlink) return {&a.peer_out, &b.peer_in, platform_.peer.latency};
+  return {&a.to_host, &b.from_host, platform_.peer.latency};
+}
+
+Time Fabric::send(const Route& r, uint64_t weight, Time at) {
+  Time t = at;
+  if (r.out) t = r.out->reserve(t, weight);
+  t += r.latency;
+  if (!r.in) return t;
+  // The first byte enters while the last one still leaves.
+  const Time first = r.out ? std::max(at + r.latency, t - std::min(t, r.in->duration(weight))) : t;
+  return std::max(t, r.in->reserve(first, weight));
+}
+
+void Fabric::count(uint32_t device, Traffic kind, Time at, uint64_t bytes) {
+  devices_[device].counters[static_cast<size_t>(kind)] += bytes;
+  if (log_) log_->add(device, kind, at, bytes);
+}
+
+void Fabric::count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes) {
+  if (from == kHost) {
+    if (to != kHost) count(to, Traffic::from_host, at, bytes);
+  } else if (to == kHost) {
+    count(from, Traffic::to_host, at, bytes);
+  } else if (from != to) {
+    count(from, Traffic::peer_out, at, bytes);
+    count(to, Traffic::peer_in, at, bytes);
+  }
+}
+
+Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2) {
+  Device& own = devices_[device];
+  Ports& port = ports(own, sm);
+  const auto& limits = platform_.in_flight;
+  Trip trip;
+  if (owner == device) {
+    trip.issued = port.loads.enter(at, bytes, limits.loads);
+    if (in_l2) {
+      trip.there = trip.issued + platform_.memory.l2_latency / 2;
+      trip.back = trip.issued + platform_.memory.l2_latency;
+    } else {
+      const Time served = own.memory.reserve(trip.issued, bytes);
+      trip.there = served + platform_.memory.latency / 2;
+      trip.back = served + platform_.memory.latency;
+      count(device, Traffic::memory, served, bytes);
+    }
+    port.loads.leave(trip.back, bytes, limits.loads);
+    return trip;
+  }
+  trip.issued = port.remote_loads.enter(at, bytes, limits.remote_loads);
+  const Route r = route(owner, device);
+  trip.there = trip.issued + r.latency;
+  uint64_t weight = bytes;
+  if (owner != kHost) {
+    if (!in_l2) {
+      trip.there = devices_[owner].memory.reserve(trip.there, bytes);
+      count(owner, Traffic::memory, trip.there, bytes);
+    }
+    trip.there += platform_.memory.l2_latency;
+    weight = scaled(bytes, load_weight_);
+  } else {
+    weight = scaled(bytes, host_load_weight_);
+  }
+  trip.back = send(r, weight, trip.there);
+  port.remote_loads.leave(trip.back, bytes, limits.remote_loads);
+  count_trip(owner, device, trip.back, bytes);
+  return trip;
+}
+
+Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+  Device& own = devices_[device];
+  Ports& port = ports(own, sm);
+  const auto& limits = platform_.in_flight;
+  Trip trip;
+  if (owner == device) {
+    trip.issued = port.stores.enter(at, bytes, limits.stores);
+    const Time served = own.memory.reserve(trip.issued, bytes);
+    trip.there = served + platform_.memory.l2_latency / 2;
+    trip.back = served + platform_.memory.l2_latency;
+    port.stores.leave(trip.back, bytes, limits.stores);
+    count(device, Traffic::memory, served, bytes);
+    return trip;
+  }
+  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
+  trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
+  const Route r = route(device, owner);
+  const bool to_peer = owner != kHost;
+  trip.there = send(r, to_peer ? scaled(bytes, store_weight_) : bytes, trip.issued);
+  if (to_peer) {
+    trip.there = devices_[owner].memory.reserve(trip.there, bytes);
+    count(owner, Traffic::memory, trip.there, bytes);
+  }
+  trip.back = trip.there + r.latency;
+  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
+  own.remote_stores.leave(trip.back, bytes, limits.device_remote_stores);
+  count_trip(device, owner, trip.there, bytes);
+  return trip;
+}
+
+Trip Fabric::atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t operations, Time at) {
+  constexpr uint64_t kSector = 32;
+  Device& own = devices_[device];
+  Ports& port = ports(own, sm);
+  const auto& limits = platform_.in_flight;
+  const Time half = platform_.memory.atomic_latency / 2;
+  const uint64_t bytes = operations * kSector;
+  Trip trip;
+  if (owner == device) {
+    trip.issued = port.stores.enter(at, bytes, limits.stores);
+    const Time served = own.atomics.reserve(trip.issued, operations);
+    trip.there = served + half;
+    trip.back = served + platform_.memory.atomic_latency;
+    port.stores.leave(trip.back, bytes, limits.stores);
+    return trip;
+  }
+  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
+  const Route r = route(device, owner);
+  const bool to_peer = owner != kHost;
+  trip.there = send(r, to_peer ? scaled(bytes, store_weight_) : bytes, trip.issued);
+  if (to_peer) trip.there = devices_[owner].atomics.reserve(trip.there, operations);
+  trip.there += half;
+  trip.back = trip.there + half + r.latency;
+  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
+  count_trip(device, owner, trip.there, bytes);
+  return trip;
+}
+
+// Stores leave the device once and enter every member, the device itself among them if it is one: the switch returns
+// its share.
+Trip Fabric::spread(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at,
+                    bool atomic) {
+  Device& own = devices_[device];
+  Ports& port = ports(own, sm);
+  const auto& limits = platform_.in_flight;
+  const uint64_t weight = scaled(bytes, multicast_store_weight_);
+  Trip trip;
+  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
+  trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
+  const Time way = platform_.peer.latency + platform_.multicast.latency;
+  const Time arrives = own.peer_out.reserve(trip.issued, weight) + way;
+  const Time first = arrives - std::min(arrives, own.peer_in.duration(weight));
+  for (const uint32_t m : members) {
+    Device& member = devices_[m];
+    Time t = std::max(arrives, member.peer_in.reserve(first, weight));
+    if (atomic) {
+      t = member.atomics.reserve(t, (bytes + 31) / 32) + platform_.memory.atomic_latency / 2;
+    } else {
+      t = member.memory.reserve(t, bytes);
+      count(m, Traffic::memory, t, bytes);
+    }
+    trip.there = std::max(trip.there, t);
+    count(m, Traffic::peer_in, t, bytes);
+  }
+  count(device, Traffic::peer_out, arrives, bytes);
+  trip.back = trip.there + way;
+  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
+  own.remote_stores.leave(trip.back, bytes, limits.device_remote_stores);
+  return trip;
+}
+
+Trip Fabric::multicast_write(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at) {
+  return spread(device, sm, members, bytes, at, false);
+}
+
+Trip Fabric::multicast_atomic(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes,
+                              Time at) {
+  return spread(device, sm, members, bytes, at, true);
+}
+
+Trip Fabric::multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes,
+                              Time at) {
+  Device& own = devices_[device];
+  Ports& port = ports(own, sm);
+  const auto& limits = platform_.in_flight;
+  const uint64_t weight = scaled(bytes, multicast_reduce_weight_);
+  const Time way = platform_.peer.latency + platform_.multicast.latency;
+  Trip trip;
+  trip.issued = port.remote_loads.enter(at, bytes, limits.remote_loads);
+  const Time asked = trip.issued + way;
+  Time left = asked;
+  for (const uint32_t m : members) {
+    Device& member = devices_[m];
+    const Time served = member.memory.reserve(asked, bytes) + platform_.memory.l2_latency;
+    trip.there = std::max(trip.there, served);
+    left = std::max(left, member.peer_out.reserve(served, weight));
+    count(m, Traffic::memory, served, bytes);
+    count(m, Traffic::peer_out, left, bytes);
+  }
+  trip.back = std::max(left + way, own.peer_in.reserve(left + way - own.peer_in.duration(weight), weight));
+  port.remote_loads.leave(trip.back, bytes, limits.remote_loads);
+  count(device, Traffic::peer_in, trip.back, bytes);
+  return trip;
+}
+
+Time Fabric::way_back(uint32_t device, uint32_t owner) const {
+  if (owner == device) return platform_.memory.l2_latency / 2;
+  if (owner == kHost) return platform_.host_link.latency;
+  return platform_.node_of(device) == platform_.node_of(owner) ? platform_.peer.latency : platform_.nic.latency;
+}
+
+// --- Copies
+// -----------------------------------------------------------------------------------------------------------
+
+Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {
+  // Short enough to share a link with others, long enough to be few.
+  constexpr uint64_t kShortest = 64 << 10, kLongest = 4 << 20, kMany = 256;
+  Copy c;
+  c.engine_of = device;
+  const auto& engines = devices_[device].engines;
+  c.engine = static_cast<uint32_t>(std::ranges::min_element(engines) - engines.begin());
+  c.from = from;
+  c.to = to;
+  c.left = bytes;
+  c.chunk = std::clamp(bytes / kMany, kShortest, kLongest);
+  c.begin = c.next = c.end = std::max(at, engines[c.engine]) + platform_.copy.start;
+  // The engine is spoken for from now on: who comes next chooses another one.
+  devices_[device].engines[c.engine] = c.begin;
+  if (pageable || (from == kHost && to == kHost)) {
+    c.not_faster = static_cast<Time>(std::llround(1e12 * 1024 / platform_.host_link.pageable_bandwidth));
+  }
+  return c;
+}
+
+Copy Fabric::start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at) {
+  Copy c = start_copy(device, to, to, bytes, at);
+  c.reads = false;
+  return c;
+}
+
+void Fabric::advance(Copy& c) {
+  if (c.done()) return;
+  Time& engine = devices_[c.engine_of].engines[c.engine];
+  const uint64_t bytes = std::min(c.chunk, c.left);
+  const Time begin = std::max(c.next, engine);
+  Time sent = begin, arrived = begin;
+  if (c.from != c.to) {
+    const Route r = route(c.from, c.to);
+    arrived = send(r, bytes, begin);
+    // The next bytes leave when these have left, and no faster than they can enter.
+    sent = arrived - r.latency;
+  }
+  const auto touch = [&](uint32_t owner, uint64_t n) {
+    if (owner == kHost) return;
+    const Time served = devices_[owner].memory.reserve(begin, n);
+    sent = std::max(sent, served);
+    count(owner, Traffic::memory, served, n);
+  };
+  if (c.reads) touch(c.from, bytes);
+  touch(c.to, bytes);
+  sent = std::max(sent, begin + bytes * c.not_faster / 1024);
+  count_trip(c.from, c.to, arrived, bytes);
+  engine = c.next = sent;
+  c.end = std::max({c.end, arrived, sent});
+  c.left -= bytes;
+}
+
+Copy Fabric::copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {
+  Copy c = start_copy(device, from, to, bytes, at, pageable);
+  while (!c.done()) advance(c);
+  return c;
+}
+
+const Counters& Fabric::counters(uint32_t device) const { return devices_[device].counters; }
+
+const TrafficLog& Fabric::log_traffic(Time interval) {
+  log_ = std::make_unique<TrafficLog>(static_cast<uint32_t>(devices_.size()), interval);
+  return *log_;
+}
+
+}  // namespace fb::fabric

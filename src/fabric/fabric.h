@@ -1,0 +1,107 @@
+#pragma once
+
+// How long accesses and copies take on a platform: memories, links between devices, the switch, links to the host.
+//
+// A fabric knows times and bytes, not contents and not who may do what. Whoever asks must have checked that the access
+// is possible. Calls need not come in the order of their times (see server.h), but an answer does not change later:
+// what comes afterwards can't delay what was answered before.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fabric/flow_control.h"
+#include "fabric/platform.h"
+#include "fabric/server.h"
+#include "fabric/time.h"
+#include "fabric/traffic.h"
+
+namespace fb::fabric {
+
+// There and back again.
+struct Trip {
+  Time issued = 0;  // when it left the multiprocessor: later than wanted if too much was under way
+  Time there = 0;   // when the owner's memory was read, written or changed
+  Time back = 0;    // when the data or the acknowledgement was back
+};
+
+// A copy in progress. Whoever keeps the time calls Fabric::advance() at `next`, again and again until it is done, so
+// that copies and kernels on one link share it as they go.
+struct Copy {
+  uint32_t engine_of = 0;  // whose copy engine
+  uint32_t engine = 0;
+  uint32_t from = 0, to = 0;  // owners
+  uint64_t left = 0;
+  uint64_t chunk = 0;
+  Time begin = 0;       // of the first byte
+  Time next = 0;        // when to call advance()
+  Time end = 0;         // when all that was sent has arrived
+  Time not_faster = 0;  // picoseconds per 1024 bytes: the copy's own limit; 0: none
+  bool reads = true;    // false: fills memory
+  bool done() const { return left == 0; }
+};
+
+class Fabric {
+ public:
+  explicit Fabric(const Platform& platform);
+  ~Fabric();
+  Fabric(Fabric&&) noexcept;
+
+  const Platform& platform() const { return platform_; }
+
+  // --- Accesses of multiprocessor `sm` of `device` to the memory of `owner`: a device, or kHost
+  // ----------------------- `in_l2`: the bytes are those of a flag, and no access to device memory is needed.
+  Trip read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2 = false);
+  Trip write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
+  // `operations`: 32-byte sectors that are changed.
+  Trip atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t operations, Time at);
+  // To the memory of all members at once; `there` is the time of the last of them.
+  Trip multicast_write(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at);
+  Trip multicast_atomic(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at);
+  // Reads from all members, reduced on the way.
+  Trip multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at);
+
+  // From the owner's memory to the device, for a line that is known to be there.
+  Time way_back(uint32_t device, uint32_t owner) const;
+
+  // --- Copies by a copy engine of `device`
+  // ----------------------------------------------------------------------------
+  Copy start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
+  Copy start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at);
+  void advance(Copy& copy);
+  // All of it at once, as if nothing came in between; returns the finished copy.
+  Copy copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
+
+  // --- What happened
+  // --------------------------------------------------------------------------------------------------
+  const Counters& counters(uint32_t device) const;
+  // From now on also by time; the log lives as long as the fabric.
+  const TrafficLog& log_traffic(Time interval);
+
+ private:
+  struct Device;
+  struct Ports;
+  struct Route;
+
+  // 16 bits behind the point.
+  using Ratio = uint64_t;
+  static uint64_t scaled(uint64_t bytes, Ratio ratio) { return bytes * ratio >> 16; }
+
+  Ports& ports(Device& device, uint32_t sm);
+  Route route(uint32_t from, uint32_t to);
+  // Through both ends of a link, with the way between them; `weight` is what the bytes weigh on it.
+  Time send(const Route& route, uint64_t weight, Time at);
+  void count(uint32_t device, Traffic kind, Time at, uint64_t bytes);
+  void count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes);
+  Trip spread(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at, bool atomic);
+
+  Platform platform_;
+  std::vector<Device> devices_;
+  Ratio store_weight_ = 0, load_weight_ = 0;  // on links between devices
+  Ratio multicast_store_weight_ = 0, multicast_reduce_weight_ = 0;
+  Ratio host_load_weight_ = 0;
+  std::unique_ptr<TrafficLog> log_;
+};
+
+}  // namespace fb::fabric

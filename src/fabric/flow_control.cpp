@@ -1,0 +1,20 @@
+#include "fabric/flow_control.h"
+
+namespace fb::fabric {
+
+void FlowControl::leave(Time back, uint64_t bytes, uint64_t limit) {
+  held_ += bytes;
+  if (count_ > 0) {
+    Batch& last = batches_[(first_ + count_ - 1) % kBatches];
+    if (last.bytes < limit / kParts) {
+      last.bytes += bytes;
+      last.back = std::max(last.back, back);
+      return;
+    }
+  }
+  // All but the last hold a sixteenth or more, and enter() keeps the sum below the limit.
+  batches_[(first_ + count_) % kBatches] = {back, bytes};
+  ++count_;
+}
+
+}  // namespace fb::fabric

@@ -1,0 +1,299 @@
+#include "fabric/platform.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace fb::fabric {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double scale;
+};
+
+enum class Kind : uint8_t { count, flag, cycles, bytes, duration, rate, frequency };
+
+// The units of a kind; none: the constant has no unit.
+std::vector<Unit> units_of(Kind kind) {
+  switch (kind) {
+    case Kind::count:
+    case Kind::flag:
+      return {};
+    case Kind::cycles:
+      return {{"cycles", 1}};
+    case Kind::bytes:
+      return {{"B", 1}, {"KiB", 1024}, {"MiB", 1024.0 * 1024}, {"GiB", 1024.0 * 1024 * 1024}};
+    case Kind::duration:
+      return {{"s", 1e12}, {"ms", 1e9}, {"us", 1e6}, {"ns", 1e3}};
+    case Kind::rate:
+      return {{"B/s", 1}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+    case Kind::frequency:
+      return {{"Hz", 1}, {"MHz", 1e6}, {"GHz", 1e9}};
+  }
+  return {};
+}
+
+class Reader {
+ public:
+  explicit Reader(const toml::table& file) : file_(file) {}
+
+  Platform read(int depth);
+  Errors take_errors() { return std::move(errors_); }
+
+ private:
+  void complain(const toml::node* at, std::string message) {
+    Location where;
+    if (at) where = {at->source().begin.line, at->source().begin.column};
+    errors_.list.push_back({where, std::move(message)});
+  }
+
+  std::string text(const char* key, bool required);
+  void read_base(int depth, Platform& platform);
+  void read_constants(Platform& platform);
+  void refuse_unknown();
+
+  // The value in the kind's own unit, or nothing after a complaint.
+  std::optional<double> number(const toml::table& constant, const std::string& key, Kind kind);
+  std::optional<double> constant(const std::string& section, const std::string& key, Kind kind);
+  template <class T>
+  void read_constant(const std::string& section, const std::string& key, Kind kind, T& value);
+
+  const toml::table& file_;
+  Errors errors_;
+  std::vector<Provenance> sources_;
+  std::vector<Provenance> inherited_;  // of the base, parallel to constants.def
+  std::set<std::string, std::less<>> known_;
+};
+
+std::string Reader::text(const char* key, bool required) {
+  const toml::node* node = file_.get(key);
+  if (!node) {
+    if (required) complain(nullptr, fmt::format("'{}' is missing", key));
+    return {};
+  }
+  const auto* value = node->as_string();
+  if (!value || value->get().empty()) complain(node, fmt::format("'{}' must be text", key));
+  return value ? value->get() : "";
+}
+
+void Reader::read_base(int depth, Platform& platform) {
+  const std::string name = text("base", false);
+  if (name.empty()) return;
+  constexpr int kDeepest = 4;
+  if (depth >= kDeepest) return complain(file_.get("base"), "platforms build on each other too deeply, or in a circle");
+  // load_platform would start counting again; a circle ends because the depth is passed on here.
+  auto base = load_platform(name);
+  if (!base) {
+    for (const Diagnostic& d : base.error().list) complain(file_.get("base"), fmt::format("base: {}", d.message));
+    return;
+  }
+  inherited_ = base->sources;
+  platform = std::move(*base);
+}
+
+std::optional<double> Reader::number(const toml::table& constant, const std::string& key, Kind kind) {
+  const toml::node* value = constant.get("value");
+  if (!value) {
+    complain(&constant, fmt::format("{}: 'value' is missing", key));
+    return {};
+  }
+  if (kind == Kind::flag) {
+    if (const auto* b = value->as_boolean()) return b->get() ? 1 : 0;
+    complain(value, fmt::format("{}: true or false is expected", key));
+    return {};
+  }
+  const auto found = value->value<double>();
+  if (!found || !std::isfinite(*found) || *found < 0) {
+    complain(value, fmt::format("{}: a number that is not negative is expected", key));
+    return {};
+  }
+  const auto units = units_of(kind);
+  const toml::node* unit = constant.get("unit");
+  if (units.empty()) {
+    if (unit) complain(unit, fmt::format("{}: has no unit", key));
+    return found;
+  }
+  std::string all;
+  for (const Unit& u : units) {
+    if (unit && unit->is_string() && unit->as_string()->get() == u.name) return *found * u.scale;
+    all += fmt::format("{}{}", all.empty() ? "" : ", ", u.name);
+  }
+  complain(unit ? unit : &constant, fmt::format("{}: 'unit' must be one of {}", key, all));
+  return {};
+}
+
+std::optional<double> Reader::constant(const std::string& section, const std::string& key, Kind kind) {
+  const std::string full = section + "." + key;
+  known_.insert(full);
+  const toml::node* table = file_.get(section);
+  if (table && !table->is_table()) return {};  // refuse_unknown complains
+  const toml::node* node = table ? table->as_table()->get(key) : nullptr;
+  const size_t row = sources_.size();
+  sources_.push_back(row < inherited_.size() ? inherited_[row] : Provenance{full, ""});
+  if (!node) {
+    if (inherited_.empty()) complain(table, fmt::format("{} is missing", full));
+    return {};
+  }
+  const toml::table* parts = node->as_table();
+  if (!parts) {
+    complain(node, fmt::format("{}: write {{ value = …, source = \"…\" }}", full));
+    return {};
+  }
+  const toml::node* source = parts->get("source");
+  if (!source || !source->is_string() || source->as_string()->get().empty()) {
+    complain(source ? source : node, fmt::format("{}: 'source' is missing: where does the value come from?", full));
+  } else {
+    sources_[row].source = source->as_string()->get();
+  }
+  for (const auto& [name, part] : *parts) {
+    if (name != "value" && name != "unit" && name != "source") {
+      complain(&part, fmt::format("{}: unknown key '{}'", full, name.str()));
+    }
+  }
+  return number(*parts, full, kind);
+}
+
+template <class T>
+void Reader::read_constant(const std::string& section, const std::string& key, Kind kind, T& value) {
+  const auto found = constant(section, key, kind);
+  if (!found) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    value = *found != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    const double whole = std::round(*found);
+    // Below a picosecond or a byte nothing is told apart; counts must be whole as they stand.
+    if ((kind == Kind::count || kind == Kind::cycles) && whole != *found) {
+      return complain(file_.get(section), fmt::format("{}.{}: a whole number is expected", section, key));
+    }
+    constexpr double kLongest = 1e12;  // a second
+    if (whole >= static_cast<double>(std::numeric_limits<T>::max()) || (kind == Kind::duration && whole > kLongest)) {
+      return complain(file_.get(section), fmt::format("{}.{}: is too large", section, key));
+    }
+    value = static_cast<T>(whole);
+  } else {
+    value = *found;
+  }
+}
+
+void Reader::read_constants(Platform& platform) {
+  std::string section_name;
+#define SECTION(Type, section)   \
+  {                              \
+    auto& at = platform.section; \
+    section_name = #section;
+#define CONSTANT(kind, key, meaning) read_constant(section_name, #key, Kind::kind, at.key);
+#define END_SECTION(Type, section) }
+#include "fabric/constants.def"
+#undef SECTION
+#undef CONSTANT
+#undef END_SECTION
+}
+
+void Reader::refuse_unknown() {
+  for (const auto& [name, node] : file_) {
+    if (name == "name" || name == "description" || name == "device_name" || name == "base") continue;
+    const std::string section(name.str());
+    const auto next = known_.lower_bound(section + ".");
+    if (next == known_.end() || !next->starts_with(section + ".")) {
+      complain(&node, fmt::format("unknown section '{}'", section));
+      continue;
+    }
+    const toml::table* table = node.as_table();
+    if (!table) {
+      complain(&node, fmt::format("'{}' must be a section: [{}]", section, section));
+      continue;
+    }
+    for (const auto& [key, constant_node] : *table) {
+      if (!known_.contains(fmt::format("{}.{}", section, key.str()))) {
+        complain(&constant_node, fmt::format("unknown constant {}.{}", section, key.str()));
+      }
+    }
+  }
+}
+
+Platform Reader::read(int depth) {
+  Platform platform;
+  read_base(depth, platform);
+  const bool alone = inherited_.empty();
+  platform.name = text("name", true);
+  if (std::string own = text("description", alone); !own.empty()) platform.description = own;
+  if (std::string own = text("device_name", alone); !own.empty()) platform.device_name = own;
+  read_constants(platform);
+  platform.sources = sources_;
+  refuse_unknown();
+  return platform;
+}
+
+// What the model could not work with.
+class Check {
+ public:
+  explicit Check(Errors& errors) : errors_(errors) {}
+
+  void that(bool holds, const char* message) {
+    if (!holds) errors_.list.push_back({{}, message});
+  }
+  // Rates from a hundred million to a million billion a second are what servers can count.
+  void rate(double value, const char* key) {
+    if (!(value >= 1e8 && value <= 1e15)) errors_.list.push_back({{}, fmt::format("{}: is out of reach", key)});
+  }
+
+ private:
+  Errors& errors_;
+};
+
+void check(const Platform& p, Errors& errors) {
+  constexpr uint64_t kMostDevices = 128;
+  Check check(errors);
+  const uint64_t devices = uint64_t{p.node.nodes} * p.node.devices;
+  check.that(devices > 0 && devices <= kMostDevices, "a platform has 1 to 128 devices, all nodes together");
+  check.that(p.device.sms > 0 && p.device.schedulers_per_sm > 0, "device: must not be zero");
+  check.that(p.device.clock >= 1e6 && p.device.clock <= 1e12, "device.clock: is out of reach");
+  check.that(p.device.copy_engines > 0, "device: at least one copy engine is needed");
+  check.rate(p.memory.bandwidth, "memory.bandwidth");
+  check.rate(p.memory.atomic_rate, "memory.atomic_rate");
+  check.rate(p.host_link.to_host_bandwidth, "host_link.to_host_bandwidth");
+  check.rate(p.host_link.from_host_bandwidth, "host_link.from_host_bandwidth");
+  check.rate(p.host_link.load_bandwidth, "host_link.load_bandwidth");
+  check.rate(p.host_link.pageable_bandwidth, "host_link.pageable_bandwidth");
+  if (p.peer.access || p.peer.nvlink) {
+    check.rate(p.peer.copy_bandwidth, "peer.copy_bandwidth");
+    check.rate(p.peer.store_bandwidth, "peer.store_bandwidth");
+    check.rate(p.peer.load_bandwidth, "peer.load_bandwidth");
+  }
+  if (p.multicast.supported) {
+    check.that(p.peer.nvlink, "multicast.supported: needs peer.nvlink");
+    check.rate(p.multicast.store_bandwidth, "multicast.store_bandwidth");
+    check.rate(p.multicast.reduce_bandwidth, "multicast.reduce_bandwidth");
+  }
+  check.that(p.node.nodes < 2 || p.nic.per_node > 0, "nic.per_node: several nodes need network cards");
+  if (p.nic.per_node > 0 && devices > 0) check.rate(p.nic.bandwidth * p.nic.per_node / p.node.devices, "nic.bandwidth");
+}
+
+}  // namespace
+
+Result<Platform> parse_platform(std::string_view text) {
+  // Platforms that build on each other come back here; a chain longer than this is a circle.
+  thread_local int depth = 0;
+  struct Deeper {
+    Deeper() { ++depth; }
+    ~Deeper() { --depth; }
+  } deeper;
+  try {
+    const toml::table file = toml::parse(text);
+    Reader reader(file);
+    Platform platform = reader.read(depth);
+    Errors errors = reader.take_errors();
+    if (errors.list.empty()) check(platform, errors);
+    if (!errors.list.empty()) return std::unexpected(std::move(errors));
+    return platform;
+  } catch (const toml::parse_error& e) {
+    return error(std::string(e.description()), {e.source().begin.line, e.source().begin.column});
+  }
+}
+
+}  // namespace fb::fabric

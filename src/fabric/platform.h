@@ -1,0 +1,65 @@
+#pragma once
+
+// What a node is made of, and how long its parts take: read from a platform file (platforms/*.toml).
+//
+// Every constant of a file has a source. A file may build on another (base = "h100x8") and name only what differs.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/time.h"
+
+namespace fb::fabric {
+
+// The kinds of fabric/constants.def.
+namespace kinds {
+using count = uint32_t;
+using flag = bool;
+using cycles = uint32_t;
+using bytes = uint64_t;
+using duration = Time;
+using rate = double;       // bytes per second
+using frequency = double;  // per second
+}  // namespace kinds
+
+// Where a constant comes from.
+struct Provenance {
+  std::string key;  // "memory.bandwidth"
+  std::string source;
+};
+
+struct Platform {
+  std::string name;
+  std::string description;
+  std::string device_name;
+
+#define SECTION(Type, section) struct Type {
+#define CONSTANT(kind, key, meaning) kinds::kind key{};
+#define END_SECTION(Type, section) \
+  }                                \
+  section;
+#include "fabric/constants.def"
+#undef SECTION
+#undef CONSTANT
+#undef END_SECTION
+
+  std::vector<Provenance> sources;  // one for each constant, in the order of constants.def
+
+  uint32_t devices() const { return node.nodes * node.devices; }
+  uint32_t node_of(uint32_t device_number) const { return device_number / node.devices; }
+};
+
+// Text of a platform file. `base` finds and reads the one that it builds on.
+Result<Platform> parse_platform(std::string_view text);
+
+// A name ("b300x8") or a file. Names are looked for in $FABRICBENCH_PLATFORMS, else in ../share/fabricbench/platforms
+// beside the running program, else in the source tree this program was built from. Messages name the file and line.
+Result<Platform> load_platform(std::string_view name_or_file);
+
+// Names that load_platform finds, sorted.
+std::vector<std::string> platform_names();
+
+}  // namespace fb::fabric

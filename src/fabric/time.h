@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fb::fabric {
+
+// Virtual time, in picoseconds.
+using Time = uint64_t;
+
+inline constexpr Time kNanosecond = 1'000;
+inline constexpr Time kMicrosecond = 1'000'000;
+
+// The owner of memory that belongs to no device; equal to mem::kHostMemory.
+inline constexpr uint32_t kHost = ~uint32_t{0};
+
+}  // namespace fb::fabric

@@ -1,0 +1,69 @@
+#include "launcher/descendants.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace fb::launcher {
+namespace {
+
+// The parent of a process; 0 where it has gone. "pid (name) state ppid …", and the name may hold anything.
+pid_t parent_of(std::string_view id) {
+  std::ifstream in("/proc/" + std::string(id) + "/stat");
+  std::string line;
+  if (!std::getline(in, line, '\0')) return 0;
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos || name_end + 4 >= line.size()) return 0;
+  pid_t parent = 0;
+  std::from_chars(line.data() + name_end + 4, line.data() + line.size(), parent);
+  return parent;
+}
+
+std::set<pid_t> children() {
+  std::set<pid_t> found;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return found;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t id = 0;
+    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (status == std::errc() && end == name.data() + name.size() && parent_of(name) == getpid()) found.insert(id);
+  }
+  closedir(folder);
+  return found;
+}
+
+}  // namespace
+
+Descendants::Descendants() : before_(children()) {
+  prctl(PR_GET_CHILD_SUBREAPER, &adopted_before_);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Descendants::~Descendants() {
+  end_all();
+  prctl(PR_SET_CHILD_SUBREAPER, adopted_before_);
+}
+
+void Descendants::end_all() const {
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    bool any = false;
+    for (const pid_t child : children()) {
+      if (before_.contains(child)) continue;
+      any = true;
+      kill(child, SIGKILL);
+      if (waitpid(child, nullptr, WNOHANG) == 0) usleep(1000);
+    }
+    if (!any) return;
+  }
+}
+
+}  // namespace fb::launcher

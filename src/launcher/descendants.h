@@ -1,0 +1,26 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+
+namespace fb::launcher {
+
+// While it lives, orphans of this process's children become its children, however they tried to get away. ended by
+// end_all(), or by the destructor. Children that were there before are left alone.
+class Descendants {
+ public:
+  Descendants();
+  ~Descendants();
+  Descendants(const Descendants&) = delete;
+  Descendants& operator=(const Descendants&) = delete;
+
+  // Kills and reaps until there is none, or until it is hopeless (a process that cannot die).
+  void end_all() const;
+
+ private:
+  std::set<pid_t> before_;
+  int adopted_before_ = 0;
+};
+
+}  // namespace fb::launcher

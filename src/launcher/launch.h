@@ -1,0 +1,62 @@
+#pragma once
+
+// One run: the machine, the ranks, and what becomes of them.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/run_directory.h"
+#include "record/run_record.h"
+
+namespace fb::launcher {
+
+struct LaunchRequest {
+  std::string program = {};  // path of an executable
+  std::vector<std::string> arguments = {};
+  int ranks = 1;
+  int nodes = 1;  // of the platform; ranks are spread over them in order
+
+  std::string platform = "h100x8";  // name or file
+  uint64_t seed = 0;                // 0: ordered by virtual time
+  std::string mode = "hardware";
+  std::string trace = {}, record = {};  // files to write; empty: none
+
+  bool prefix = false;  // "[rank 3] " before every line
+  bool mpi = false;     // under a real mpirun
+  std::optional<std::chrono::milliseconds> timeout = {};
+  uint64_t rank_memory = 0;       // bytes of private memory for each rank; 0: default_rank_memory()
+  std::string library_path = {};  // folder of our libraries, for programs that do not know it; empty: they do
+
+  double build_seconds = 0;  // for the record
+
+  std::string machine = {};  // path of fabricbench-machine; empty: find_machine()
+  std::string mpirun = {};   // its path
+  int out = 1, err = 2;      // where output goes
+};
+
+struct LaunchResult {
+  record::RunRecord record = {};
+  int exit_code = 0;         // 0 all is well, 1 the program failed, 2 we did
+  uint64_t rank_memory = 0;  // what each rank was given
+  std::string problem = {};  // in one line; empty where all is well
+};
+
+// Wrong requests and a machine that does not start are Errors. Whatever happens, no process, socket or file of the run
+// is left when this returns. Ends early on SIGINT, SIGTERM and SIGHUP.
+Result<LaunchResult> run_program(const LaunchRequest& request, const RunDirectory& directory);
+
+// $FABRICBENCH_MACHINE, else fabricbench-machine beside the running program.
+Result<std::string> find_machine();
+
+// 2 GiB, or less where this computer could not give that much to every rank. Enough for programs whose data is on the
+// devices, and little enough that one which allocates without end is found out in a second.
+uint64_t default_rank_memory(int ranks);
+
+// For people, after a run that went wrong: which rank, how it ended, what else happened. Empty where all is well.
+std::string describe(const LaunchResult& result);
+
+}  // namespace fb::launcher

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <map>
+
+#include "launcher/launch.h"
+
+namespace fb::launcher {
+namespace {
+
+std::string how_it_ended(const record::RankEnd& end) {
+  if (end.ended) return "ended by the launcher";
+  if (end.signal == 0) return fmt::format("exited with {}", end.exit_code);
+  return fmt::format("ended by SIG{} ({})", sigabbrev_np(end.signal), sigdescr_np(end.signal));
+}
+
+// "0-3, 5": ranks in order, runs joined.
+std::string join(const std::vector<int>& ranks) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", ranks[i]);
+    if (last > i) text += fmt::format("{}{}", last == i + 1 ? ", " : "-", ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const LaunchResult& result) {
+  if (result.exit_code == 0) return "";
+  std::string text = fmt::format("fabricbench: {}: {}\n", to_string(result.record.ending), result.problem);
+  std::map<std::string, std::vector<int>> groups;
+  for (const auto& end : result.record.ranks) {
+    if (end.rank >= 0) groups[how_it_ended(end)].push_back(end.rank);
+  }
+  for (const auto& [how, ranks] : groups) {
+    text += fmt::format("fabricbench:   {} {}: {}\n", ranks.size() == 1 ? "rank" : "ranks", join(ranks), how);
+  }
+  const bool aborted = std::ranges::any_of(result.record.ranks, [](const auto& end) { return end.signal == SIGABRT; });
+  if (aborted && result.rank_memory != 0) {
+    text += fmt::format("fabricbench:   each rank may have {} MiB of private memory (--rank-memory)\n",
+                        result.rank_memory >> 20);
+  }
+  return text;
+}
+
+}  // namespace fb::launcher

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/launch.h"
+#include "launcher/line_forwarder.h"
+#include "launcher/process.h"
+
+namespace fb::launcher {
+
+// Starts the processes of one run and watches them until all have ended, in one thread and one poll loop.
+//
+// The first thing that goes wrong starts a grace period in which the other ranks may end by themselves; then they are
+// killed. The machine ends last, so that it can write its record.
+class Supervisor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Supervisor(const LaunchRequest& request, const RunDirectory& directory);
+
+  Result<void> start_machine();
+  void start_ranks();
+  void watch();
+  void finish_machine();
+  LaunchResult result();
+
+ private:
+  struct Rank {
+    Process process;
+    Descriptor out, err;
+    LineForwarder out_lines, err_lines;
+    record::RankEnd end;
+    bool running = true;
+  };
+
+  void start_rank(int rank, const std::string& port);
+  void start_mpi(const std::string& port);
+  std::vector<std::string> environment_of(int rank, const std::string& port) const;
+  void add_rank(int rank, Start start);
+
+  bool wait_once(std::chrono::milliseconds longest);  // false: time is up
+  void read_output(Descriptor& from, LineForwarder& lines);
+  void read_machine();
+  void take_machine_line(std::string_view line);
+  void take_signal();
+  void rank_ended(Rank& rank);
+  void drain();
+
+  bool any_running() const;
+  void trouble(record::Ending ending, std::string what, std::chrono::milliseconds grace);
+  void send_to_ranks(int signal);
+  void kill_ranks();
+  double seconds_since_start() const;
+
+  const LaunchRequest& request_;
+  const RunDirectory& directory_;
+  Process machine_;
+  Descriptor machine_in_, machine_out_, machine_err_, signals_;
+  std::string machine_text_;  // the line that is not complete yet
+  LineForwarder machine_lines_;
+  std::string machine_errors_;
+  bool machine_running_ = false, machine_ready_ = false;
+  std::vector<Rank> ranks_;
+
+  Clock::time_point born_ = Clock::now();
+  Clock::time_point started_ = born_;
+  std::optional<Clock::time_point> kill_at_;
+  bool killed_ = false;
+  record::Ending ending_ = record::Ending::finished;
+  std::string problem_;
+  std::vector<record::Incident> incidents_;
+  std::map<std::string, double> wall_seconds_;
+};
+
+}  // namespace fb::launcher

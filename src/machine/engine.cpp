@@ -1,0 +1,410 @@
+#include "machine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "machine/places.h"
+
+namespace fb::machine {
+namespace {
+
+constexpr Time kMicrosecond = 1'000'000;
+constexpr Time kFirstLeap = kMicrosecond / 2;
+constexpr Time kLongestLeap = uint64_t{1} << 53;  // hours: no sane time-out is longer
+constexpr size_t kMostWaiters = 16;
+constexpr size_t kMostCopiesInFlight = 64;
+constexpr Time kLookAgain = 150 * kMicrosecond;  // until blocks, copies and clocks get their turn
+constexpr Time kAsyncLatency = 600'000;          // of a copy about which no listener has said anything
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options) : options_(options), queue_(options.order, options.seed) {
+  next_look_ = kLookAgain;
+}
+Engine::~Engine() = default;
+
+uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles_per_instruction, uint32_t schedulers) {
+  gpus_.push_back({limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0});
+  return static_cast<uint32_t>(gpus_.size() - 1);
+}
+
+// --- Grids and blocks
+// -------------------------------------------------------------------------------------------------
+
+GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
+  GridRun& run = *launched;
+  FB_CHECK(run.gpu < gpus_.size() && run.grid.grid.count() != 0);
+  run.needs = needs_of(run.grid, gpus_[run.gpu].limits);
+  runs_.push_back(std::move(launched));
+  ++gpus_[run.gpu].waiting;
+  leap_ = 0;
+  if (options_.order == Order::by_time) start_all(run.gpu);
+  return run;
+}
+
+GridRun& Engine::run_of(const simt::Block& block) {
+  const auto found = std::ranges::find_if(runs_, [&](const auto& r) { return &r->grid == &block.grid(); });
+  FB_CHECK(found != runs_.end());
+  return **found;
+}
+
+// The next block (or cluster) of the grid that comes first on this GPU, if there is room.
+bool Engine::start_next(uint32_t gpu) {
+  if (gpus_[gpu].waiting == 0) return false;
+  GridRun* first = nullptr;
+  for (const auto& run : runs_) {
+    if (run->gpu != gpu || run->next_block >= run->grid.grid.count()) continue;
+    if (!first || run->priority < first->priority) first = run.get();
+  }
+  return first && start_blocks(*first);
+}
+
+void Engine::start_all(uint32_t gpu) {
+  while (start_next(gpu)) {
+  }
+}
+
+bool Engine::start_some() {
+  bool any = false;
+  for (uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) any |= start_next(gpu);
+  return any;
+}
+
+bool Engine::start_blocks(GridRun& run) {
+  const simt::Grid& grid = run.grid;
+  Gpu& gpu = gpus_[run.gpu];
+  const uint64_t together = grid.cluster.count();
+  std::vector<uint32_t> sms;
+  for (uint64_t k = 0; k < together; ++k) {
+    const auto sm = gpu.slots.take(run.needs);
+    if (!sm) {
+      for (uint32_t taken : sms) gpu.slots.give_back(taken, run.needs);
+      return false;
+    }
+    sms.push_back(*sm);
+  }
+  simt::Cluster* cluster = nullptr;
+  if (grid.explicit_cluster) cluster = run.clusters.emplace_back(std::make_unique<simt::Cluster>()).get();
+  // Clusters are numbered along x, y, z; inside one the blocks too.
+  const uint64_t c = run.next_block / together;
+  const uint64_t across_x = grid.grid.x / grid.cluster.x, across_y = grid.grid.y / grid.cluster.y;
+  const uint64_t cx = c % across_x, cy = c / across_x % across_y, cz = c / across_x / across_y;
+  const Time begins = std::max(run.start, acting_time());
+  for (uint64_t rank = 0; rank < together; ++rank) {
+    const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;
+    const uint64_t y = cy * grid.cluster.y + rank / grid.cluster.x % grid.cluster.y;
+    const uint64_t z = cz * grid.cluster.z + rank / grid.cluster.x / grid.cluster.y;
+    const uint64_t index = (z * grid.grid.y + y) * grid.grid.x + x;
+    auto block = std::make_unique<simt::Block>(grid, index, *run.environment, run.listener);
+    block->sm = sms[rank];
+    block->device = run.gpu;
+    block->cluster = cluster;
+    block->rank_in_cluster = static_cast<uint32_t>(rank);
+    block->place = static_cast<uint32_t>(run.blocks.size());
+    if (cluster) cluster->blocks.push_back(block.get());
+    for (const auto& warp : block->warps()) {
+      warp->clock.now = warp->clock.loads = warp->clock.stores = begins;
+      if (run.listener) run.listener->on_warp_start(*warp);
+      queue_.push(*warp);
+    }
+    run.blocks.push_back(std::move(block));
+  }
+  run.next_block += together;
+  if (run.next_block >= grid.grid.count()) --gpu.waiting;
+  return true;
+}
+
+namespace {
+
+void take_out(std::vector<std::unique_ptr<simt::Block>>& blocks, uint32_t place) {
+  if (place + 1 != blocks.size()) {
+    blocks[place] = std::move(blocks.back());
+    blocks[place]->place = place;
+  }
+  blocks.pop_back();
+}
+
+}  // namespace
+
+// A block has exited. Its memory stays until no copy and no block of its cluster can touch it any more.
+void Engine::retire(simt::Block& ended) {
+  for (size_t k = 0; k < copies_.size();) {
+    if (copies_[k].block == &ended || copies_[k].other == &ended) {
+      complete_copy(k);
+    } else {
+      ++k;
+    }
+  }
+  GridRun& run = run_of(ended);
+  ++run.finished_blocks;
+  gpus_[run.gpu].slots.give_back(ended.sm, run.needs);
+  for (const auto& warp : ended.warps()) {
+    run.end = std::max({run.end, warp->clock.now, warp->clock.loads, warp->clock.stores});
+  }
+  if (simt::Cluster* cluster = ended.cluster) {
+    if (std::ranges::all_of(cluster->blocks, [](const simt::Block* b) { return b->finished(); })) {
+      for (simt::Block* block : std::vector(cluster->blocks)) take_out(run.blocks, block->place);
+      std::erase_if(run.clusters, [&](const auto& c) { return c.get() == cluster; });
+    }
+  } else {
+    take_out(run.blocks, ended.place);
+  }
+  if (run.finished_blocks == run.grid.grid.count()) {
+    Outcome outcome;
+    outcome.instructions = run.instructions;
+    end(run, std::move(outcome));
+  }
+}
+
+void Engine::end(GridRun& run, Outcome&& outcome) {
+  const uint32_t gpu = run.gpu;
+  const auto on_end = std::move(run.on_end);
+  const auto found = std::ranges::find_if(runs_, [&](const auto& r) { return r.get() == &run; });
+  remove(run);
+  const std::unique_ptr<GridRun> kept = std::move(*found);
+  runs_.erase(found);
+  if (options_.order == Order::by_time) start_all(gpu);
+  if (on_end) on_end(*kept, std::move(outcome));
+}
+
+// Takes a grid off its GPU: after a fault warps sleep and copies are in flight.
+void Engine::remove(GridRun& run) {
+  queue_.remove(run.grid);
+  const auto of_run = [&](const simt::AsyncCopy& c) { return &c.block->grid() == &run.grid; };
+  std::erase_if(copies_, of_run);
+  for (const auto& block : run.blocks) {
+    for (const auto& warp : block->warps()) warp->forget_reads();
+    if (!block->finished()) gpus_[run.gpu].slots.give_back(block->sm, run.needs);
+  }
+  queue_.remove(run.grid);  // forgetting woke them
+  if (run.next_block < run.grid.grid.count()) {
+    run.next_block = run.grid.grid.count();
+    --gpus_[run.gpu].waiting;
+  }
+  run.blocks.clear();
+  run.clusters.clear();
+}
+
+void Engine::abandon(const simt::Environment& environment) {
+  for (size_t k = 0; k < runs_.size();) {
+    if (runs_[k]->environment != &environment) {
+      ++k;
+      continue;
+    }
+    remove(*runs_[k]);
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  if (options_.order != Order::by_time) return;
+  for (uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) start_all(gpu);
+}
+
+// --- What happens next
+// ------------------------------------------------------------------------------------------------
+
+void Engine::schedule(Time at, uint64_t tie, std::function<void()> what) {
+  events_.push_back({at, tie, next_event_++, std::move(what)});
+  std::push_heap(events_.begin(), events_.end());
+}
+
+bool Engine::run_event() {
+  std::pop_heap(events_.begin(), events_.end());
+  const Event event = std::move(events_.back());
+  events_.pop_back();
+  now_ = std::max(now_, event.at);
+  event.what();
+  return true;
+}
+
+bool Engine::step() {
+  if (out_of_budget()) return false;
+  if (options_.order == Order::by_time) {
+    if (now_ >= next_look_) {
+      next_look_ = now_ + kLookAgain;
+      wake_clock_readers();
+    }
+    if (!events_.empty() && (queue_.empty() || events_.front().at <= queue_.next_time())) return run_event();
+    return run_warp();
+  }
+  // In order of arrival, new blocks, copies and events come in when nothing else can run, and now and then, because
+  // warps that poll with a counter never stop; at random, in between, and often several blocks at once, so that they
+  // meet. Those who wait for time to pass look at the clock now and then, too.
+  const bool now_and_then = now_ >= next_look_;
+  if (queue_.empty() || now_and_then) start_some();
+  if (now_and_then) {
+    next_look_ = now_ + kLookAgain;
+    wake_clock_readers();
+  }
+  while (queue_.choose(4) >= 2 && start_some()) {
+  }
+  if (!events_.empty() && (queue_.empty() || now_and_then || queue_.choose(4) == 1)) return run_event();
+  if (!copies_.empty() &&
+      (queue_.empty() || now_and_then || copies_.size() > kMostCopiesInFlight || queue_.choose(4) == 1)) {
+    complete_copy(queue_.choose(copies_.size()));
+    return true;
+  }
+  return run_warp();
+}
+
+bool Engine::run_warp() {
+  if (queue_.empty()) return false;
+  simt::Warp& warp = queue_.pop();
+  if (options_.order == Order::by_time) now_ = std::max(now_, warp.clock.now);
+  running_ = faulting_ = &warp;
+  uint64_t executed = 0;
+  try {
+    const simt::Stop stop = warp.run(std::min(queue_.quantum(), options_.budget - instructions_), executed);
+    GridRun& run = run_of(warp.block());
+    const Time spent = executed * issue_time(gpus_[run.gpu], warp);
+    warp.clock.now += spent;
+    if (options_.order != Order::by_time) now_ += spent;
+    instructions_ += executed;
+    run.instructions += executed;
+    course_ = mix(course_, {run.gpu, run.grid.id, warp.block().index(), warp.index(), executed});
+    if (stop == simt::Stop::quantum) queue_.push(warp);
+    if (stop == simt::Stop::finished) {
+      leap_ = 0;
+      if (run.listener) run.listener->on_warp_exit(warp);
+      if (warp.block().finished()) {
+        const uint32_t gpu = run.gpu;
+        now_ = std::max(now_, std::min(warp.clock.now, now_ + kMicrosecond));
+        running_ = nullptr;
+        retire(warp.block());
+        if (options_.order == Order::by_time) start_all(gpu);
+      }
+    }
+    running_ = nullptr;
+  } catch (const simt::Trap& trap) {
+    instructions_ += executed;
+    running_ = nullptr;
+    fault(*faulting_, trap);
+  }
+  return true;
+}
+
+void Engine::fault(simt::Warp& warp, const simt::Trap& trap) {
+  GridRun& run = run_of(warp.block());
+  Outcome outcome;
+  outcome.ending = Ending::fault;
+  outcome.fault = make_fault(warp, trap);
+  outcome.instructions = run.instructions;
+  run.end = std::max(run.end, warp.clock.now);
+  end(run, std::move(outcome));
+}
+
+// A warp alone issues an instruction every few cycles; many of them share the SM's schedulers.
+Time Engine::issue_time(const Gpu& gpu, const simt::Warp& warp) const {
+  const uint32_t warps = gpu.slots.threads_on(warp.block().sm) / simt::kLanes;
+  return std::max<Time>(gpu.cycle * gpu.cycles_per_instruction, gpu.cycle * warps / gpu.schedulers);
+}
+
+// --- For the environments of blocks
+// -----------------------------------------------------------------------------------
+
+void Engine::make_ready(simt::Warp& warp, simt::Environment::Cause cause) {
+  leap_ = 0;
+  Time from = acting_time();
+  if (cause == simt::Environment::Cause::memory && running_ && options_.time_keeper)
+    from = std::max(from, options_.time_keeper->last_arrival());
+  // The running warp looks after its own splits; in the queue it would be found there after its block has gone.
+  if (&warp == running_) return;
+  if (!warp.queued) warp.clock.now = std::max(warp.clock.now, from);
+  queue_.push(warp);
+}
+
+void Engine::start(simt::AsyncCopy copy) {
+  if (options_.order != Order::by_time) {
+    copies_.push_back(std::move(copy));
+    return;
+  }
+  // The copy stays in `copies_`, where a retiring block or a fault finds it; the event completes it if it is still
+  // there.
+  Time at = copy.warp->clock.now + kAsyncLatency;
+  if (options_.time_keeper) at = std::max(at, options_.time_keeper->last_arrival());
+  const simt::Block* block = copy.block;
+  const uint64_t sequence = copy.sequence;
+  copies_.push_back(std::move(copy));
+  schedule(at, 0, [this, block, sequence] {
+    const auto found = std::ranges::find_if(
+        copies_, [&](const simt::AsyncCopy& c) { return c.block == block && c.sequence == sequence; });
+    if (found == copies_.end()) return;
+    try {
+      complete_copy(static_cast<size_t>(found - copies_.begin()));
+    } catch (const simt::Trap& trap) {
+      fault(*faulting_, trap);
+    }
+  });
+}
+
+void Engine::complete_copy(size_t k) {
+  const simt::AsyncCopy copy = std::move(copies_[k]);
+  copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(k));
+  faulting_ = copy.warp;
+  simt::complete(copy);
+}
+
+uint64_t Engine::cycles() {
+  if (options_.order != Order::by_time) return (now_ + ++ticks_ * 570) / 570;
+  const Time cycle = running_ ? gpus_[running_->block().device].cycle : 570;
+  return acting_time() / cycle;
+}
+
+uint64_t Engine::nanoseconds() {
+  if (options_.order != Order::by_time) return cycles() * 570 / 1000;
+  return acting_time() / 1000;
+}
+
+void Engine::forget(const simt::Environment& environment) {
+  simt::Warp* running = running_;
+  while (!copies_.empty()) complete_copy(0);
+  faulting_ = running;
+  for (const auto& run : runs_) {
+    if (run->environment != &environment) continue;
+    for (const auto& block : run->blocks) {
+      for (const auto& warp : block->warps()) warp->forget_reads();
+    }
+  }
+}
+
+void Engine::look_again() {
+  for (const auto& run : runs_) {
+    for (const auto& block : run->blocks) {
+      for (const auto& warp : block->warps()) warp->look_again();
+    }
+  }
+}
+
+bool Engine::pass_time() {
+  if (leap_ >= kLongestLeap) return false;
+  const Time leap = leap_ == 0 ? kFirstLeap : leap_ * 2;
+  now_ += leap;
+  wake_clock_readers();
+  leap_ = leap;
+  return !queue_.empty();
+}
+
+void Engine::wake_clock_readers() {
+  for (const auto& run : runs_) {
+    for (const auto& block : run->blocks) {
+      for (const auto& warp : block->warps()) warp->wake_clock_readers();
+    }
+  }
+}
+
+Deadlock Engine::explain(const GridRun& run, const mem::AddressSpace& memory) const {
+  Deadlock record;
+  record.kernel = run.grid.kernel->name;
+  record.finished_blocks = run.finished_blocks;
+  record.resident_blocks = run.blocks.size();
+  record.unstarted_blocks = run.grid.grid.count() - run.next_block;
+  std::vector<const simt::Block*> blocks;
+  for (const auto& block : run.blocks) blocks.push_back(block.get());
+  std::ranges::sort(blocks, {}, &simt::Block::index);
+  for (const simt::Block* block : blocks) {
+    for (const auto& warp : block->warps()) add_waiters(*warp, memory, kMostWaiters, record);
+  }
+  return record;
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,74 @@
+#pragma once
+
+// When lines of memory were written last by strong stores: 128-byte lines of allocations. Bounded: where many lines are
+// written, the oldest stamps are forgotten. Lines are known by allocation and offset, never by host address, so that
+// what is forgotten is the same in every run.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mem/address_space.h"
+
+namespace fb::machine {
+
+class LineStamps {
+ public:
+  static constexpr uint64_t kLine = 128;
+
+  void set(const mem::Allocation& allocation, uint64_t line, uint64_t arrival) {
+    if (sets_.empty()) sets_.resize(kSets);
+    newest_ = std::max(newest_, arrival);
+    const Key key = key_of(allocation, line);
+    Set& set = sets_[hash(key)];
+    Stamp* place = &set[0];
+    for (Stamp& s : set) {
+      if (s.key == key) {
+        s.arrival = std::max(s.arrival, arrival);
+        return;
+      }
+      if (s.arrival < place->arrival) place = &s;
+    }
+    *place = {key, arrival};
+  }
+
+  // 0: none is known.
+  uint64_t find(const mem::Allocation& allocation, uint64_t line) const {
+    if (sets_.empty()) return 0;
+    const Key key = key_of(allocation, line);
+    for (const Stamp& s : sets_[hash(key)]) {
+      if (s.key == key) return s.arrival;
+    }
+    return 0;
+  }
+
+  // Of all that were ever set.
+  uint64_t newest() const { return newest_; }
+
+ private:
+  static constexpr size_t kSets = 4096, kWays = 4;
+
+  struct Key {
+    uint64_t allocation = 0;
+    uint64_t line = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Stamp {
+    Key key;
+    uint64_t arrival = 0;
+  };
+  using Set = std::array<Stamp, kWays>;
+
+  static Key key_of(const mem::Allocation& a, uint64_t line) { return {uint64_t{a.id} << 32 | a.device, line}; }
+  static size_t hash(const Key& key) {
+    const uint64_t mixed = (key.allocation * 0x9e3779b97f4a7c15 ^ key.line) * 0xd6e8feb86659fd93;
+    return mixed >> 32 & (kSets - 1);
+  }
+
+  std::vector<Set> sets_;  // empty until the first stamp
+  uint64_t newest_ = 0;
+};
+
+}  // namespace fb::machine

@@ -1,0 +1,378 @@
+#include "machine/memory_clock.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "simt/async_issue.h"
+#include "simt/block.h"
+#include "simt/environment.h"
+
+namespace fb::machine {
+namespace {
+
+using simt::Access;
+using simt::AccessKind;
+using simt::kAllLanes;
+using simt::kLanes;
+using simt::Mask;
+using MemoryOrder = simt::Order;
+using simt::Proxy;
+using simt::Scope;
+using simt::Warp;
+
+constexpr uint64_t kSector = 32;
+// A warp whose clock has run this far in one turn makes room for those who are behind.
+constexpr Time kTurn = fabric::kMicrosecond;
+
+// The next turn of a loop that polls comes within this time.
+constexpr Time kPollGap = 200 * fabric::kNanosecond;
+
+static_assert(fabric::kHost == mem::kHostMemory);
+
+uint32_t first_of(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
+
+uint32_t sectors_between(mem::Address begin, mem::Address end) {
+  return static_cast<uint32_t>((end + kSector - 1) / kSector - begin / kSector);
+}
+
+// a[l + kHalf] - a[l] == kHalf * bytes for all l below kHalf. A loop that compilers make vectors of.
+template <uint32_t kHalf>
+uint64_t unlike(const mem::Address* a, uint64_t bytes) {
+  uint64_t bad = 0;
+  for (uint32_t l = 0; l < kHalf; ++l) bad |= (a[l + kHalf] - a[l]) ^ (kHalf * bytes);
+  return bad;
+}
+
+// Lane l at a[0] + l * bytes, all lanes: the upper half follows the lower, and so on within it.
+bool in_one_piece(const mem::Address* a, uint64_t bytes) {
+  if (a[kLanes - 1] - a[0] != (kLanes - 1) * bytes) return false;
+  return (unlike<16>(a, bytes) | unlike<8>(a, bytes) | unlike<4>(a, bytes) | unlike<2>(a, bytes) |
+          unlike<1>(a, bytes)) == 0;
+}
+
+struct Extent {
+  mem::Address begin = 0, end = 0;
+  uint32_t sectors = 0;
+};
+
+// Different sectors among those of `lanes`. Each lane's bytes are aligned to their size, if that is a sector or less.
+Extent measure(const Access& access, Mask lanes) {
+  const mem::Address* a = access.addresses;
+  const uint64_t bytes = access.bytes;
+  if (lanes == kAllLanes && in_one_piece(a, bytes)) {
+    const mem::Address end = a[0] + kLanes * bytes;
+    return {a[0], end, sectors_between(a[0], end)};
+  }
+  const mem::Address first = a[first_of(lanes)];
+  Extent e{first, first + bytes, sectors_between(first, first + bytes)};
+  // A small table of the sectors seen.
+  constexpr size_t kTable = 64;
+  uint64_t seen[kTable];
+  uint64_t taken = 0;
+  const auto is_new = [&](uint64_t sector) {
+    size_t k = sector * 0x9e3779b97f4a7c15 >> 58;
+    for (; taken >> k & 1; k = (k + 1) % kTable) {
+      if (seen[k] == sector) return false;
+    }
+    taken |= uint64_t{1} << k;
+    seen[k] = sector;
+    return true;
+  };
+  if ((lanes & (lanes - 1)) == 0) return e;
+  uint64_t last = first / kSector;
+  is_new(last);
+  for (Mask rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1) {
+    const mem::Address at = a[first_of(rest)];
+    e.begin = std::min(e.begin, at);
+    e.end = std::max(e.end, at + bytes);
+    if (bytes > kSector) {
+      e.sectors += sectors_between(at, at + bytes);  // large pieces come one lane at a time
+      continue;
+    }
+    if (at / kSector == last) continue;
+    last = at / kSector;
+    if (is_new(last)) ++e.sectors;
+  }
+  return e;
+}
+
+// The same in every run, other than the warp's address.
+uint64_t identity_of(const Warp& w) {
+  const simt::Block& block = w.block();
+  uint64_t mixed = block.grid().id * 0x9e3779b97f4a7c15 + block.index();
+  mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9 + (uint64_t{block.device} << 32 | w.index());
+  return (mixed ^ mixed >> 32) * 0x94d049bb133111eb | 1;
+}
+
+bool is_strong(const Access& access) { return access.order != MemoryOrder::weak; }
+
+bool releases(MemoryOrder order) {
+  return order == MemoryOrder::release || order == MemoryOrder::acq_rel || order == MemoryOrder::sc;
+}
+
+// red, multimem.red and atom with its result thrown away.
+bool has_result(const Warp& w, const simt::Inst& inst) {
+  const ptx::Instruction& source = simt::source_of(w, inst);
+  if (source.form == ptx::Form::red || source.form == ptx::Form::red_vec) return false;
+  return source.operands.empty() || source.operands[0].kind != ptx::OperandKind::sink;
+}
+
+void wait_for_loads(Warp& w) { w.clock.now = std::max(w.clock.now, w.clock.loads); }
+
+// Calls f(line) for the lines of `part`, each once in a row.
+template <class F>
+void each_line(const Access& access, const mem::Window& window, Mask lanes, F f) {
+  uint64_t last = ~uint64_t{0};
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint64_t offset = access.addresses[first_of(rest)] - window.begin + window.offset;
+    const uint64_t end = (offset + access.bytes - 1) / LineStamps::kLine;
+    for (uint64_t line = offset / LineStamps::kLine; line <= end; ++line) {
+      if (line != last) f(line);
+      last = line;
+    }
+  }
+}
+
+}  // namespace
+
+void MemoryClock::on_access(Warp& w, const Access& access) {
+  if (access.lanes == 0) return;
+  if (running_ != &w) {
+    running_ = &w;
+    turn_start_ = w.clock.now;
+  }
+  const mem::Address first = access.addresses[first_of(access.lanes)];
+  if (!mem::is_global(first)) return not_global(w, access);
+  const Extent e = measure(access, access.lanes);
+  // What is not mapped faults right after this.
+  const mem::Window* window = nullptr;
+  if (access.proxy == Proxy::multimem || !w.find_global(first, 1)) {
+    window = w.environment().global().find(first);
+    if (!window) return;
+  } else {
+    window = w.window;
+  }
+  if (window->contains(e.begin, e.end - e.begin)) [[likely]] {
+    charge(w, access, {window, access.lanes, e.sectors});
+  } else {
+    charge_by_window(w, access, access.lanes);
+  }
+  end_turn_if_long(w);
+}
+
+// Lanes in different windows: each window's on its own.
+void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
+  while (lanes != 0) {
+    const mem::Window* window = w.environment().global().find(access.addresses[first_of(lanes)]);
+    Mask here = 0;
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+      const uint32_t l = first_of(rest);
+      if (!window || window->contains(access.addresses[l], 1)) here |= Mask{1} << l;
+    }
+    if (!window) here = Mask{1} << first_of(lanes);
+    if (window) charge(w, access, {window, here, measure(access, here).sectors});
+    lanes &= ~here;
+  }
+}
+
+void MemoryClock::not_global(Warp& w, const Access& access) {
+  const bool copies = access.kind == AccessKind::store && access.inst == last_load_;
+  if (copies) {
+    // A load from global memory and a store by the same instruction: cp.async. The machine performs the copy when it
+    // has arrived, and nothing else waits for it.
+    w.clock.loads = loads_before_;
+  } else if (access.inst != last_async_ || &w != last_async_warp_) {
+    // Shared memory: who is woken by it goes on at once, but no earlier than the value was there.
+    last_arrival_ = std::max(w.clock.now, w.clock.loads);
+  }
+  last_load_ = nullptr;
+}
+
+void MemoryClock::charge(Warp& w, const Access& access, const Part& part) {
+  if (part.window->multicast) return charge_multicast(w, access, part);
+  const uint32_t owner = part.window->allocation->device;
+  if (access.proxy == Proxy::async) return charge_async(w, access, part, owner);
+  switch (access.kind) {
+    case AccessKind::load:
+      return charge_load(w, access, part, owner);
+    case AccessKind::store:
+      return charge_store(w, access, part, owner);
+    case AccessKind::atomic:
+      return charge_atomic(w, access, part, owner);
+  }
+}
+
+void MemoryClock::charge_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  if (is_strong(access)) return charge_strong_load(w, access, part, owner);
+  const auto trip = fabric_->read(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
+  w.clock.now = std::max(w.clock.now, trip.issued);
+  last_load_ = access.inst;
+  loads_before_ = w.clock.loads;
+  w.clock.loads = std::max(w.clock.loads, trip.back);
+  last_arrival_ = trip.back;
+}
+
+void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  const uint32_t device = w.block().device;
+  const Time way = fabric_->way_back(device, owner);
+  const Time stamp = stamps_.newest() == 0 ? 0 : newest_stamp(access, part);
+  last_load_ = nullptr;
+  // A load is performed when it is issued, but on a real device when it has come to the owner. So a load that polls
+  // misses what arrives meanwhile, and the next one sees what this one should have seen: that one is then free.
+  const uint64_t who = identity_of(w);
+  Poll& poll = polls_[who >> 54];
+  const mem::Address address = access.addresses[first_of(access.lanes)];
+  const bool again = poll.who == who && poll.address == address && w.clock.now >= poll.returned &&
+                     w.clock.now - poll.returned <= kPollGap;
+  if (again && stamp > poll.stamp && stamp + way <= w.clock.now) {
+    last_arrival_ = w.clock.now;
+  } else {
+    const auto trip = fabric_->read(device, w.block().sm, owner, part.sectors * kSector, w.clock.now, true);
+    last_arrival_ = w.clock.now = std::max({w.clock.now, trip.back, stamp + way});
+  }
+  poll = {who, address, w.clock.now, stamp};
+}
+
+void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  wait_for_loads(w);
+  release(w, access);
+  const auto trip = fabric_->write(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
+  w.clock.now = std::max(w.clock.now, trip.issued);
+  w.clock.stores = std::max(w.clock.stores, trip.back);
+  last_arrival_ = trip.there;
+  if (is_strong(access)) stamp(access, part, trip.there);
+}
+
+void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  wait_for_loads(w);
+  release(w, access);
+  const uint32_t device = w.block().device;
+  const auto trip = fabric_->atomic(device, w.block().sm, owner, part.sectors, w.clock.now);
+  w.clock.now = std::max(w.clock.now, trip.issued);
+  last_arrival_ = trip.there;
+  if (has_result(w, *access.inst)) {
+    // It has seen what was there: no earlier than that arrived.
+    const Time seen = newest_stamp(access, part);
+    w.clock.now = std::max({w.clock.now, trip.back, seen + fabric_->way_back(device, owner)});
+    last_arrival_ = std::max(last_arrival_, seen);
+  } else {
+    w.clock.stores = std::max(w.clock.stores, trip.back);
+  }
+  stamp(access, part, last_arrival_);
+}
+
+// A piece of a copy by hardware beside the warp's threads.
+void MemoryClock::charge_async(Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  const Time before = access.inst == last_async_ && &w == last_async_warp_ ? last_arrival_ : 0;
+  last_async_ = access.inst;
+  last_async_warp_ = &w;
+  const uint32_t device = w.block().device, sm = w.block().sm;
+  const uint64_t bytes = part.sectors * kSector;
+  if (access.kind == AccessKind::load) {
+    last_arrival_ = std::max(before, fabric_->read(device, sm, owner, bytes, w.clock.now).back);
+    return;
+  }
+  wait_for_loads(w);
+  const auto trip = fabric_->write(device, sm, owner, bytes, w.clock.now);
+  last_arrival_ = std::max(before, trip.there);
+  w.clock.stores = std::max(w.clock.stores, trip.back);
+}
+
+void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& part) {
+  if (!fabric_->platform().multicast.supported) return;
+  members_.clear();
+  for (const auto& member : part.window->multicast->members) members_.push_back(member.device);
+  const uint32_t device = w.block().device, sm = w.block().sm;
+  const uint64_t bytes = part.sectors * kSector;
+  if (access.kind == AccessKind::load) {
+    const auto trip = fabric_->multicast_reduce(device, sm, members_, bytes, w.clock.now);
+    w.clock.now = std::max(w.clock.now, is_strong(access) ? trip.back : trip.issued);
+    w.clock.loads = std::max(w.clock.loads, trip.back);
+    last_arrival_ = trip.back;
+    return;
+  }
+  wait_for_loads(w);
+  release(w, access);
+  const auto trip = access.kind == AccessKind::store
+                        ? fabric_->multicast_write(device, sm, members_, bytes, w.clock.now)
+                        : fabric_->multicast_atomic(device, sm, members_, bytes, w.clock.now);
+  w.clock.now = std::max(w.clock.now, trip.issued);
+  w.clock.stores = std::max(w.clock.stores, trip.back);
+  last_arrival_ = trip.there;
+  if (is_strong(access)) stamp_members(access, part, trip.there);
+}
+
+void MemoryClock::release(Warp& w, const Access& access) {
+  if (!releases(access.order) || access.scope < Scope::gpu) return;
+  const auto& costs = fabric_->platform().fence;
+  w.clock.now = std::max(w.clock.now, w.clock.stores) + (access.scope == Scope::sys ? costs.system : costs.device);
+}
+
+void MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
+  const mem::Allocation& allocation = *part.window->allocation;
+  each_line(access, *part.window, part.lanes, [&](uint64_t line) { stamps_.set(allocation, line, arrival); });
+}
+
+void MemoryClock::stamp_members(const Access& access, const Part& part, Time arrival) {
+  for (const auto& member : part.window->multicast->members) {
+    each_line(access, *part.window, part.lanes, [&](uint64_t line) {
+      const uint64_t offset = line * LineStamps::kLine;
+      for (const auto& piece : member.pieces) {
+        if (offset - piece.offset >= piece.size || !piece.allocation) continue;
+        const auto within = static_cast<uint64_t>(piece.host - piece.allocation->bytes.get()) + (offset - piece.offset);
+        stamps_.set(*piece.allocation, within / LineStamps::kLine, arrival);
+      }
+    });
+  }
+}
+
+Time MemoryClock::newest_stamp(const Access& access, const Part& part) const {
+  Time newest = 0;
+  const mem::Allocation& allocation = *part.window->allocation;
+  each_line(access, *part.window, part.lanes,
+            [&](uint64_t line) { newest = std::max(newest, stamps_.find(allocation, line)); });
+  return newest;
+}
+
+void MemoryClock::end_turn_if_long(Warp& w) {
+  if (w.clock.now < turn_start_ + kTurn) return;
+  running_ = nullptr;
+  w.preempt();
+}
+
+void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
+  last_load_ = nullptr;
+  switch (sync.kind) {
+    case simt::SyncKind::fence: {
+      wait_for_loads(w);
+      const auto& costs = fabric_->platform().fence;
+      if (sync.scope < Scope::gpu) {
+        w.clock.now += costs.block;
+        break;
+      }
+      if (sync.order != MemoryOrder::acquire) w.clock.now = std::max(w.clock.now, w.clock.stores);
+      w.clock.now += sync.scope == Scope::sys ? costs.system : costs.device;
+      break;
+    }
+    case simt::SyncKind::block_arrive:
+    case simt::SyncKind::cluster_arrive:
+    case simt::SyncKind::mbarrier_arrive:
+      wait_for_loads(w);
+      last_arrival_ = w.clock.now;
+      break;
+    case simt::SyncKind::block_release:
+    case simt::SyncKind::warp:
+    case simt::SyncKind::cluster_release:
+    case simt::SyncKind::mbarrier_wait:
+      break;
+  }
+  if (running_ == &w) end_turn_if_long(w);
+}
+
+void MemoryClock::on_warp_exit(Warp& w) {
+  wait_for_loads(w);
+  if (running_ == &w) running_ = nullptr;
+  last_load_ = nullptr;
+}
+
+}  // namespace fb::machine

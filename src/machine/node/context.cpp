@@ -1,0 +1,35 @@
+#include "machine/node/context.h"
+
+#include <algorithm>
+
+namespace fb::machine {
+
+std::string Context::describe(mem::Address a) {
+  const mem::Window* mine = space.find(a);
+  if (mine) return space.describe(a);
+  if (std::string other = services_.describe(a); !other.empty()) return other;
+  return space.describe(a);
+}
+
+mem::Address Context::heap_allocate(uint64_t bytes) {
+  // Small ones cost a page on the host as well.
+  const uint64_t charged = std::max<uint64_t>(bytes, 4096);
+  if (bytes == 0 || charged > heap_limit - heap_used_) return 0;
+  const mem::Address a = services_.allocate(bytes);
+  if (a == 0) return 0;
+  heap_[a] = charged;
+  heap_used_ += charged;
+  return a;
+}
+
+bool Context::heap_release(mem::Address a) {
+  const auto found = heap_.find(a);
+  if (found == heap_.end()) return false;
+  // Nobody may still hold the bytes: neither a copy in flight nor a loop that waits for them to change.
+  services_.engine->forget(*this);
+  heap_used_ -= found->second;
+  heap_.erase(found);
+  return services_.release(a);
+}
+
+}  // namespace fb::machine

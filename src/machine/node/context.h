@@ -1,0 +1,60 @@
+#pragma once
+
+// One process on one device: what its kernels see and what they leave behind.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "machine/engine.h"
+#include "machine/loaded_module.h"
+#include "mem/address_space.h"
+#include "simt/environment.h"
+#include "wire/messages.h"
+
+namespace fb::machine {
+
+class Context final : public simt::Environment {
+ public:
+  struct Services {
+    Engine* engine = nullptr;
+    std::function<void(std::string_view)> print;
+    // Device memory for kernels' malloc; 0 when there is none left.
+    std::function<mem::Address(uint64_t bytes)> allocate;
+    std::function<bool(mem::Address)> release;
+    // For reports: an address of the process that this device can't touch.
+    std::function<std::string(mem::Address)> describe;
+  };
+
+  Context(uint32_t device_number, Services services) : device(device_number), services_(std::move(services)) {}
+
+  const uint32_t device;
+  mem::AddressSpace space;  // what this device may touch
+  std::map<wire::Id, std::unique_ptr<LoadedModule>> modules;
+  std::map<std::pair<wire::Id, std::string>, uint64_t> dynamic_shared_limit;  // by module and function
+  wire::Status broken = wire::Status::ok;                                     // after a fault every call gets this
+
+  // simt::Environment
+  mem::AddressSpace& global() override { return space; }
+  simt::Watch& watch() override { return services_.engine->watch(); }
+  void make_ready(simt::Warp& warp, Cause cause) override { services_.engine->make_ready(warp, cause); }
+  std::string describe(mem::Address a) override;
+  void print(std::string_view text) override { services_.print(text); }
+  uint64_t cycles() override { return services_.engine->cycles(); }
+  uint64_t nanoseconds() override { return services_.engine->nanoseconds(); }
+  void start(simt::AsyncCopy copy) override { services_.engine->start(std::move(copy)); }
+  mem::Address heap_allocate(uint64_t bytes) override;
+  bool heap_release(mem::Address a) override;
+
+  uint64_t heap_limit = 8 << 20;
+
+ private:
+  Services services_;
+  std::unordered_map<mem::Address, uint64_t> heap_;
+  uint64_t heap_used_ = 0;
+};
+
+}  // namespace fb::machine

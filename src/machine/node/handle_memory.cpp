@@ -1,0 +1,245 @@
+// Memory of devices and of the host, pointers, peers, and memory of other processes.
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::MemoryKind;
+using wire::Status;
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kTokenMagic = 0x4D454D2D43495046;  // "FPIC-MEM"
+constexpr uint64_t kMostRefusals = 1000;
+
+bool is_host(MemoryKind kind) { return kind == MemoryKind::host || kind == MemoryKind::managed; }
+
+Region* region_around(Process& process, mem::Address a) {
+  auto it = process.regions.upper_bound(a);
+  if (it == process.regions.begin()) return nullptr;
+  Region& r = (--it)->second;
+  return a - r.begin < std::max<uint64_t>(r.bytes, 1) ? &r : nullptr;
+}
+
+}  // namespace
+
+Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wire::Address& reply, Answer& answer) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
+  if (m.bytes == 0) return Status::invalid_value;
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  Region region;
+  region.kind = m.kind;
+  region.bytes = m.bytes;
+  const uint32_t id = process.next_allocation++;
+  if (m.kind == MemoryKind::device) {
+    region.allocation = node.take_memory(process, m.device, m.bytes, "cudaMalloc");
+  } else if (is_host(m.kind)) {
+    if (m.bytes > node.memory_most_ - node.memory_total_) return Status::out_of_memory;
+    wire::Descriptor fd(mem::create_shared(m.bytes));
+    if (!fd) return Status::out_of_memory;
+    region.allocation =
+        mem::adopt_shared(id, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
+    answer.owned = std::move(fd);
+    process.has_shared_memory = true;
+  } else {
+    return Status::invalid_value;
+  }
+  if (!region.allocation) {
+    answer.owned.reset();
+    if (++process.refused == kMostRefusals) {
+      node.report_({"out_of_memory", process.rank < 0 ? std::nullopt : std::optional(process.rank),
+                    node.name_of(process) + " goes on asking for memory of a device that has none left, " +
+                        std::to_string(kMostRefusals) + " times without giving any back.",
+                    true});
+    }
+    return Status::out_of_memory;
+  }
+  process.refused = 0;
+  const Region* added = node.add_region(process, std::move(region));
+  reply = {added->begin, added->bytes};
+  return Status::ok;
+}
+
+Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.regions.find(m.address);
+  if (found == process.regions.end()) return Status::invalid_value;
+  const Region& r = found->second;
+  const bool wants_host = is_host(m.kind);
+  if (wants_host ? r.kind != MemoryKind::host : r.kind != MemoryKind::device && r.kind != MemoryKind::managed)
+    return Status::invalid_value;
+  const uint32_t owner = r.allocation->device;
+  // Freeing waits for everything that may still use the memory, as CUDA does.
+  std::vector<Work> works;
+  for (auto& [id, stream] : process.streams) {
+    if (wants_host || node.global_device(process, stream.device) == owner) works.push_back(stream.last);
+  }
+  for (auto& [device, stream] : process.default_streams) {
+    if (wants_host || node.global_device(process, device) == owner) works.push_back(stream.last);
+  }
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  const uint32_t device = owner == mem::kHostMemory ? 0 : owner - process.first_device;
+  node.wait_for(*call.thread, std::move(works), device, [&node, &process, a = m.address](Answer&) {
+    process.refused = 0;
+    node.release_region(process, a);
+  });
+  return kLater;
+}
+
+Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHost& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (m.bytes == 0 || m.address % kPage != 0 || m.bytes % kPage != 0 || !call.descriptor) return Status::invalid_value;
+  if (!mem::is_global(m.address) || m.address + m.bytes < m.address) return Status::invalid_value;
+  if (m.bytes > node.memory_most_ - node.memory_total_) return Status::out_of_memory;
+  const auto overlaps = [&](const auto& pair) {
+    return pair.second.begin < m.address + m.bytes && m.address < pair.second.begin + pair.second.bytes;
+  };
+  if (std::ranges::any_of(process.regions, overlaps)) return Status::host_memory_already_registered;
+  Region region;
+  region.begin = m.address;
+  region.bytes = m.bytes;
+  region.kind = MemoryKind::registered;
+  region.allocation =
+      mem::adopt_shared(process.next_allocation++, m.bytes, "registered host memory", call.descriptor.get());
+  if (!region.allocation) return Status::invalid_value;
+  process.has_shared_memory = true;
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  node.add_region(process, std::move(region));
+  return Status::ok;
+}
+
+Status Handlers::on_unregister_host(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.regions.find(m.address);
+  if (found == process.regions.end() || found->second.kind != MemoryKind::registered)
+    return Status::host_memory_not_registered;
+  node.release_region(process, m.address);
+  return Status::ok;
+}
+
+Status Handlers::on_describe_pointer(Node&, Call& call, const wire::DescribePointer& m, wire::PointerFacts& reply,
+                                     Answer&) {
+  Process& process = *call.thread->process;
+  const auto local = [&](const mem::Allocation& a) {
+    return a.device == mem::kHostMemory ? -1 : static_cast<int32_t>(a.device - process.first_device);
+  };
+  if (const Region* r = region_around(process, m.address)) {
+    reply = {r->kind, local(*r->allocation), r->begin, r->bytes, r->allocation->id};
+    return Status::ok;
+  }
+  auto it = process.mappings.upper_bound(m.address);
+  if (it == process.mappings.begin()) return Status::ok;
+  const auto& [begin, mapping] = *--it;
+  if (m.address - begin >= mapping.bytes) return Status::ok;
+  const Physical& p = *mapping.physical;
+  reply = {p.multicast ? MemoryKind::multicast : MemoryKind::physical, p.multicast ? -1 : local(*p.allocation), begin,
+           mapping.bytes, p.multicast ? p.multicast->id : p.allocation->id};
+  return Status::ok;
+}
+
+Status Handlers::on_memory_info(Node& node, Call& call, const wire::OfDevice& m, wire::MemoryInfo& reply, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  reply.total = node.limits_.memory;
+  reply.free = node.limits_.memory - node.memory_used_[node.global_device(process, m.device)];
+  return Status::ok;
+}
+
+// --- Peers
+// ------------------------------------------------------------------------------------------------------------
+
+Status Handlers::on_enable_peer(Node& node, Call& call, const wire::Peer& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer) || m.device == m.peer)
+    return Status::invalid_device;
+  if (!node.platform_.peer.access) return Status::peer_access_unsupported;
+  if (!process.peers.insert({m.device, m.peer}).second) return Status::peer_access_already_enabled;
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  Context& context = node.context(process, m.device);
+  for (const auto& [begin, region] : process.regions) {
+    if (region.allocation->device == node.global_device(process, m.peer) && !context.space.find(begin))
+      node.map_region(context, region);
+  }
+  return Status::ok;
+}
+
+Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer)) return Status::invalid_device;
+  if (process.peers.erase({m.device, m.peer}) == 0) return Status::peer_access_not_enabled;
+  Context& context = node.context(process, m.device);
+  for (const auto& [begin, region] : process.regions) {
+    if (node.may_touch(process, m.device, region)) continue;
+    node.engine_.forget(context);
+    context.space.unmap(begin);
+  }
+  return Status::ok;
+}
+
+// --- Memory of other processes
+// ----------------------------------------------------------------------------------------
+
+Status Handlers::on_ipc_export(Node& node, Call& call, const wire::DescribePointer& m, wire::IpcToken& reply, Answer&) {
+  Process& process = *call.thread->process;
+  const Region* r = region_around(process, m.address);
+  if (!r || r->kind != MemoryKind::device) return Status::invalid_value;
+  // The same memory gives the same token, so that importers can count.
+  uint64_t number = 0;
+  for (const auto& [n, token] : node.tokens_) {
+    if (token.allocation == r->allocation) number = n;
+  }
+  if (number == 0) {
+    number = (uint64_t{process.number} + 1) << 32 | process.next_id++;
+    node.tokens_[number] = {&process, r->allocation, nullptr};
+  }
+  std::memcpy(reply.bytes, &kTokenMagic, sizeof kTokenMagic);
+  std::memcpy(reply.bytes + 8, &number, sizeof number);
+  return Status::ok;
+}
+
+Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m, wire::Address& reply, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  uint64_t magic = 0, number = 0;
+  std::memcpy(&magic, m.token.bytes, sizeof magic);
+  std::memcpy(&number, m.token.bytes + 8, sizeof number);
+  const auto found = node.tokens_.find(number);
+  if (magic != kTokenMagic || found == node.tokens_.end() || !found->second.allocation) return Status::invalid_value;
+  if (found->second.owner == &process) return Status::invalid_context;
+  const auto& allocation = found->second.allocation;
+  const uint32_t own = node.global_device(process, m.device);
+  if (node.platform_.node_of(allocation->device) != node.platform_.node_of(own)) return Status::map_failed;
+  if (allocation->device != own && !node.platform_.peer.access) return Status::peer_access_unsupported;
+  for (auto& [begin, region] : process.regions) {
+    if (region.token != number || region.opened_on != m.device) continue;
+    ++region.opened;
+    reply = {begin, region.bytes};
+    return Status::ok;
+  }
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  Region region;
+  region.kind = MemoryKind::imported;
+  region.bytes = allocation->size;
+  region.allocation = allocation;
+  region.opened_on = m.device;
+  region.opened = 1;
+  region.token = number;
+  const Region* added = node.add_region(process, std::move(region));
+  reply = {added->begin, added->bytes};
+  return Status::ok;
+}
+
+Status Handlers::on_ipc_close(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.regions.find(m.address);
+  if (found == process.regions.end() || found->second.kind != MemoryKind::imported) return Status::invalid_value;
+  if (--found->second.opened == 0) node.release_region(process, m.address);
+  return Status::ok;
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,231 @@
+// Streams and events, and how host threads wait for them.
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::Id;
+using wire::Status;
+
+constexpr uint64_t kEventMagic = 0x544E56452D434950;  // "PIC-EVNT"
+constexpr uint32_t kMostPolls = 20;
+
+}  // namespace
+
+Stream* Node::find_stream(Process& process, const wire::StreamRef& ref) {
+  if (!valid_device(process, ref.device)) return nullptr;
+  if (ref.stream == 0) {
+    Stream& stream = process.default_streams[ref.device];
+    stream.device = ref.device;
+    return &stream;
+  }
+  const auto found = process.streams.find(ref.stream);
+  return found == process.streams.end() || found->second.device != ref.device ? nullptr : &found->second;
+}
+
+Status Handlers::on_stream_create(Node& node, Call& call, const wire::StreamCreate& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.other);
+  reply.handle = process.next_id++;
+  process.streams[reply.handle] = {m.device, m.non_blocking != 0, m.priority, nullptr};
+  return Status::ok;
+}
+
+Status Handlers::on_stream_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.streams.find(m.handle);
+  if (found == process.streams.end()) return Status::invalid_handle;
+  // Work goes on after its stream has gone; the default stream still waits for it.
+  Stream& legacy = process.default_streams[found->second.device];
+  legacy.device = found->second.device;
+  if (found->second.last && !found->second.last->has_ended) {
+    const Work join = node.make_operation(process, found->second.device, "");
+    Operations::order(legacy.last, join);
+    Operations::order(found->second.last, join);
+    legacy.last = join;
+    node.operations_.submit(join);
+  }
+  process.streams.erase(found);
+  return Status::ok;
+}
+
+// A query is answered at the thread's own virtual time: when that has come, everything before it has happened. Who
+// polls in a loop looks less and less often, so that waiting for long costs few messages.
+static void answer_query(Node& node, HostThread& thread, Time cost, std::function<void(HostThread&, Time)> look,
+                         Engine& engine) {
+  (void)node;
+  thread.now += cost << std::min(thread.polls / 8, kMostPolls);
+  engine.schedule(thread.now, thread.tie, [&thread, look = std::move(look), at = thread.now] { look(thread, at); });
+}
+
+Status Handlers::on_stream_wait(Node& node, Call& call, const wire::StreamRef& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const Stream* stream = node.find_stream(process, m);
+  if (!stream) return Status::invalid_handle;
+  node.spend(*call.thread, node.platform_.calls.other);
+  node.wait_for(*call.thread, {stream->last}, m.device);
+  return kLater;
+}
+
+Status Handlers::on_stream_query(Node& node, Call& call, const wire::StreamRef& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const Stream* stream = node.find_stream(process, m);
+  if (!stream) return Status::invalid_handle;
+  answer_query(
+      node, *call.thread, node.platform_.calls.query,
+      [&node, &process, device = m.device, work = stream->last](HostThread& thread, Time at) {
+        Answer answer;
+        answer.status = node.broken(process, device);
+        const bool done = !work || (work->has_ended && work->ended <= at);
+        if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
+        thread.polls = done ? 0 : thread.polls + 1;
+        node.answer(thread, std::move(answer));
+      },
+      node.engine_);
+  return kLater;
+}
+
+Status Handlers::on_device_wait(Node& node, Call& call, const wire::OfDevice& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  std::vector<Work> works;
+  for (const auto& [id, stream] : process.streams) {
+    if (stream.device == m.device) works.push_back(stream.last);
+  }
+  if (const auto legacy = process.default_streams.find(m.device); legacy != process.default_streams.end())
+    works.push_back(legacy->second.last);
+  node.spend(*call.thread, node.platform_.calls.other);
+  node.wait_for(*call.thread, std::move(works), m.device);
+  return kLater;
+}
+
+// --- Events
+// -----------------------------------------------------------------------------------------------------------
+
+Status Handlers::on_event_create(Node& node, Call& call, const wire::EventCreate& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  if (m.shareable != 0 && m.timing != 0) return Status::invalid_value;
+  node.spend(*call.thread, node.platform_.calls.other);
+  reply.handle = process.next_id++;
+  process.events[reply.handle] = std::make_shared<Event>(Event{m.device, m.timing != 0, m.shareable != 0, nullptr});
+  return Status::ok;
+}
+
+Status Handlers::on_event_destroy(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  return call.thread->process->events.erase(m.handle) == 0 ? Status::invalid_handle : Status::ok;
+}
+
+Status Handlers::on_event_wait(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.events.find(m.handle);
+  if (found == process.events.end()) return Status::invalid_handle;
+  node.spend(*call.thread, node.platform_.calls.other);
+  node.wait_for(*call.thread, {found->second->recorded}, found->second->device);
+  return kLater;
+}
+
+Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.events.find(m.handle);
+  if (found == process.events.end()) return Status::invalid_handle;
+  answer_query(
+      node, *call.thread, node.platform_.calls.query,
+      [&node, &process, device = found->second->device, work = found->second->recorded](HostThread& thread, Time at) {
+        Answer answer;
+        answer.status = node.broken(process, device);
+        const bool done = !work || (work->has_ended && work->ended <= at);
+        if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
+        thread.polls = done ? 0 : thread.polls + 1;
+        node.answer(thread, std::move(answer));
+      },
+      node.engine_);
+  return kLater;
+}
+
+Status Handlers::on_event_elapsed(Node& node, Call& call, const wire::EventElapsed& m, wire::Elapsed&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto begin = process.events.find(m.begin), end = process.events.find(m.end);
+  if (begin == process.events.end() || end == process.events.end()) return Status::invalid_handle;
+  if (!begin->second->timing || !end->second->timing || !begin->second->recorded || !end->second->recorded)
+    return Status::invalid_handle;
+  node.spend(*call.thread, node.platform_.calls.query);
+  node.engine_.schedule(call.thread->now, call.thread->tie,
+                        [&node, &thread = *call.thread, a = begin->second->recorded, b = end->second->recorded] {
+                          Answer answer;
+                          if (!a->has_ended || !b->has_ended) {
+                            answer.status = Status::not_ready;
+                          } else {
+                            wire::Elapsed elapsed;
+                            elapsed.milliseconds =
+                                (static_cast<double>(b->ended) - static_cast<double>(a->ended)) * 1e-9;
+                            answer.body.resize(sizeof elapsed);
+                            std::memcpy(answer.body.data(), &elapsed, sizeof elapsed);
+                          }
+                          node.answer(thread, std::move(answer));
+                        });
+  return kLater;
+}
+
+Status Handlers::on_event_export(Node& node, Call& call, const wire::OfHandle& m, wire::IpcToken& reply, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.events.find(m.handle);
+  if (found == process.events.end()) return Status::invalid_handle;
+  if (!found->second->shareable) return Status::invalid_handle;
+  const uint64_t number = (uint64_t{process.number} + 1) << 32 | process.next_id++;
+  node.tokens_[number] = {&process, nullptr, found->second};
+  std::memcpy(reply.bytes, &kEventMagic, sizeof kEventMagic);
+  std::memcpy(reply.bytes + 8, &number, sizeof number);
+  return Status::ok;
+}
+
+Status Handlers::on_event_import(Node& node, Call& call, const wire::IpcToken& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  uint64_t magic = 0, number = 0;
+  std::memcpy(&magic, m.bytes, sizeof magic);
+  std::memcpy(&number, m.bytes + 8, sizeof number);
+  const auto found = node.tokens_.find(number);
+  if (magic != kEventMagic || found == node.tokens_.end() || !found->second.event) return Status::invalid_value;
+  if (found->second.owner == &process) return Status::invalid_context;
+  reply.handle = process.next_id++;
+  process.events[reply.handle] = found->second.event;
+  return Status::ok;
+}
+
+Status Handlers::on_event_record(Node& node, Call& call, const wire::EventOnStream& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  const auto event = process.events.find(m.event);
+  if (!stream || event == process.events.end()) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.query);
+  const Work op = node.make_operation(process, m.stream.device, "event");
+  op->work = [&node](const Work& self) {
+    node.engine_.schedule(self->begun + node.platform_.kernel.event, self->tie,
+                          [&node, self] { node.operations_.finish(self, self->begun + node.platform_.kernel.event); });
+  };
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  event->second->recorded = op;
+  return Status::ok;
+}
+
+Status Handlers::on_event_depend(Node& node, Call& call, const wire::EventOnStream& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  const auto event = process.events.find(m.event);
+  if (!stream || event == process.events.end()) return Status::invalid_handle;
+  node.spend(*call.thread, node.platform_.calls.query);
+  if (!event->second->recorded) return Status::ok;
+  const Work op = node.make_operation(process, m.stream.device, "");
+  Operations::order(event->second->recorded, op);
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  return Status::ok;
+}
+
+}  // namespace fb::machine

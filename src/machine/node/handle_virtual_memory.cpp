@@ -1,0 +1,328 @@
+// Physical memory, reserved addresses, mappings, access, and multicast objects.
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::Access;
+using wire::Id;
+using wire::kGranularity;
+using wire::Status;
+
+std::shared_ptr<Physical> find_physical(Process& process, Id handle) {
+  const auto found = process.physical.find(handle);
+  return found == process.physical.end() ? nullptr : found->second;
+}
+
+// A descriptor that stands for something: nobody reads it, only its identity counts.
+uint64_t identity(int descriptor) {
+  struct stat file{};
+  return fstat(descriptor, &file) == 0 ? static_cast<uint64_t>(file.st_ino) ^ static_cast<uint64_t>(file.st_dev) << 48
+                                       : 0;
+}
+
+Id add_physical(Process& process, std::shared_ptr<Physical> physical) {
+  const Id id = process.next_id++;
+  process.physical[id] = std::move(physical);
+  process.physical_references[id] = 1;
+  return id;
+}
+
+// Mappings that make up [address, address + bytes) exactly; empty: they do not.
+std::vector<mem::Address> mappings_of(const Process& process, uint64_t address, uint64_t bytes) {
+  std::vector<mem::Address> found;
+  uint64_t at = address;
+  if (address + bytes < address) return {};
+  while (at < address + bytes) {
+    const auto it = process.mappings.find(at);
+    if (it == process.mappings.end()) return {};
+    found.push_back(at);
+    at += it->second.bytes;
+  }
+  return at == address + bytes ? found : std::vector<mem::Address>{};
+}
+
+void map_window(mem::AddressSpace& space, mem::Address begin, const Mapping& m) {
+  if (m.physical->multicast) {
+    space.map(begin, std::shared_ptr<const mem::Multicast>(m.physical->multicast), m.offset, m.bytes);
+  } else {
+    space.map(begin, m.physical->allocation, m.offset, m.bytes);
+  }
+}
+
+}  // namespace
+
+Status Handlers::on_physical_create(Node& node, Call& call, const wire::PhysicalCreate& m, wire::Handle& reply,
+                                    Answer&) {
+  Process& process = *call.thread->process;
+  if (m.device < 0 || !node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  if (m.bytes == 0 || m.bytes % kGranularity != 0) return Status::invalid_value;
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  auto physical = std::make_shared<Physical>();
+  physical->bytes = m.bytes;
+  physical->device = m.device + static_cast<int32_t>(process.first_device);
+  physical->shareable = m.shareable != 0;
+  physical->allocation = node.take_memory(process, static_cast<uint32_t>(m.device), m.bytes, "cuMemCreate");
+  if (!physical->allocation) return Status::out_of_memory;
+  reply.handle = add_physical(process, std::move(physical));
+  return Status::ok;
+}
+
+Status Handlers::on_physical_release(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (!find_physical(process, m.handle)) return Status::invalid_value;
+  // Mappings and multicast objects keep the memory.
+  if (--process.physical_references[m.handle] == 0) {
+    process.physical_references.erase(m.handle);
+    process.physical.erase(m.handle);
+  }
+  return Status::ok;
+}
+
+Status Handlers::on_physical_retain(Node&, Call& call, const wire::DescribePointer& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  auto it = process.mappings.upper_bound(m.address);
+  if (it == process.mappings.begin()) return Status::invalid_value;
+  const auto& [begin, mapping] = *--it;
+  if (m.address - begin >= mapping.bytes) return Status::invalid_value;
+  for (auto& [id, physical] : process.physical) {
+    if (physical != mapping.physical) continue;
+    ++process.physical_references[id];
+    reply.handle = id;
+    return Status::ok;
+  }
+  reply.handle = add_physical(process, mapping.physical);
+  return Status::ok;
+}
+
+Status Handlers::on_physical_facts(Node&, Call& call, const wire::OfHandle& m, wire::PhysicalFacts& reply, Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.handle);
+  if (!physical) return Status::invalid_value;
+  reply = {physical->bytes, physical->multicast ? -1 : physical->device - static_cast<int32_t>(process.first_device),
+           physical->shareable ? 1u : 0u, physical->multicast ? 1u : 0u, 0};
+  return Status::ok;
+}
+
+Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer& answer) {
+  const auto physical = find_physical(*call.thread->process, m.handle);
+  if (!physical || !physical->shareable) return Status::invalid_value;
+  if (!physical->exported) {
+    physical->exported.reset(memfd_create("fabricbench-handle", MFD_CLOEXEC));
+    if (!physical->exported) return Status::unknown;
+    node.exported_[identity(physical->exported.get())] = physical;
+  }
+  answer.descriptor = physical->exported.get();
+  return Status::ok;
+}
+
+Status Handlers::on_physical_import(Node& node, Call& call, const wire::Nothing&, wire::Handle& reply, Answer&) {
+  if (!call.descriptor) return Status::invalid_value;
+  const auto found = node.exported_.find(identity(call.descriptor.get()));
+  auto physical = found == node.exported_.end() ? nullptr : found->second.lock();
+  if (!physical) return Status::invalid_value;
+  reply.handle = add_physical(*call.thread->process, std::move(physical));
+  return Status::ok;
+}
+
+// --- Addresses
+// --------------------------------------------------------------------------------------------------------
+
+Status Handlers::on_range_reserve(Node&, Call& call, const wire::RangeReserve& m, wire::Address& reply, Answer&) {
+  Process& process = *call.thread->process;
+  constexpr uint64_t kLargest = uint64_t{1} << 43;
+  if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.bytes > kLargest) return Status::invalid_value;
+  if (m.align != 0 && ((m.align & (m.align - 1)) != 0 || m.align > kLargest)) return Status::invalid_value;
+  const mem::Address begin = process.all.reserve(m.bytes, std::max(m.align, kGranularity));
+  process.reserved[begin] = m.bytes;
+  reply = {begin, m.bytes};
+  return Status::ok;
+}
+
+Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.reserved.find(m.address);
+  if (found == process.reserved.end() || found->second != m.bytes) return Status::invalid_value;
+  const auto first = process.mappings.lower_bound(m.address);
+  if (first != process.mappings.end() && first->first < m.address + m.bytes) return Status::invalid_value;
+  process.reserved.erase(found);
+  return Status::ok;
+}
+
+Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.physical);
+  if (!physical) return Status::invalid_value;
+  if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.address % kGranularity != 0 || m.offset % kGranularity != 0 ||
+      m.offset > physical->bytes || m.bytes > physical->bytes - m.offset)
+    return Status::invalid_value;
+  auto range = process.reserved.upper_bound(m.address);
+  if (range == process.reserved.begin()) return Status::invalid_value;
+  --range;
+  if (m.address - range->first >= range->second || m.bytes > range->second - (m.address - range->first))
+    return Status::invalid_value;
+  auto next = process.mappings.lower_bound(m.address);
+  const bool next_overlaps = next != process.mappings.end() && next->first < m.address + m.bytes;
+  const bool last_overlaps =
+      next != process.mappings.begin() && std::prev(next)->first + std::prev(next)->second.bytes > m.address;
+  if (next_overlaps || last_overlaps) return Status::invalid_value;
+  node.spend(*call.thread, node.platform_.calls.allocate);
+  Mapping& mapping = process.mappings[m.address] = {m.bytes, m.offset, physical, {}};
+  map_window(process.all, m.address, mapping);
+  return Status::ok;
+}
+
+Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = mappings_of(process, m.address, m.bytes);
+  if (found.empty()) return Status::invalid_value;
+  for (const mem::Address begin : found) {
+    node.unmap_everywhere(process, begin);
+    process.mappings.erase(begin);
+  }
+  return Status::ok;
+}
+
+Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAccess& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  if (m.access != Access::none && m.access != Access::read && m.access != Access::read_write)
+    return Status::invalid_value;
+  if (m.device < 0) return Status::not_supported;  // device memory is not the host's to read here
+  if (!node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  const auto found = mappings_of(process, m.address, m.bytes);
+  if (found.empty()) return Status::invalid_value;
+  const uint32_t own = node.global_device(process, static_cast<uint32_t>(m.device));
+  for (const mem::Address begin : found) {
+    const Physical& p = *process.mappings[begin].physical;
+    if (p.multicast) continue;
+    if (p.allocation->device == own) continue;
+    if (!node.platform_.peer.access || node.platform_.node_of(p.allocation->device) != node.platform_.node_of(own))
+      return Status::invalid_value;
+  }
+  Context& context = node.context(process, static_cast<uint32_t>(m.device));
+  for (const mem::Address begin : found) {
+    Mapping& mapping = process.mappings[begin];
+    Access& access = mapping.access[m.device];
+    if (access == Access::none && m.access != Access::none) map_window(context.space, begin, mapping);
+    if (access != Access::none && m.access == Access::none) {
+      node.engine_.forget(context);
+      context.space.unmap(begin);
+    }
+    access = m.access;
+  }
+  return Status::ok;
+}
+
+Status Handlers::on_range_get_access(Node& node, Call& call, const wire::RangeAccess& m, wire::RangeAccess& reply,
+                                     Answer&) {
+  Process& process = *call.thread->process;
+  if (m.device >= 0 && !node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  auto it = process.mappings.upper_bound(m.address);
+  if (it == process.mappings.begin()) return Status::invalid_value;
+  const auto& [begin, mapping] = *--it;
+  if (m.address - begin >= mapping.bytes) return Status::invalid_value;
+  reply = m;
+  const auto found = mapping.access.find(m.device);
+  reply.access = found == mapping.access.end() ? Access::none : found->second;
+  return Status::ok;
+}
+
+// --- Multicast
+// --------------------------------------------------------------------------------------------------------
+
+Status Handlers::on_multicast_create(Node& node, Call& call, const wire::MulticastCreate& m, wire::Handle& reply,
+                                     Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.platform_.multicast.supported) return Status::not_supported;
+  if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.devices == 0 || m.devices > node.devices_per_node_)
+    return Status::invalid_value;
+  auto physical = std::make_shared<Physical>();
+  physical->bytes = m.bytes;
+  physical->shareable = m.shareable != 0;
+  physical->multicast = std::make_shared<mem::Multicast>();
+  physical->multicast->id = process.next_allocation++;
+  physical->multicast->size = m.bytes;
+  physical->multicast_devices = m.devices;
+  reply.handle = add_physical(process, std::move(physical));
+  return Status::ok;
+}
+
+Status Handlers::on_multicast_add_device(Node& node, Call& call, const wire::MulticastDevice& m, wire::Nothing&,
+                                         Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.multicast);
+  if (!physical || !physical->multicast) return Status::invalid_value;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  const uint32_t device = node.global_device(process, m.device);
+  auto& members = physical->multicast->members;
+  if (members.size() == physical->multicast_devices) return Status::invalid_value;
+  if (std::ranges::any_of(members, [&](const auto& member) { return member.device == device; }))
+    return Status::invalid_value;
+  // By device, whoever came first: processes add theirs in no particular order, and a run must not depend on it.
+  const auto at = std::ranges::lower_bound(members, device, {}, &mem::Multicast::Member::device);
+  members.insert(at, mem::Multicast::Member{device, {}});
+  return Status::ok;
+}
+
+namespace {
+
+Status bind_memory(const std::shared_ptr<Physical>& physical, const std::shared_ptr<mem::Allocation>& allocation,
+                   uint64_t offset, uint64_t memory_offset, uint64_t bytes) {
+  if (physical->multicast->members.size() < physical->multicast_devices) return Status::illegal_state;
+  if (bytes == 0 || bytes % kGranularity != 0 || offset % kGranularity != 0 || memory_offset % kGranularity != 0 ||
+      offset > physical->bytes || bytes > physical->bytes - offset || memory_offset > allocation->size ||
+      bytes > allocation->size - memory_offset)
+    return Status::invalid_value;
+  auto& members = physical->multicast->members;
+  const auto member = std::ranges::find(members, allocation->device, &mem::Multicast::Member::device);
+  if (member == members.end()) return Status::invalid_device;
+  for (const auto& piece : member->pieces) {
+    if (piece.offset < offset + bytes && offset < piece.offset + piece.size) return Status::invalid_value;
+  }
+  member->pieces.push_back({offset, bytes, allocation->bytes.get() + memory_offset, allocation});
+  return Status::ok;
+}
+
+}  // namespace
+
+Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.multicast);
+  const auto memory = find_physical(process, m.memory);
+  if (!physical || !physical->multicast || !memory || !memory->allocation) return Status::invalid_value;
+  return bind_memory(physical, memory->allocation, m.multicast_offset, m.memory_offset, m.bytes);
+}
+
+Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.multicast);
+  const mem::Window* w = process.all.find(m.memory);
+  if (!physical || !physical->multicast || !w || !w->allocation) return Status::invalid_value;
+  return bind_memory(physical, w->allocation, m.multicast_offset, m.memory - w->begin + w->offset, m.bytes);
+}
+
+Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.multicast);
+  if (!physical || !physical->multicast) return Status::invalid_value;
+  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  auto& members = physical->multicast->members;
+  const auto member =
+      std::ranges::find(members, node.global_device(process, m.device), &mem::Multicast::Member::device);
+  if (member == members.end()) return Status::invalid_device;
+  for (const auto& p : node.processes_) {
+    for (auto& [device, context] : p->contexts) node.engine_.forget(*context);
+  }
+  std::erase_if(member->pieces, [&](const auto& piece) {
+    return piece.offset >= m.multicast_offset && piece.offset + piece.size <= m.multicast_offset + m.bytes;
+  });
+  return Status::ok;
+}
+
+}  // namespace fb::machine

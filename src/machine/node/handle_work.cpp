@@ -1,0 +1,270 @@
+// Work that host threads put on streams, and graphs of it.
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::Id;
+using wire::Kind;
+using wire::Status;
+
+constexpr size_t kMostNodes = 1 << 20;
+
+}  // namespace
+
+Status Handlers::on_launch(Node& node, Call& call, const wire::Launch& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  Work op;
+  if (const Status s = node.make_launch(process, m, call.blob, stream->priority, op); s != Status::ok) return s;
+  // The host is through before the device has heard of it.
+  node.spend(*call.thread, node.platform_.calls.launch);
+  op->issued = call.thread->now - node.platform_.calls.launch + node.platform_.kernel.launch;
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  return Status::ok;
+}
+
+Status Handlers::on_copy(Node& node, Call& call, const wire::Copy& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  Work op;
+  std::shared_ptr<std::vector<std::byte>> read;
+  if (const Status s = node.make_copy(process, m, call.blob, op, &read); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.copy);
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  if (m.wait == 0 && !read) return Status::ok;
+  node.wait_for(*call.thread, {op}, m.stream.device, [read](Answer& answer) {
+    if (read) answer.blob = std::move(*read);
+  });
+  return kLater;
+}
+
+Status Handlers::on_fill(Node& node, Call& call, const wire::Fill& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  Work op;
+  if (const Status s = node.make_fill(process, m, op); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.copy);
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  if (m.wait == 0) return Status::ok;
+  node.wait_for(*call.thread, {op}, m.stream.device);
+  return kLater;
+}
+
+Status Handlers::on_value_wait(Node& node, Call& call, const wire::ValueOnStream& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  Work op;
+  if (const Status s = node.make_value(process, m, true, op); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.query);
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  return Status::ok;
+}
+
+Status Handlers::on_value_write(Node& node, Call& call, const wire::ValueOnStream& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  Work op;
+  if (const Status s = node.make_value(process, m, false, op); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.query);
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  return Status::ok;
+}
+
+Status Handlers::on_callback(Node& node, Call& call, const wire::Callback& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  node.spend(*call.thread, node.platform_.calls.other);
+  node.enqueue(*call.thread, *stream, m.stream.stream, node.make_callback(process, m.stream.device, m.callback));
+  return Status::ok;
+}
+
+Status Handlers::on_callback_next(Node& node, Call& call, const wire::CallbackNext&, wire::CallbackReady&, Answer&) {
+  HostThread& thread = *call.thread;
+  Process& process = *thread.process;
+  if (thread.purpose != wire::Purpose::callbacks || process.callback_thread) return Status::not_permitted;
+  if (const Work done = std::exchange(process.callback, nullptr)) {
+    const Time at = std::max(thread.now, done->begun);
+    node.engine_.schedule(at, done->tie, [&node, done, at] { node.operations_.finish(done, at); });
+  }
+  process.callback_thread = &thread;
+  node.deliver_callback(process);
+  return kLater;
+}
+
+// Memory in the order of a stream is memory at once: addresses are never handed out twice, so nothing can be too early.
+Status Handlers::on_allocate_ordered(Node& node, Call& call, const wire::AllocateOrdered& m, wire::Address& reply,
+                                     Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.find_stream(process, m.stream)) return Status::invalid_handle;
+  if (m.bytes == 0) return Status::invalid_value;
+  Region region;
+  region.bytes = m.bytes;
+  region.kind = wire::MemoryKind::device;
+  region.allocation = node.take_memory(process, m.stream.device, m.bytes, "cudaMallocAsync");
+  if (!region.allocation) return Status::out_of_memory;
+  node.spend(*call.thread, node.platform_.calls.other);
+  const Region* added = node.add_region(process, std::move(region));
+  reply = {added->begin, added->bytes};
+  return Status::ok;
+}
+
+Status Handlers::on_release_ordered(Node& node, Call& call, const wire::ReleaseOrdered& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  if (!stream) return Status::invalid_handle;
+  const auto found = process.regions.find(m.address);
+  if (found == process.regions.end() || found->second.kind != wire::MemoryKind::device) return Status::invalid_value;
+  node.spend(*call.thread, node.platform_.calls.other);
+  const Work op = node.make_operation(process, m.stream.device, "free");
+  op->work = [&node, &process, a = m.address](const Work& self) {
+    node.release_region(process, a);
+    node.operations_.finish(self, self->begun);
+  };
+  node.enqueue(*call.thread, *stream, m.stream.stream, op);
+  return Status::ok;
+}
+
+// --- Graphs
+// -----------------------------------------------------------------------------------------------------------
+
+Status Handlers::on_graph_create(Node&, Call& call, const wire::GraphCreate& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  Id id = m.graph;
+  if (id == 0) {
+    id = process.next_id++;
+    process.graphs[id];
+  }
+  const auto found = process.graphs.find(id);
+  if (found == process.graphs.end() || found->second.complete) return Status::invalid_handle;
+  Graph& graph = found->second;
+  if (graph.nodes.size() + m.nodes > kMostNodes) return Status::invalid_value;
+  const auto refuse = [&] {
+    process.graphs.erase(found);
+    return Status::invalid_value;
+  };
+  auto rest = call.blob;
+  for (uint32_t k = 0; k < m.nodes; ++k) {
+    wire::Node head;
+    if (rest.size() < sizeof head) return refuse();
+    std::memcpy(&head, rest.data(), sizeof head);
+    rest = rest.subspan(sizeof head);
+    const uint64_t size = uint64_t{head.body} + head.blob + uint64_t{head.dependencies} * 4;
+    const bool known = head.kind == Kind::none || head.kind == Kind::launch || head.kind == Kind::copy ||
+                       head.kind == Kind::fill || head.kind == Kind::callback || head.kind == Kind::event_record ||
+                       head.kind == Kind::event_depend || head.kind == Kind::value_wait ||
+                       head.kind == Kind::value_write;
+    if (!known || size > rest.size() || head.body != wire::request_bytes(head.kind)) return refuse();
+    GraphNode node;
+    node.kind = head.kind;
+    node.body.assign(rest.begin(), rest.begin() + head.body);
+    node.blob.assign(rest.begin() + head.body, rest.begin() + head.body + head.blob);
+    node.dependencies.resize(head.dependencies);
+    std::memcpy(node.dependencies.data(), rest.data() + head.body + head.blob, head.dependencies * 4);
+    const size_t number = graph.nodes.size();
+    if (std::ranges::any_of(node.dependencies, [&](uint32_t d) { return d >= number; })) return refuse();
+    graph.nodes.push_back(std::move(node));
+    rest = rest.subspan(size);
+  }
+  if (!rest.empty()) return refuse();
+  graph.complete = m.last != 0;
+  reply.handle = id;
+  return Status::ok;
+}
+
+Status Handlers::on_graph_destroy(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  return call.thread->process->graphs.erase(m.handle) == 0 ? Status::invalid_handle : Status::ok;
+}
+
+Status Handlers::on_graph_launch(Node& node, Call& call, const wire::GraphLaunch& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  Stream* stream = node.find_stream(process, m.stream);
+  const auto graph = process.graphs.find(m.graph);
+  if (!stream || graph == process.graphs.end() || !graph->second.complete) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  return node.make_graph(*call.thread, *stream, m.stream.stream, graph->second);
+}
+
+// The stream waits for an entry before all nodes and an exit behind all of them.
+Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph) {
+  Process& process = *thread.process;
+  std::vector<Work> works;
+  std::vector<std::shared_ptr<Event>> records(graph.nodes.size());
+  const auto body_of = [](const GraphNode& n, auto& m) { std::memcpy(&m, n.body.data(), sizeof m); };
+  for (size_t k = 0; k < graph.nodes.size(); ++k) {
+    const GraphNode& n = graph.nodes[k];
+    Work op;
+    Status status = Status::ok;
+    const auto device_ok = [&](uint32_t device) { return valid_device(process, device); };
+    if (n.kind == Kind::launch) {
+      wire::Launch m;
+      body_of(n, m);
+      status =
+          device_ok(m.stream.device) ? make_launch(process, m, n.blob, stream.priority, op) : Status::invalid_device;
+    } else if (n.kind == Kind::copy) {
+      wire::Copy m;
+      body_of(n, m);
+      status = device_ok(m.stream.device) ? make_copy(process, m, n.blob, op, nullptr) : Status::invalid_device;
+    } else if (n.kind == Kind::fill) {
+      wire::Fill m;
+      body_of(n, m);
+      status = device_ok(m.stream.device) ? make_fill(process, m, op) : Status::invalid_device;
+    } else if (n.kind == Kind::value_wait || n.kind == Kind::value_write) {
+      wire::ValueOnStream m;
+      body_of(n, m);
+      status =
+          device_ok(m.stream.device) ? make_value(process, m, n.kind == Kind::value_wait, op) : Status::invalid_device;
+    } else if (n.kind == Kind::callback) {
+      wire::Callback m;
+      body_of(n, m);
+      if (!device_ok(m.stream.device)) return Status::invalid_device;
+      op = make_callback(process, m.stream.device, m.callback);
+    } else if (n.kind == Kind::event_record || n.kind == Kind::event_depend) {
+      wire::EventOnStream m;
+      body_of(n, m);
+      const auto event = process.events.find(m.event);
+      if (event == process.events.end() || !device_ok(m.stream.device)) return Status::invalid_handle;
+      op = make_operation(process, m.stream.device, "event");
+      if (n.kind == Kind::event_record) {
+        records[k] = event->second;
+      } else if (event->second->recorded) {
+        Operations::order(event->second->recorded, op);
+      }
+    } else {
+      op = make_operation(process, stream.device, "");
+    }
+    if (status != Status::ok) return status;
+    works.push_back(std::move(op));
+  }
+  const Work entry = make_operation(process, stream.device, "graph"), exit = make_operation(process, stream.device, "");
+  spend(thread, platform_.calls.graph_launch);
+  entry->issued = thread.now - platform_.calls.graph_launch + platform_.kernel.graph_launch;
+  exit->stream = stream_id;
+  for (size_t k = 0; k < works.size(); ++k) {
+    works[k]->stream = stream_id;
+    if (graph.nodes[k].dependencies.empty()) Operations::order(entry, works[k]);
+    for (uint32_t d : graph.nodes[k].dependencies) Operations::order(works[d], works[k]);
+    Operations::order(works[k], exit);
+    if (records[k]) records[k]->recorded = works[k];
+  }
+  if (works.empty()) Operations::order(entry, exit);
+  enqueue(thread, stream, stream_id, entry);
+  stream.last = exit;
+  return Status::ok;
+}
+
+}  // namespace fb::machine

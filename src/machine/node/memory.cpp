@@ -1,0 +1,128 @@
+// Where the memory of a process lies and which devices may touch it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine/node/node.h"
+
+namespace fb::machine {
+
+using wire::MemoryKind;
+
+bool Node::valid_device(const Process&, uint32_t device) const { return device < devices_per_node_; }
+
+Context& Node::context(Process& process, uint32_t device) {
+  auto& slot = process.contexts[device];
+  if (slot) return *slot;
+  Context::Services services;
+  services.engine = &engine_;
+  services.print = [&process](std::string_view text) {
+    constexpr size_t kMostOutput = 64 << 20;
+    if (process.output.size() + text.size() <= kMostOutput) process.output += text;
+  };
+  services.allocate = [this, &process, device](uint64_t bytes) -> mem::Address {
+    Region region;
+    region.bytes = bytes;
+    region.kind = MemoryKind::device;
+    region.allocation = take_memory(process, device, bytes, "malloc");
+    return region.allocation ? add_region(process, std::move(region))->begin : 0;
+  };
+  services.release = [this, &process](mem::Address a) { return release_region(process, a); };
+  services.describe = [this, &process, device](mem::Address a) { return describe_for(process, device, a); };
+  slot = std::make_unique<Context>(device, std::move(services));
+  slot->heap_limit = limits_.heap;
+  for (const auto& [begin, region] : process.regions) {
+    if (may_touch(process, device, region)) map_region(*slot, region);
+  }
+  return *slot;
+}
+
+bool Node::may_touch(const Process& process, uint32_t device, const Region& region) const {
+  const uint32_t owner = region.allocation->device;
+  if (owner == mem::kHostMemory || owner == global_device(process, device)) return true;
+  if (region.kind == MemoryKind::imported && region.opened_on == device) return true;
+  return process.peers.contains({device, owner - process.first_device});
+}
+
+void Node::map_region(Context& context, const Region& region) { context.space.map(region.begin, region.allocation); }
+
+std::shared_ptr<mem::Allocation> Node::take_memory(Process& process, uint32_t device, uint64_t bytes,
+                                                   std::string label) {
+  const uint32_t d = global_device(process, device);
+  if (bytes > limits_.memory - memory_used_[d]) return nullptr;
+  if (bytes > memory_most_ - memory_total_) {
+    return nullptr;
+  }
+  auto allocation = mem::allocate(process.next_allocation++, d, bytes, std::move(label));
+  memory_used_[d] += bytes;
+  memory_peak_[d] = std::max(memory_peak_[d], memory_used_[d]);
+  memory_total_ += bytes;
+  // It may outlive the process that asked for it: others can hold it.
+  auto* raw = allocation.get();
+  return {raw, [this, allocation = std::move(allocation), d, bytes](mem::Allocation*) mutable {
+            memory_used_[d] -= bytes;
+            memory_total_ -= bytes;
+            allocation.reset();
+          }};
+}
+
+Region* Node::add_region(Process& process, Region region) {
+  if (region.begin == 0) {
+    // Memory that a host process maps too takes whole pages; large memory is aligned as large pages are.
+    constexpr uint64_t kPage = 4096, kLargePage = 1 << 21, kLarge = 1 << 20;
+    const uint64_t pages = (region.bytes + kPage - 1) / kPage * kPage;
+    region.begin = region.allocation->shared
+                       ? process.all.reserve(pages, kPage)
+                       : process.all.reserve(region.bytes, region.bytes >= kLarge ? kLargePage : 512);
+  }
+  const mem::Address begin = region.begin;
+  process.all.map(begin, region.allocation);
+  Region& stored = process.regions[begin] = std::move(region);
+  for (auto& [device, context] : process.contexts) {
+    if (may_touch(process, device, stored)) map_region(*context, stored);
+  }
+  return &stored;
+}
+
+void Node::unmap_everywhere(Process& process, mem::Address begin) {
+  for (auto& [device, context] : process.contexts) {
+    engine_.forget(*context);
+    context->space.unmap(begin);
+  }
+  process.all.unmap(begin);
+}
+
+bool Node::release_region(Process& process, mem::Address begin) {
+  const auto found = process.regions.find(begin);
+  if (found == process.regions.end()) return false;
+  unmap_everywhere(process, begin);
+  for (auto it = tokens_.begin(); it != tokens_.end();) {
+    const bool gone = it->second.owner == &process && it->second.allocation == found->second.allocation;
+    it = gone ? tokens_.erase(it) : std::next(it);
+  }
+  process.regions.erase(found);
+  return true;
+}
+
+std::string Node::describe_for(const Process& process, uint32_t device, mem::Address a) const {
+  const mem::Window* w = process.all.find(a);
+  if (!w) return process.all.describe(a);
+  const std::string what = process.all.describe(a);
+  if (w->multicast)
+    return what + fmt::format(", a multicast object that device {} was given no access to (cuMemSetAccess)", device);
+  const uint32_t owner = w->allocation->device;
+  if (owner == mem::kHostMemory) return what;
+  return what + fmt::format(" of device {}, to which device {} has no access ({})", owner - process.first_device,
+                            device,
+                            process.regions.contains(w->begin) ? "cudaDeviceEnablePeerAccess was not called"
+                                                               : "cuMemSetAccess was not called");
+}
+
+Node::Bytes Node::find_bytes(Process& process, mem::Address a, uint64_t size) const {
+  const mem::Window* w = process.all.find(a);
+  if (!w || !w->host || !w->contains(a, size)) return {};
+  return {w->host + (a - w->begin), w->allocation};
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,184 @@
+#pragma once
+
+// The virtual node: devices, the fabric between them, and the processes that use them. Knows requests and answers, not
+// sockets (machine/server does).
+//
+// Ordering. A request is handled when it arrives; what it changes belongs to its process alone, or is put on a stream
+// with the host thread's own virtual time. Nothing is executed then: run() advances the node, and is called only when
+// every host thread waits, so that the order in which messages of different processes arrive never matters.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "fabric/platform.h"
+#include "machine/engine.h"
+#include "machine/memory_clock.h"
+#include "machine/node/process.h"
+#include "record/run_record.h"
+#include "record/trace.h"
+
+namespace fb::machine {
+
+struct Answer {
+  wire::Status status = wire::Status::ok;
+  std::vector<std::byte> body, blob;
+  int descriptor = -1;     // to be sent; stays the node's
+  wire::Descriptor owned;  // to be sent and closed
+};
+
+struct Call {
+  HostThread* thread = nullptr;
+  wire::Kind kind{};
+  std::span<const std::byte> body, blob;
+  wire::Descriptor descriptor;
+};
+
+struct NodeOptions {
+  uint64_t seed = 0;    // 0: by time
+  bool strict = false;  // 16-byte accesses may tear
+  uint64_t budget = 200'000'000'000;
+  uint64_t memory = 0;  // bytes of the host that all devices together may take; 0: half of what the host has
+  bool trace = false;
+};
+
+class Node {
+ public:
+  using Reply = std::function<void(HostThread&, Answer&&)>;
+  using Report = std::function<void(record::Incident)>;
+
+  Node(const fabric::Platform& platform, const NodeOptions& options, Reply reply, Report report);
+  ~Node();
+
+  // Processes and their threads come and go. `devices` of a process are those of its node.
+  Process& add_process(int32_t pid, int32_t rank, int32_t node);
+  HostThread& add_thread(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose);
+  void remove_thread(HostThread& thread);
+  void remove_process(Process& process);
+  const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
+  const std::vector<std::unique_ptr<HostThread>>& threads() const { return threads_; }
+
+  // What a process is told when it has said hello.
+  Answer welcome(const Process& process) const;
+
+  // Answers, at once or later, through `reply`. A malformed request is answered with invalid_value.
+  void handle(Call& call);
+
+  // Advances until a host thread has been answered, or `steps` are done. False: nothing can go on by itself.
+  bool run(uint64_t steps);
+  bool pass_time() { return engine_.pass_time(); }
+  // Host processes may have written to memory that devices watch.
+  void look_again();
+  bool anything_running() const { return !engine_.runs().empty(); }
+
+  // Everybody waits for ever: who, where, for what.
+  std::string explain_deadlock() const;
+  bool out_of_budget() const { return engine_.out_of_budget(); }
+  // One paragraph about what a process left behind when it ended.
+  std::string explain_loss(const Process& process) const;
+
+  uint64_t answers() const { return answers_; }
+  void mark_not_replayable(std::string why);
+  void fill(record::RunRecord& record) const;
+  // The timeline so far, with the traffic of links; null unless it was asked for.
+  const record::Trace* finish_trace();
+  uint32_t devices_per_node() const { return devices_per_node_; }
+
+ private:
+  friend struct Handlers;
+
+  struct Token {
+    Process* owner = nullptr;
+    std::shared_ptr<mem::Allocation> allocation;
+    std::shared_ptr<Event> event;
+  };
+  class ValueWait;
+
+  // Memory (node/memory.cpp)
+  Context& context(Process& process, uint32_t device);
+  void map_region(Context& context, const Region& region);
+  bool may_touch(const Process& process, uint32_t device, const Region& region) const;
+  std::shared_ptr<mem::Allocation> take_memory(Process& process, uint32_t device, uint64_t bytes, std::string label);
+  Region* add_region(Process& process, Region region);
+  bool release_region(Process& process, mem::Address begin);
+  void unmap_everywhere(Process& process, mem::Address begin);
+  bool valid_device(const Process& process, uint32_t device) const;
+  uint32_t global_device(const Process& process, uint32_t device) const { return process.first_device + device; }
+  std::string describe_for(const Process& process, uint32_t device, mem::Address a) const;
+  struct Bytes {
+    std::byte* host = nullptr;
+    std::shared_ptr<mem::Allocation> allocation;
+  };
+  Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
+
+  // Modules (node/modules.cpp)
+  LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
+
+  // Work (node/work.cpp)
+  Stream* find_stream(Process& process, const wire::StreamRef& ref);
+  Work make_operation(Process& process, uint32_t device, std::string name);
+  void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const Work& op);
+  wire::Status make_launch(Process& process, const wire::Launch& m, std::span<const std::byte> params, int32_t priority,
+                           Work& op);
+  wire::Status make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, Work& op,
+                         std::shared_ptr<std::vector<std::byte>>* read);
+  wire::Status make_fill(Process& process, const wire::Fill& m, Work& op);
+  wire::Status make_value(Process& process, const wire::ValueOnStream& m, bool wait, Work& op);
+  Work make_callback(Process& process, uint32_t device, uint64_t number);
+  wire::Status make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph);
+  void begin_kernel(const Work& op, std::unique_ptr<GridRun> run);
+  void kernel_ended(const Work& op, GridRun& run, Outcome&& outcome);
+  void break_context(Process& process, uint32_t device, wire::Status status);
+  void deliver_callback(Process& process);
+  void drop_value_waits();
+
+  // Host threads
+  void answer(HostThread& thread, Answer&& answer);
+  void answer_at(HostThread& thread, Time at, Answer&& answer);
+  void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
+  void spend(HostThread& thread, Time cost) { thread.now += cost; }
+  wire::Status broken(const Process& process, uint32_t device) const;
+  void log(std::initializer_list<uint64_t> words);
+  void note_finished(const Operation& op);
+  uint64_t log_of_all() const;
+  std::string name_of(const Process& process) const;
+
+  const fabric::Platform platform_;
+  const NodeOptions options_;
+  Reply reply_;
+  Report report_;
+  // Before everything that may hold memory: it is counted when it goes.
+  std::vector<uint64_t> memory_used_, memory_peak_;
+  uint64_t memory_total_ = 0, memory_most_ = 0;
+  fabric::Fabric fabric_;
+  MemoryClock clock_;
+  Engine engine_;
+  Operations operations_;
+  uint32_t devices_per_node_ = 0;
+  DeviceLimits limits_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<HostThread>> threads_;
+  std::unordered_map<uint64_t, Token> tokens_;
+  uint64_t next_token_ = 1;
+  std::unordered_map<uint64_t, std::weak_ptr<Physical>> exported_;  // by inode
+  std::unordered_map<size_t, std::shared_ptr<const ptx::Module>> parsed_;
+  std::vector<ValueWait*> value_waits_;
+  uint64_t next_grid_ = 1;
+  uint64_t answers_ = 0;
+  uint64_t log_hash_ = 0x9E3779B97F4A7C15u;
+  std::string not_replayable_;
+  std::map<std::string, uint64_t> unsupported_;
+  std::vector<record::DeviceCounters> counters_;
+  std::optional<record::Trace> trace_;
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> trace_rows_;  // by process and stream
+  const fabric::TrafficLog* traffic_ = nullptr;
+};
+
+}  // namespace fb::machine

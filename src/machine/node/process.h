@@ -1,0 +1,143 @@
+#pragma once
+
+// A process of the host that uses the node, and everything it has asked for. Handles are numbers of its own.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "machine/node/context.h"
+#include "machine/node/operation.h"
+#include "mem/address_space.h"
+#include "wire/channel.h"
+#include "wire/messages.h"
+
+namespace fb::machine {
+
+// Memory that a process has at an address.
+struct Region {
+  mem::Address begin = 0;
+  uint64_t bytes = 0;
+  wire::MemoryKind kind = wire::MemoryKind::device;
+  std::shared_ptr<mem::Allocation> allocation;
+  uint32_t opened_on = 0;  // imported: the device for which it was opened
+  uint32_t opened = 0;     // … and how often
+  uint64_t token = 0;      // imported: of what
+};
+
+// What a physical handle stands for: memory or a multicast object. Several processes may hold it.
+struct Physical {
+  uint64_t bytes = 0;
+  int32_t device = 0;
+  bool shareable = false;
+  std::shared_ptr<mem::Allocation> allocation;
+  std::shared_ptr<mem::Multicast> multicast;
+  uint32_t multicast_devices = 0;  // how many are to be added
+  wire::Descriptor exported;       // stands for it in other processes
+  bool counted = false;            // against the memory of its device
+};
+
+struct Mapping {
+  uint64_t bytes = 0, offset = 0;
+  std::shared_ptr<Physical> physical;
+  std::map<int32_t, wire::Access> access;  // by device; -1: the host
+};
+
+struct Stream {
+  uint32_t device = 0;
+  bool non_blocking = false;
+  int32_t priority = 0;
+  Work last;
+};
+
+struct Event {
+  uint32_t device = 0;
+  bool timing = true;
+  bool shareable = false;
+  Work recorded;  // null: never
+};
+
+struct Module {
+  std::string text;
+  bool complete = false;
+  std::shared_ptr<const ptx::Module> parsed;
+};
+
+struct Function {
+  wire::Id module = 0;
+  std::string name;
+};
+
+struct GraphNode {
+  wire::Kind kind = wire::Kind::none;
+  std::vector<std::byte> body, blob;
+  std::vector<uint32_t> dependencies;
+};
+
+struct Graph {
+  std::vector<GraphNode> nodes;
+  bool complete = false;
+};
+
+// A thread of the process with a connection of its own.
+struct HostThread {
+  uint64_t connection = 0;
+  uint32_t id = 0;  // in the system
+  Process* process = nullptr;
+  wire::Purpose purpose = wire::Purpose::calls;
+  Time now = 0;
+  uint64_t tie = 0;  // its place among threads that act at the same time
+  bool gone = false;
+  bool waiting = false;         // a request of it is unanswered
+  wire::Kind request{};         // … this one
+  std::vector<Work> waits_for;  // … and why, where it is work
+  uint64_t calls = 0;           // hash of them
+  uint32_t polls = 0;           // unsuccessful queries in a row
+};
+
+struct Process {
+  uint32_t number = 0;  // the rank, where there is one: the same in every run
+  int32_t pid = 0;
+  int32_t rank = -1;
+  uint32_t first_device = 0;  // of the node it runs on
+  bool gone = false;
+
+  mem::AddressSpace all;  // everything, whichever device may touch it
+  std::map<mem::Address, Region> regions;
+  std::map<mem::Address, uint64_t> reserved;
+  std::map<mem::Address, Mapping> mappings;
+  std::map<uint32_t, std::unique_ptr<Context>> contexts;  // by device
+  std::set<std::pair<uint32_t, uint32_t>> peers;          // {device, whose memory it may touch}
+  std::map<wire::Id, std::shared_ptr<Physical>> physical;
+  std::map<wire::Id, uint32_t> physical_references;
+  std::map<wire::Id, Module> modules;
+  std::map<wire::Id, Function> functions;
+  std::map<wire::Id, Stream> streams;
+  std::map<uint32_t, Stream> default_streams;  // by device
+  std::map<wire::Id, std::shared_ptr<Event>> events;
+  std::map<wire::Id, Graph> graphs;
+  std::set<wire::Id> destroyed_streams;  // with work that is still to end
+
+  std::deque<std::pair<uint64_t, Work>> callbacks;  // to be run
+  Work callback;                                    // that runs
+  HostThread* callback_thread = nullptr;            // waits for one
+
+  std::string output;  // of kernels, not yet delivered
+  wire::Id next_id = 1;
+  // Allocations are numbered across processes, so that no two of a device have the same number.
+  uint32_t next_allocation = 1;
+  uint64_t next_operation = 1;
+  std::vector<Work> pending;  // operations, among them all that have not ended
+  size_t prune_at = 64;       // when to drop those that have
+  uint64_t refused = 0;       // requests in a row that failed for want of memory
+  bool has_shared_memory = false;
+};
+
+// A place in an order that does not depend on who was heard first.
+inline uint64_t tie_of(const Process& process, uint64_t number) { return uint64_t{process.number} << 40 | number; }
+
+}  // namespace fb::machine

@@ -1,0 +1,60 @@
+#pragma once
+
+// The machine's end of one host thread's socket: collects bytes until a message is whole, sends what was not taken yet.
+// Never blocks.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/node/node.h"
+#include "wire/channel.h"
+
+namespace fb::machine {
+
+class Connection {
+ public:
+  Connection(uint64_t own_number, wire::Descriptor socket) : number(own_number), socket_(std::move(socket)) {}
+
+  const uint64_t number;
+  HostThread* thread = nullptr;  // after hello
+  int32_t pid = 0;
+
+  int fd() const { return socket_.get(); }
+  bool gone() const { return gone_; }
+  // Why, if it was its own fault.
+  const std::string& fault() const { return fault_; }
+
+  // Reads what is there. True: a message is whole.
+  bool read();
+  bool has_message() const { return complete_; }
+  // The message that read() announced; the next one can be read afterwards.
+  wire::Received take();
+
+  void send(const Answer& answer, wire::Kind kind);
+  void send_output(std::string_view text);
+  bool wants_to_write() const { return sent_ < unsent_.size(); }
+  void flush();
+  // Bytes that the other end has been sent and has not read.
+  bool unread() const;
+
+ private:
+  void fail(std::string why);
+  void append(const wire::Frame& frame, std::span<const std::byte> body, std::span<const std::byte> blob,
+              int descriptor);
+
+  wire::Descriptor socket_;
+  bool gone_ = false;
+  std::string fault_;
+
+  wire::Received incoming_;
+  size_t got_ = 0;  // bytes of frame, body and blob
+  bool complete_ = false;
+
+  std::vector<std::byte> unsent_;
+  size_t sent_ = 0;
+};
+
+}  // namespace fb::machine

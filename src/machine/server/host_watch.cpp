@@ -1,0 +1,154 @@
+#include "machine/server/host_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace fb::machine {
+namespace {
+
+// Processor time after which a thread that computes is taken for one that spins: where it shares memory with devices,
+// and where it does not (then it can only spin on what another thread or a callback writes).
+constexpr uint64_t kSpinning = 100'000'000;
+constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
+constexpr uint64_t kSpinningAgain = 300'000;
+// Who sleeps by the clock is waited for so long.
+constexpr uint64_t kPatience = 100'000'000;
+
+uint64_t wall_nanoseconds() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// The first bytes of a small file of /proc; empty where it is gone.
+std::string_view read_small(const std::string& path, char (&buffer)[512]) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const ssize_t got = read(fd, buffer, sizeof buffer);
+  close(fd);
+  return {buffer, got > 0 ? static_cast<size_t>(got) : 0};
+}
+
+uint64_t number_at(std::string_view text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// R, S, D, Z, …; 0 where the thread is gone.
+char state_of(int32_t pid, uint32_t thread) {
+  char buffer[512];
+  const std::string_view stat = read_small(fmt::format("/proc/{}/task/{}/stat", pid, thread), buffer);
+  // "123 (name with ) in it) S …"
+  const size_t end = stat.rfind(')');
+  return end == std::string_view::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
+uint64_t cpu_of(int32_t pid, uint32_t thread) {
+  char buffer[512];
+  return number_at(read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, thread), buffer));
+}
+
+long system_call_of(int32_t pid, uint32_t thread) {
+  char buffer[512];
+  const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/syscall", pid, thread), buffer);
+  return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : static_cast<long>(number_at(text));
+}
+
+std::vector<uint32_t> threads_of(int32_t pid) {
+  std::vector<uint32_t> threads;
+  DIR* folder = opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (!folder) return threads;
+  while (const dirent* entry = readdir(folder)) {
+    if (entry->d_name[0] != '.') threads.push_back(static_cast<uint32_t>(number_at(entry->d_name)));
+  }
+  closedir(folder);
+  return threads;
+}
+
+bool sleeps_by_the_clock(long call) { return call == SYS_nanosleep || call == SYS_clock_nanosleep; }
+
+}  // namespace
+
+Activity HostWatch::look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory) {
+  const auto threads = threads_of(pid);
+  if (threads.empty()) return Activity::gone;
+  Activity busiest = Activity::gone;
+  for (const uint32_t thread : threads) {
+    if (std::ranges::binary_search(inside, thread)) continue;
+    const Activity a = look_at(pid, thread, polls_memory);
+    busiest = std::min(busiest, a);
+    if (busiest == Activity::runs) return busiest;
+  }
+  // All inside: nothing moves.
+  return busiest == Activity::gone ? Activity::waits : busiest;
+}
+
+Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
+  const char state = state_of(pid, id);
+  if (state == '\0' || state == 'Z' || state == 'X') return Activity::gone;
+  Thread& thread = threads_[{pid, id}];
+  if (!thread.known) {
+    thread.known = true;
+    thread.cpu_at_answer = cpu_of(pid, id);
+  }
+  if (state == 'S' || state == 'T') {
+    if (!sleeps_by_the_clock(system_call_of(pid, id))) {
+      thread.asleep_since = 0;
+      return Activity::waits;
+    }
+    const uint64_t now = wall_nanoseconds();
+    if (thread.asleep_since == 0) thread.asleep_since = now;
+    return now - thread.asleep_since > kPatience ? Activity::sleeps : Activity::runs;
+  }
+  thread.asleep_since = 0;
+  const uint64_t computed = cpu_of(pid, id) - thread.cpu_at_answer;
+  const uint64_t limit = thread.spinner ? kSpinningAgain : polls_memory ? kSpinning : kSpinningWithoutMemory;
+  if (computed < limit) return Activity::runs;
+  thread.spinner = saw_spinning_ = true;
+  return Activity::spins;
+}
+
+size_t HostWatch::count(int32_t pid) { return threads_of(pid).size(); }
+
+void HostWatch::answered(int32_t pid, uint32_t id) {
+  Thread& thread = threads_[{pid, id}];
+  thread.known = true;
+  thread.cpu_at_answer = cpu_of(pid, id);
+  thread.asleep_since = 0;
+}
+
+void HostWatch::forget(int32_t pid) {
+  std::erase_if(threads_, [&](const auto& t) { return t.first.first == pid; });
+}
+
+std::string HostWatch::describe(int32_t pid, const std::vector<uint32_t>& inside) {
+  std::string text;
+  for (const uint32_t thread : threads_of(pid)) {
+    if (std::ranges::binary_search(inside, thread)) continue;
+    char buffer[512];
+    std::string_view channel = read_small(fmt::format("/proc/{}/task/{}/wchan", pid, thread), buffer);
+    const long call = system_call_of(pid, thread);
+    const char* what = call == SYS_futex                                                  ? "a lock or condition"
+                       : call == SYS_recvfrom || call == SYS_recvmsg || call == SYS_read  ? "a message (read, recv)"
+                       : call == SYS_poll || call == SYS_epoll_wait || call == SYS_select ? "a message (poll)"
+                       : call == SYS_accept || call == SYS_accept4                        ? "a connection (accept)"
+                       : call == SYS_wait4 || call == SYS_waitid                          ? "a child process"
+                       : sleeps_by_the_clock(call)                                        ? "time to pass (sleep)"
+                                                                                          : nullptr;
+    if (!text.empty()) text += "; ";
+    text += what ? fmt::format("a thread waits outside CUDA for {}", what)
+                 : fmt::format("a thread waits outside CUDA ({})", channel.empty() ? "unknown" : channel);
+  }
+  return text;
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,50 @@
+#pragma once
+
+// What host threads do while they are not in the machine: compute, wait for each other, sleep, or spin on memory.
+// Virtual time may move only when none of them can still send a request by itself; the system knows (/proc).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fb::machine {
+
+enum class Activity : uint8_t {
+  runs,    // or is about to: wait for it
+  spins,   // has computed for so long that it can only be waiting for memory to change
+  sleeps,  // until some time; counts as running for a while
+  waits,   // in a system call, for somebody else
+  gone,
+};
+
+class HostWatch {
+ public:
+  // Of all threads of a process but those in `inside` (sorted thread ids: they wait in the machine): the busiest
+  // activity. `polls_memory`: the process has memory that devices can write, so that spinning is likely.
+  Activity look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory);
+  // Threads that a process has.
+  static size_t count(int32_t pid);
+  // The thread has been answered: it computes from now on.
+  void answered(int32_t pid, uint32_t thread);
+  void forget(int32_t pid);
+
+  // "rank's thread 123: futex" for reports: where a process's threads outside the machine wait.
+  static std::string describe(int32_t pid, const std::vector<uint32_t>& inside);
+
+  bool saw_spinning() const { return saw_spinning_; }
+
+ private:
+  struct Thread {
+    uint64_t cpu_at_answer = 0;  // nanoseconds
+    bool known = false;
+    bool spinner = false;  // was caught once: the next time it takes less to believe it
+    uint64_t asleep_since = 0;
+  };
+  Activity look_at(int32_t pid, uint32_t thread, bool polls_memory);
+
+  std::map<std::pair<int32_t, uint32_t>, Thread> threads_;
+  bool saw_spinning_ = false;
+};
+
+}  // namespace fb::machine

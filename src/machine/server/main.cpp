@@ -1,0 +1,64 @@
+// fabricbench-machine: owns the devices of one run. Started by the launcher, which reads its standard output (a line
+// "ready", then an incident a line) and ends it by closing its standard input.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "machine/server/server.h"
+
+int main(int argc, char** argv) {
+  using namespace fb;
+  machine::ServerOptions options;
+  std::string platform_name = "h100x8", mode = "hardware", record_file, trace_file;
+  CLI::App app{"The virtual node of one run; started by `fabricbench exec`."};
+  app.add_option("--socket", options.socket, "Where ranks connect")->required();
+  app.add_option("--platform", platform_name, "Name of a platform, or a platform file");
+  app.add_option("--seed", options.node.seed, "0: ordered by virtual time; else a schedule drawn at random");
+  app.add_option("--mode", mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
+      ->check(CLI::IsMember({"hardware", "strict"}));
+  app.add_option("--ranks", options.ranks, "Processes that must have connected before time moves");
+  app.add_option("--record", record_file, "Write what happened here (JSON)");
+  app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");
+  app.add_option("--memory", options.node.memory, "Bytes that all devices together may use");
+  app.add_option("--budget", options.node.budget, "Warp instructions until the run is stopped");
+  CLI11_PARSE(app, argc, argv);
+  std::signal(SIGPIPE, SIG_IGN);
+  options.node.strict = mode == "strict";
+  options.node.trace = !trace_file.empty();
+  try {
+    const auto platform = fabric::load_platform(platform_name);
+    if (!platform) {
+      fmt::print(stderr, "{}", to_string(platform.error(), platform_name));
+      return 2;
+    }
+    record::RunRecord record;
+    record.platform = platform->name;
+    record.seed = options.node.seed;
+    record.mode = mode;
+    record.world = options.ranks;
+    {
+      machine::Server server(*platform, options);
+      std::puts("ready");
+      std::fflush(stdout);
+      server.run(record);
+      if (const record::Trace* trace = server.finish_trace()) trace->write(trace_file);
+    }
+    for (const record::Incident& incident : record.incidents) {
+      if (!incident.fatal && incident.kind != "fault") continue;
+      if (const auto ending = record::ending_from(incident.kind)) record.ending = *ending;
+    }
+    if (!record_file.empty()) {
+      std::ofstream file(record_file);
+      file << to_json(record) << '\n';
+      if (!file.flush()) throw std::runtime_error("can't write " + record_file);
+    }
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fabricbench-machine: {}\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,298 @@
+#include "machine/server/server.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace fb::machine {
+namespace {
+
+constexpr size_t kMostConnections = 4096;
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kPatienceForRanks = 20'000 * kMillisecond;
+// Everybody waits, some of them outside the machine where it can't see for what: this long, and it is a deadlock.
+constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
+constexpr uint64_t kStepsAtOnce = 20'000;
+
+uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
+
+[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+
+}  // namespace
+
+Server::Server(const fabric::Platform& platform, const ServerOptions& options)
+    : options_(options),
+      node_(
+          platform, options.node,
+          [this](HostThread& thread, Answer&& answer) {
+            const auto found = connections_.find(thread.connection);
+            if (found == connections_.end()) return;
+            if (!thread.process->output.empty()) found->second->send_output(std::exchange(thread.process->output, {}));
+            watch_.answered(thread.process->pid, thread.id);
+            settled_[thread.process->number] = false;
+            found->second->send(answer, thread.request);
+          },
+          [this](record::Incident incident) { report(std::move(incident)); }) {
+  listen();
+}
+
+Server::~Server() {
+  if (listener_) unlink(options_.socket.c_str());
+}
+
+void Server::listen() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (options_.socket.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
+  std::ranges::copy(options_.socket, address.sun_path);
+  wire::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) fail("socket");
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail(options_.socket);
+  if (::listen(socket.get(), 1024) != 0) fail("listen");
+  listener_ = std::move(socket);
+}
+
+void Server::report(record::Incident incident) {
+  std::printf("%s\n", to_json_line(incident).c_str());
+  std::fflush(stdout);
+  constexpr size_t kMostIncidents = 1000;
+  finished_ |= incident.fatal;
+  if (incidents_.size() < kMostIncidents) incidents_.push_back(std::move(incident));
+}
+
+void Server::accept_all() {
+  while (true) {
+    const int fd = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    wire::Descriptor socket(fd);
+    if (connections_.size() >= kMostConnections) continue;
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) continue;
+    auto connection = std::make_unique<Connection>(next_connection_, std::move(socket));
+    connection->pid = peer.pid;
+    connections_[next_connection_++] = std::move(connection);
+  }
+}
+
+// --- Messages
+// ---------------------------------------------------------------------------------------------------------
+
+bool Server::poll(int milliseconds) {
+  std::vector<pollfd> set;
+  std::vector<Connection*> who;
+  set.push_back({listener_.get(), POLLIN, 0});
+  set.push_back({STDIN_FILENO, POLLIN, 0});
+  for (const auto& [number, connection] : connections_) {
+    // While a thread waits for its answer it has nothing to say: what it sends then is not read, so that nobody can
+    // fill the machine's memory. That it has gone is heard of all the same.
+    const bool waits = connection->thread && connection->thread->waiting;
+    const short events =
+        static_cast<short>((waits ? POLLRDHUP : POLLIN) | (connection->wants_to_write() ? POLLOUT : 0));
+    set.push_back({connection->fd(), events, 0});
+    who.push_back(connection.get());
+  }
+  if (::poll(set.data(), set.size(), milliseconds) <= 0) return false;
+  bool any = false;
+  if (set[0].revents != 0) accept_all();
+  if (set[1].revents != 0) {
+    char buffer[256];
+    const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) finished_ = true;
+  }
+  std::vector<uint64_t> lost;
+  for (size_t k = 0; k < who.size(); ++k) {
+    const short events = set[k + 2].revents;
+    if (events == 0) continue;
+    any = true;
+    Connection& c = *who[k];
+    if ((events & POLLOUT) != 0) c.flush();
+    const bool waits = c.thread && c.thread->waiting;
+    if (!waits && c.read()) serve(c);
+    const bool hung_up = (events & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && (waits || !c.has_message());
+    if (c.gone() || (waits && hung_up)) lost.push_back(c.number);
+  }
+  for (const uint64_t number : lost) drop(*connections_[number]);
+  return any || set[0].revents != 0;
+}
+
+void Server::serve(Connection& connection) {
+  wire::Received message = connection.take();
+  if (!connection.thread) return hello(connection, message);
+  Call call;
+  call.thread = connection.thread;
+  call.kind = message.frame.kind;
+  call.body = message.body;
+  call.blob = message.blob;
+  call.descriptor = std::move(message.descriptor);
+  if (connection.thread->process->has_shared_memory) node_.look_again();
+  node_.handle(call);
+}
+
+void Server::hello(Connection& connection, const wire::Received& message) {
+  wire::Hello m;
+  Answer refusal;
+  refusal.status = wire::Status::not_permitted;
+  if (message.frame.kind != wire::Kind::hello) return connection.send(refusal, message.frame.kind);
+  std::memcpy(&m, message.body.data(), sizeof m);
+  if (m.version != wire::kVersion) return connection.send(refusal, wire::Kind::hello);
+  Process* process = nullptr;
+  for (const auto& p : node_.processes()) {
+    if (p->pid == connection.pid && !p->gone) process = p.get();
+  }
+  if (!process) process = &node_.add_process(connection.pid, m.rank, m.node);
+  HostThread& thread = node_.add_thread(*process, connection.number, m.thread, m.purpose);
+  connection.thread = &thread;
+  settled_[process->number] = false;
+  watch_.answered(process->pid, m.thread);
+  connection.send(node_.welcome(*process), wire::Kind::hello);
+}
+
+void Server::drop(Connection& connection) {
+  HostThread* thread = connection.thread;
+  const std::string fault = connection.fault();
+  const int32_t pid = connection.pid;
+  if (!fault.empty()) {
+    std::optional<int> rank;
+    if (thread && thread->process->rank >= 0) rank = thread->process->rank;
+    report({"bad_message", rank,
+            fmt::format("{} {}; its connection was closed.",
+                        rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", pid), fault),
+            true});
+  }
+  connections_.erase(connection.number);
+  if (!thread) return;
+  node_.remove_thread(*thread);
+  Process& process = *thread->process;
+  settled_[process.number] = false;
+  const bool others =
+      std::ranges::any_of(node_.threads(), [&](const auto& t) { return t->process == &process && !t->gone; });
+  if (others) return;
+  const std::string loss = node_.explain_loss(process);
+  if (!loss.empty()) report({"rank_lost", process.rank < 0 ? std::nullopt : std::optional(process.rank), loss, false});
+  node_.remove_process(process);
+  watch_.forget(process.pid);
+  settled_.erase(process.number);
+}
+
+// --- When time may move
+// -----------------------------------------------------------------------------------------------
+
+std::vector<uint32_t> Server::inside(const Process& process) const {
+  std::vector<uint32_t> threads;
+  for (const auto& t : node_.threads()) {
+    if (t->process != &process || t->gone) continue;
+    // Answered, but the answer is not read yet: the thread may look asleep and is not.
+    if (t->waiting) threads.push_back(t->id);
+  }
+  std::ranges::sort(threads);
+  return threads;
+}
+
+// The busiest of all host threads.
+Activity Server::settle() {
+  Activity busiest = Activity::waits;
+  if (!everybody_came_) {
+    const auto came = std::ranges::count_if(node_.processes(), [](const auto& p) { return p->rank >= 0; });
+    everybody_came_ = came >= options_.ranks || wall() - started_ > kPatienceForRanks;
+    if (!everybody_came_) return Activity::runs;
+  }
+  for (const auto& [number, connection] : connections_) {
+    if (!connection->thread) return Activity::runs;  // will say hello
+    if (!connection->thread->waiting && connection->unread()) return Activity::runs;
+  }
+  for (const auto& process : node_.processes()) {
+    if (process->gone) continue;
+    bool& settled = settled_[process->number];
+    if (settled) continue;
+    const auto threads = inside(*process);
+    const Activity a = watch_.look(process->pid, threads, process->has_shared_memory);
+    if (a == Activity::runs) return a;
+    busiest = std::min(busiest, a);
+    // All its threads wait here: none of them can change that.
+    const auto known =
+        std::ranges::count_if(node_.threads(), [&](const auto& t) { return t->process == process.get() && !t->gone; });
+    settled = a == Activity::waits && static_cast<size_t>(known) == threads.size() &&
+              HostWatch::count(process->pid) == threads.size();
+  }
+  return busiest;
+}
+
+void Server::run(record::RunRecord& record) {
+  started_ = wall();
+  while (!finished_) {
+    const bool heard = poll(0);
+    if (finished_) break;
+    if (heard) {
+      quiet_since_ = 0;
+      continue;
+    }
+    const Activity activity = settle();
+    if (activity == Activity::runs) {
+      poll(1);
+      continue;
+    }
+    if (activity == Activity::spins) {
+      node_.mark_not_replayable("a host thread polls memory without calling CUDA: what it sees depends on real time");
+      node_.look_again();
+    }
+    if (node_.run(activity == Activity::spins ? 200 : kStepsAtOnce)) {
+      quiet_since_ = 0;
+      continue;
+    }
+    idle(activity);
+  }
+  record.incidents = incidents_;
+  node_.fill(record);
+}
+
+// Nothing can go on by itself.
+void Server::idle(Activity activity) {
+  if (node_.out_of_budget()) {
+    report(
+        {"budget", std::nullopt, "The run has used up its budget of instructions: a kernel that does not end.", true});
+    return;
+  }
+  if (connections_.empty()) {
+    poll(1000);
+    return;
+  }
+  // Only devices can go on: those who look at the clock.
+  if (activity != Activity::runs && node_.anything_running() && node_.pass_time()) return;
+  const bool all_inside = std::ranges::all_of(settled_, [](const auto& s) { return s.second; });
+  const uint64_t now = wall();
+  if (quiet_since_ == 0) quiet_since_ = now;
+  if (all_inside || (activity == Activity::waits && now - quiet_since_ > kQuietIsDeadlock)) {
+    if (std::ranges::any_of(connections_,
+                            [](const auto& c) { return c.second->thread && c.second->thread->waiting; })) {
+      report({"deadlock", std::nullopt, node_.explain_deadlock() + explain_outside(), true});
+      return;
+    }
+  }
+  node_.look_again();
+  poll(activity == Activity::spins ? 0 : 5);
+}
+
+std::string Server::explain_outside() const {
+  std::string text;
+  for (const auto& process : node_.processes()) {
+    if (process->gone) continue;
+    const std::string where = HostWatch::describe(process->pid, inside(*process));
+    if (where.empty()) continue;
+    text += fmt::format(
+        "\n{}: {}\n",
+        process->rank >= 0 ? fmt::format("rank {}", process->rank) : fmt::format("process {}", process->number), where);
+  }
+  return text;
+}
+
+}  // namespace fb::machine

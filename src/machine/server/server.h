@@ -1,0 +1,61 @@
+#pragma once
+
+// The machine as a process: sockets of host threads, the node, and the rule that virtual time moves only when every
+// host thread waits. Single-threaded.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/node/node.h"
+#include "machine/server/connection.h"
+#include "machine/server/host_watch.h"
+
+namespace fb::machine {
+
+struct ServerOptions {
+  std::string socket;
+  int ranks = 0;  // processes that must have come before time moves; 0: unknown
+  NodeOptions node;
+};
+
+class Server {
+ public:
+  Server(const fabric::Platform& platform, const ServerOptions& options);
+  ~Server();
+
+  // Until standard input ends, or until something fatal. Fills the record.
+  void run(record::RunRecord& record);
+  const record::Trace* finish_trace() { return node_.finish_trace(); }
+
+ private:
+  void listen();
+  void accept_all();
+  void report(record::Incident incident);
+  // Waits for sockets up to `milliseconds` and reads what came; true if anything did.
+  bool poll(int milliseconds);
+  void serve(Connection& connection);
+  void hello(Connection& connection, const wire::Received& message);
+  void drop(Connection& connection);
+  Activity settle();
+  void idle(Activity activity);
+  std::vector<uint32_t> inside(const Process& process) const;
+  std::string explain_outside() const;
+
+  ServerOptions options_;
+  wire::Descriptor listener_;
+  std::map<uint64_t, std::unique_ptr<Connection>> connections_;
+  uint64_t next_connection_ = 1;
+  std::vector<record::Incident> incidents_;
+  Node node_;
+  HostWatch watch_;
+  std::map<uint32_t, bool> settled_;  // by process: all its threads wait in the machine, and nothing has changed since
+  bool everybody_came_ = false;
+  uint64_t started_ = 0;      // wall nanoseconds
+  uint64_t quiet_since_ = 0;  // nothing has moved since then; 0: something has
+  bool finished_ = false;
+};
+
+}  // namespace fb::machine

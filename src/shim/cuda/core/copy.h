@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "shim/cuda/core/error.h"
+#include "shim/cuda/core/work.h"
+
+namespace fb::shim {
+
+// What an address is, as far as copies care.
+enum class Place { pageable, host, managed, device };
+Place place_of(const void* pointer);
+
+// Checks directions as CUDA does and puts the copy on the stream. `synchronous`: as cudaMemcpy waits, that is not for
+// copies between devices.
+Error copy(const CopyWork& box, cudaStream_t stream, bool synchronous);
+Error fill(const FillWork& box, cudaStream_t stream, bool synchronous);
+
+inline CopyWork line(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return {.to = to,
+          .to_pitch = bytes,
+          .to_plane = bytes,
+          .from = from,
+          .from_pitch = bytes,
+          .from_plane = bytes,
+          .width = bytes,
+          .height = 1,
+          .depth = 1,
+          .kind = kind};
+}
+
+// What submit() does with a copy on a stream that does not capture.
+Error send_copy(Stream& stream, const CopyWork& box, bool wait);
+
+}  // namespace fb::shim

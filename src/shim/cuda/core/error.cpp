@@ -1,0 +1,69 @@
+#include "shim/cuda/core/error.h"
+
+#include <cstring>
+
+#include "shim/cuda/core/session.h"
+
+namespace fb::shim {
+
+bool is_sticky(Error error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error record(Error error) {
+  ThreadState& mine = thread();
+  // The runtime makes a context current by being used; the driver API wants it said.
+  mine.has_context = true;
+  if (error != cudaSuccess) mine.last_error = error;
+  return error;
+}
+
+const char* error_name(Error error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+#define ERROR(name, number) \
+  case cudaError##name:     \
+    return "cudaError" #name;
+#include <fabricbench/runtime/errors.def>
+  }
+  return nullptr;
+}
+
+const char* error_text(Error error) {
+  switch (static_cast<int>(error)) {
+#define TEXT(number, text) \
+  case number:             \
+    return text;
+#include "shim/cuda/core/error_texts.def"
+#undef TEXT
+    default:
+      return error_name(error);
+  }
+}
+
+Error not_supported(const char* function) {
+  Session& session = Session::get();
+  if (const Error e = session.connect(); e != cudaSuccess) return e;
+  if (session.first_report_of(function)) {
+    const std::span name(reinterpret_cast<const std::byte*>(function), std::strlen(function));
+    thread().channel.call<wire::Kind::report_unsupported>({}, nullptr, name);
+  }
+  return cudaErrorNotSupported;
+}
+
+}  // namespace fb::shim

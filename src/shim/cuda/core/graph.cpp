@@ -1,0 +1,254 @@
+#include "shim/cuda/core/graph.h"
+
+#include <algorithm>
+
+#include "shim/cuda/core/capture.h"
+#include "shim/cuda/core/session.h"
+
+namespace fb::shim {
+namespace {
+
+Expected<std::vector<Node*>> read_nodes(const Graph& graph, const cudaGraphNode_t* handles, size_t count) {
+  if (count > 0 && !handles) return failure(cudaErrorInvalidValue);
+  std::vector<Node*> nodes;
+  for (size_t k = 0; k < count; ++k) {
+    const auto node = find_node(handles[k]);
+    if (!node || (*node)->graph != &graph) return failure(cudaErrorInvalidValue);
+    nodes.push_back(node->get());
+  }
+  return nodes;
+}
+
+// A child graph is copied into its node.
+void own_child(Work& work) {
+  auto* child = std::get_if<ChildWork>(&work);
+  if (!child) return;
+  child->graph = clone_graph(*child->graph);
+  child->graph->is_child = true;
+  publish(child->graph);
+}
+
+}  // namespace
+
+void UserObject::release(unsigned int count) {
+  const bool last = count >= references;
+  references = last ? 0 : references - count;
+  if (last && destroy) destroy(pointer);
+}
+
+Graph::~Graph() {
+  const std::lock_guard lock(graph_lock());
+  for (const auto& node : nodes) {
+    if (node->handle) graph_nodes().take(node->handle);
+    if (const auto* child = std::get_if<ChildWork>(&node->work); child && child->graph->handle)
+      graphs().take(child->graph->handle);
+    node->graph = nullptr;
+  }
+  for (const auto& [object, count] : objects) object->release(count);
+}
+
+Registry<cudaGraph_t, Graph>& graphs() {
+  static auto* const all = new Registry<cudaGraph_t, Graph>;
+  return *all;
+}
+Registry<cudaGraphNode_t, Node>& graph_nodes() {
+  static auto* const all = new Registry<cudaGraphNode_t, Node>;
+  return *all;
+}
+Registry<cudaUserObject_t, UserObject>& user_objects() {
+  static auto* const all = new Registry<cudaUserObject_t, UserObject>;
+  return *all;
+}
+
+Expected<GraphPtr> find_graph(cudaGraph_t handle) {
+  if (auto graph = graphs().find(handle)) return graph;
+  return failure(cudaErrorInvalidValue);
+}
+
+Expected<NodePtr> find_node(cudaGraphNode_t handle) {
+  if (auto node = graph_nodes().find(handle)) return node;
+  return failure(cudaErrorInvalidValue);
+}
+
+GraphPtr make_graph() {
+  auto graph = std::make_shared<Graph>();
+  graph->handle = graphs().add(graph);
+  return graph;
+}
+
+void publish(const GraphPtr& graph) {
+  graph->handle = graphs().add(graph);
+  for (const auto& node : graph->nodes) {
+    node->handle = graph_nodes().add(node);
+    if (const auto* child = std::get_if<ChildWork>(&node->work)) {
+      child->graph->is_child = true;
+      publish(child->graph);
+    }
+  }
+}
+
+NodePtr append_node(Graph& graph, int device, std::vector<Node*> after, Work work) {
+  const std::lock_guard lock(graph_lock());
+  auto node = std::make_shared<Node>();
+  node->graph = &graph;
+  node->device = device;
+  node->after = std::move(after);
+  node->work = std::move(work);
+  own_child(node->work);
+  node->handle = graph_nodes().add(node);
+  graph.nodes.push_back(node);
+  return node;
+}
+
+Expected<cudaGraphNode_t> add_node(cudaGraph_t handle, const cudaGraphNode_t* after, size_t count, Work work) {
+  const std::lock_guard lock(graph_lock());
+  const auto graph = find_graph(handle);
+  if (!graph) return failure(graph.error());
+  const auto dependencies = read_nodes(**graph, after, count);
+  if (!dependencies) return failure(dependencies.error());
+  for (size_t k = 0; k < dependencies->size(); ++k) {
+    if (std::count(dependencies->begin(), dependencies->end(), (*dependencies)[k]) > 1)
+      return failure(cudaErrorInvalidValue);
+  }
+  return append_node(**graph, thread().device, *dependencies, std::move(work))->handle;
+}
+
+Error add_dependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
+  const std::lock_guard lock(graph_lock());
+  const auto graph = find_graph(handle);
+  if (!graph) return graph.error();
+  const auto begins = read_nodes(**graph, from, count);
+  if (!begins) return begins.error();
+  const auto ends = read_nodes(**graph, to, count);
+  if (!ends) return ends.error();
+  for (size_t k = 0; k < count; ++k) {
+    auto& after = (*ends)[k]->after;
+    if ((*begins)[k] == (*ends)[k] || std::ranges::find(after, (*begins)[k]) != after.end())
+      return cudaErrorInvalidValue;
+    after.push_back((*begins)[k]);
+  }
+  return cudaSuccess;
+}
+
+Error remove_dependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
+  const std::lock_guard lock(graph_lock());
+  const auto graph = find_graph(handle);
+  if (!graph) return graph.error();
+  const auto begins = read_nodes(**graph, from, count);
+  if (!begins) return begins.error();
+  const auto ends = read_nodes(**graph, to, count);
+  if (!ends) return ends.error();
+  for (size_t k = 0; k < count; ++k) {
+    if (std::erase((*ends)[k]->after, (*begins)[k]) == 0) return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+
+Error destroy_node(cudaGraphNode_t handle) {
+  const std::lock_guard lock(graph_lock());
+  const auto node = find_node(handle);
+  if (!node) return node.error();
+  Graph& graph = *(*node)->graph;
+  for (const auto& other : graph.nodes) std::erase(other->after, node->get());
+  if (const auto* child = std::get_if<ChildWork>(&(*node)->work)) graphs().take(child->graph->handle);
+  graph_nodes().take(handle);
+  std::erase(graph.nodes, *node);
+  return cudaSuccess;
+}
+
+Error destroy_graph(cudaGraph_t handle) {
+  const std::lock_guard lock(graph_lock());
+  const auto graph = find_graph(handle);
+  if (!graph) return graph.error();
+  if ((*graph)->is_child) return cudaErrorInvalidValue;
+  graphs().take(handle);
+  return cudaSuccess;
+}
+
+GraphPtr clone_graph(const Graph& graph) {
+  const std::lock_guard lock(graph_lock());
+  auto clone = std::make_shared<Graph>();
+  std::map<const Node*, Node*> copies;
+  for (const auto& node : graph.nodes) {
+    auto copy = std::make_shared<Node>(*node);
+    copy->handle = nullptr;
+    copy->graph = clone.get();
+    copy->original = node->handle;
+    if (auto* child = std::get_if<ChildWork>(&copy->work)) child->graph = clone_graph(*child->graph);
+    copies[node.get()] = copy.get();
+    clone->nodes.push_back(std::move(copy));
+  }
+  for (const auto& node : clone->nodes) {
+    for (Node*& after : node->after) after = copies[after];
+  }
+  clone->objects = graph.objects;
+  for (const auto& [object, count] : clone->objects) object->references += count;
+  return clone;
+}
+
+cudaGraphNodeType type_of(const Node& node) {
+  constexpr int kBatchOfMemoryOperations = 12;  // the driver API alone makes these
+  struct Type {
+    cudaGraphNodeType operator()(const EmptyWork&) const { return cudaGraphNodeTypeEmpty; }
+    cudaGraphNodeType operator()(const KernelWork&) const { return cudaGraphNodeTypeKernel; }
+    cudaGraphNodeType operator()(const CopyWork&) const { return cudaGraphNodeTypeMemcpy; }
+    cudaGraphNodeType operator()(const FillWork&) const { return cudaGraphNodeTypeMemset; }
+    cudaGraphNodeType operator()(const HostWork&) const { return cudaGraphNodeTypeHost; }
+    cudaGraphNodeType operator()(const EventWork& work) const {
+      return work.record ? cudaGraphNodeTypeEventRecord : cudaGraphNodeTypeWaitEvent;
+    }
+    cudaGraphNodeType operator()(const ValueWork&) const {
+      return static_cast<cudaGraphNodeType>(kBatchOfMemoryOperations);
+    }
+    cudaGraphNodeType operator()(const ChildWork&) const { return cudaGraphNodeTypeGraph; }
+  };
+  return std::visit(Type{}, node.work);
+}
+
+Error list_nodes(std::span<Node* const> nodes, cudaGraphNode_t* into, size_t* count) {
+  if (!count) return cudaErrorInvalidValue;
+  if (into) {
+    for (size_t k = 0; k < *count; ++k) into[k] = k < nodes.size() ? nodes[k]->handle : nullptr;
+    *count = std::min(*count, nodes.size());
+  } else {
+    *count = nodes.size();
+  }
+  return cudaSuccess;
+}
+
+std::vector<Node*> dependents_of(const Node& node) {
+  std::vector<Node*> list;
+  for (const auto& other : node.graph->nodes) {
+    if (std::ranges::find(other->after, &node) != other->after.end()) list.push_back(other.get());
+  }
+  return list;
+}
+
+Expected<std::vector<Node*>> sorted_nodes(const Graph& graph) {
+  std::vector<Node*> sorted;
+  std::map<const Node*, size_t> waits_for;
+  std::map<const Node*, std::vector<Node*>> unlocks;
+  for (const auto& node : graph.nodes) {
+    waits_for[node.get()] = node->after.size();
+    for (const Node* before : node->after) unlocks[before].push_back(node.get());
+    if (node->after.empty()) sorted.push_back(node.get());
+  }
+  for (size_t k = 0; k < sorted.size(); ++k) {
+    for (Node* next : unlocks[sorted[k]]) {
+      if (--waits_for[next] == 0) sorted.push_back(next);
+    }
+  }
+  if (sorted.size() != graph.nodes.size()) return failure(cudaErrorInvalidValue);
+  return sorted;
+}
+
+Error set_node(cudaGraphNode_t handle, Work work) {
+  const std::lock_guard lock(graph_lock());
+  const auto node = find_node(handle);
+  if (!node) return node.error();
+  if ((*node)->work.index() != work.index()) return cudaErrorInvalidValue;
+  (*node)->work = std::move(work);
+  return cudaSuccess;
+}
+
+}  // namespace fb::shim

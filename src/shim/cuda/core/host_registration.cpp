@@ -1,0 +1,129 @@
+// cudaHostRegister: memory that the program has already becomes shared memory, in place.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "shim/cuda/core/capture.h"
+#include "shim/cuda/core/host_memory.h"
+#include "shim/cuda/core/host_ranges.h"
+#include "shim/cuda/core/session.h"
+
+namespace fb::shim {
+namespace {
+
+// Whole pages that one registration has made shared. Neighbours that share a page with it share the run.
+struct PageRun {
+  uint64_t begin = 0, bytes = 0;
+  ~PageRun();
+};
+
+struct Registrations {
+  std::mutex mutex;
+  std::map<uint64_t, std::weak_ptr<PageRun>> runs;  // by begin
+  std::map<uint64_t, std::vector<std::shared_ptr<PageRun>>> of_range;
+};
+Registrations& registrations() {
+  static Registrations* const made = new Registrations;
+  return *made;
+}
+
+bool write_all(int fd, const std::byte* from, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t wrote = ::pwrite(fd, from + done, bytes - done, static_cast<off_t>(done));
+    if (wrote <= 0) return false;
+    done += static_cast<uint64_t>(wrote);
+  }
+  return true;
+}
+
+// Private pages with the same content again.
+PageRun::~PageRun() {
+  if (bytes == 0) return;
+  call<wire::Kind::unregister_host>({.address = begin, .kind = wire::MemoryKind::registered});
+  void* const copy = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return;
+  std::copy_n(reinterpret_cast<const std::byte*>(begin), bytes, static_cast<std::byte*>(copy));
+  ::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(begin));
+}
+
+Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
+  wire::Descriptor memory(::memfd_create("fabricbench-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return failure(cudaErrorMemoryAllocation);
+  ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+  // Reads through the system, so that memory that is not there is an error and no crash.
+  if (!write_all(memory.get(), reinterpret_cast<const std::byte*>(begin), bytes)) return failure(cudaErrorInvalidValue);
+  void* const place = reinterpret_cast<void*>(begin);
+  if (::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) != place)
+    return failure(cudaErrorMemoryAllocation);
+  const Error e =
+      call<wire::Kind::register_host>({.address = begin, .bytes = bytes}, nullptr, {}, nullptr, memory.get());
+  if (e != cudaSuccess) return failure(e);  // The pages are shared with nobody then, which does no harm.
+  auto run = std::make_shared<PageRun>();
+  run->begin = begin;
+  run->bytes = bytes;
+  return run;
+}
+
+}  // namespace
+
+Error register_host(void* pointer, size_t bytes, unsigned int flags) {
+  if (!pointer || bytes == 0) return cudaErrorInvalidValue;
+  if (flags & cudaHostRegisterIoMemory) return cudaErrorNotSupported;
+  if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
+  Session& session = Session::get();
+  if (const Error e = session.connect(); e != cudaSuccess) return e;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (session.owns(address)) return cudaErrorInvalidValue;
+  if (host_ranges().overlaps(address, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
+
+  Registrations& all = registrations();
+  const std::lock_guard lock(all.mutex);
+  const uint64_t page = round_to_pages(1);
+  const uint64_t end = round_to_pages(address + bytes);
+  std::vector<std::shared_ptr<PageRun>> runs;
+  for (uint64_t at = address / page * page; at < end;) {
+    // What a neighbour has shared already, then the pages up to the next neighbour.
+    uint64_t stop = end;
+    std::shared_ptr<PageRun> there;
+    for (const auto& [begin, weak] : all.runs) {
+      const auto run = weak.lock();
+      if (!run) continue;
+      if (run->begin <= at && at < run->begin + run->bytes) there = run;
+      if (run->begin > at) stop = std::min(stop, run->begin);
+    }
+    if (there) {
+      at = there->begin + there->bytes;
+    } else {
+      auto made = share_pages(at, stop - at);
+      if (!made) return made.error();
+      there = *made;
+      all.runs[at] = there;
+      at = stop;
+    }
+    runs.push_back(std::move(there));
+  }
+  all.of_range[address] = std::move(runs);
+  host_ranges().add({.begin = address, .bytes = bytes, .kind = wire::MemoryKind::registered, .flags = flags});
+  return cudaSuccess;
+}
+
+Error unregister_host(void* pointer) {
+  if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
+  if (const Error e = Session::get().connect(); e != cudaSuccess) return e;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (!host_ranges().take(address, wire::MemoryKind::registered))
+    return pointer ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue;
+  Registrations& all = registrations();
+  const std::lock_guard lock(all.mutex);
+  all.of_range.erase(address);
+  std::erase_if(all.runs, [](const auto& entry) { return entry.second.expired(); });
+  return cudaSuccess;
+}
+
+}  // namespace fb::shim

@@ -1,0 +1,224 @@
+#include "shim/cuda/core/module.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "shim/cuda/core/session.h"
+
+namespace fb::shim {
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x466243b1;
+constexpr uint32_t kContainerMagic = 0xba55ed50;
+
+// What __cudaRegisterFatBinary gets: a pointer to the embedded file.
+struct Wrapper {
+  uint32_t magic, version;
+  const void* data;
+  const void* unused;
+};
+
+uint32_t first_word(const void* image) {
+  uint32_t word = 0;
+  std::memcpy(&word, image, sizeof word);
+  return word;
+}
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<const void*, cudaFunction_t> kernels;        // by shadow
+  std::unordered_map<const void*, RegisteredVariable> variables;  // by shadow
+  std::map<std::pair<const Module*, std::string>, cudaFunction_t> handles;
+};
+Table& table() {
+  static Table* const made = new Table;
+  return *made;
+}
+
+cudaFunction_t handle_under_lock(const ModulePtr& module, const std::string& name) {
+  auto& handle = table().handles[{module.get(), name}];
+  if (!handle) {
+    auto function = std::make_shared<Function>();
+    function->module = module;
+    function->name = name;
+    handle = functions().add(std::move(function));
+  }
+  return handle;
+}
+
+}  // namespace
+
+Module::Module(const char* text, std::string owned) : text_(text), owned_(std::move(owned)) {
+  if (!owned_.empty()) text_ = owned_.c_str();
+}
+
+Expected<ModulePtr> Module::from_image(const void* image) {
+  if (!image) return failure(cudaErrorInvalidValue);
+  if (first_word(image) == kWrapperMagic) {
+    Wrapper wrapper;
+    std::memcpy(&wrapper, image, sizeof wrapper);
+    if (!wrapper.data) return failure(cudaErrorInvalidKernelImage);
+    image = wrapper.data;
+  }
+  // The container of NVIDIA's tools, or an ELF file with machine code.
+  if (first_word(image) == kContainerMagic || std::memcmp(image,
+                                                          "\x7f"
+                                                          "ELF",
+                                                          4) == 0)
+    return failure(cudaErrorInvalidKernelImage);
+  return std::make_shared<Module>(static_cast<const char*>(image));
+}
+
+Expected<wire::Id> Module::load() {
+  const std::lock_guard lock(mutex_);
+  Session& session = Session::get();
+  if (const Error e = session.connect(); e != cudaSuccess) return failure(e);
+  if (generation_ == session.generation()) {
+    if (failed_ != cudaSuccess) return failure(failed_);
+    return id_;
+  }
+  functions_.clear();
+  variables_.clear();
+  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(text_), std::strlen(text_));
+  wire::ModuleLoad request;
+  Error e = cudaSuccess;
+  do {
+    const auto piece = rest.first(std::min<size_t>(rest.size(), wire::kLargestBlob));
+    rest = rest.subspan(piece.size());
+    request.last = rest.empty() ? 1 : 0;
+    wire::Handle made;
+    e = call<wire::Kind::module_load>(request, &made, piece);
+    request.module = made.handle;
+  } while (e == cudaSuccess && !rest.empty());
+  if (e != cudaSuccess && e != cudaErrorInvalidKernelImage && e != cudaErrorInvalidPtx) return failure(e);
+  // Text that is wrong stays wrong.
+  failed_ = e;
+  id_ = request.module;
+  generation_ = session.generation();
+  if (e != cudaSuccess) return failure(e);
+  return id_;
+}
+
+Expected<FunctionInfo> Module::find_function(const std::string& name, int device) {
+  const auto id = load();
+  if (!id) return failure(id.error());
+  const std::lock_guard lock(mutex_);
+  const auto known = functions_.find({name, device});
+  if (known != functions_.end()) return known->second;
+  FunctionInfo info;
+  std::vector<std::byte> params;
+  const Error e =
+      call_on<wire::Kind::function_find>(device, {.module = *id, .device = static_cast<uint32_t>(device)}, &info.facts,
+                                         {reinterpret_cast<const std::byte*>(name.data()), name.size()}, &params);
+  if (e != cudaSuccess) return failure(e);
+  for (size_t at = 0; at + 8 <= params.size(); at += 8) {
+    uint32_t pair[2];
+    std::memcpy(pair, params.data() + at, sizeof pair);
+    info.params.emplace_back(pair[0], pair[1]);
+  }
+  return functions_.emplace(std::pair(name, device), std::move(info)).first->second;
+}
+
+Expected<wire::VariableFacts> Module::find_variable(const std::string& name, int device) {
+  const auto id = load();
+  if (!id) return failure(id.error());
+  const std::lock_guard lock(mutex_);
+  const auto known = variables_.find({name, device});
+  if (known != variables_.end()) return known->second;
+  wire::VariableFacts facts;
+  const Error e =
+      call_on<wire::Kind::variable_find>(device, {.module = *id, .device = static_cast<uint32_t>(device)}, &facts,
+                                         {reinterpret_cast<const std::byte*>(name.data()), name.size()});
+  if (e != cudaSuccess) return failure(e);
+  variables_.emplace(std::pair(name, device), facts);
+  return facts;
+}
+
+void Module::set_dynamic_shared(const std::string& name, int device, uint32_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto known = functions_.find({name, device});
+  if (known != functions_.end()) known->second.facts.max_dynamic_shared_bytes = bytes;
+}
+
+Error Module::unload() {
+  const std::lock_guard lock(mutex_);
+  if (generation_ == 0 || generation_ != Session::get().generation() || id_ == 0) return cudaSuccess;
+  generation_ = 0;
+  return call<wire::Kind::module_unload>({.handle = id_});
+}
+
+Registry<cudaFunction_t, Function>& functions() {
+  static auto* const all = new Registry<cudaFunction_t, Function>;
+  return *all;
+}
+
+Registry<cudaLibrary_t, Module>& libraries() {
+  static auto* const all = new Registry<cudaLibrary_t, Module>;
+  return *all;
+}
+
+cudaFunction_t function_handle(const ModulePtr& module, const std::string& name) {
+  const std::lock_guard lock(table().mutex);
+  return handle_under_lock(module, name);
+}
+
+void register_function(const void* shadow, const ModulePtr& module, const char* name) {
+  const std::lock_guard lock(table().mutex);
+  table().kernels[shadow] = handle_under_lock(module, name);
+}
+
+void register_variable(const void* shadow, RegisteredVariable variable) {
+  const std::lock_guard lock(table().mutex);
+  table().variables[shadow] = std::move(variable);
+}
+
+void forget_registrations(const ModulePtr& module) {
+  const std::lock_guard lock(table().mutex);
+  std::erase_if(table().variables, [&](const auto& entry) { return entry.second.module == module; });
+  for (auto at = table().handles.begin(); at != table().handles.end();) {
+    if (at->first.first != module.get()) {
+      ++at;
+      continue;
+    }
+    functions().take(at->second);
+    std::erase_if(table().kernels, [&](const auto& entry) { return entry.second == at->second; });
+    at = table().handles.erase(at);
+  }
+}
+
+Error unload_module(const ModulePtr& module) {
+  forget_registrations(module);
+  return module->unload();
+}
+
+Expected<cudaFunction_t> kernel_handle(const void* shadow) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().kernels.find(shadow);
+  if (found == table().kernels.end()) return failure(cudaErrorInvalidDeviceFunction);
+  return found->second;
+}
+
+Expected<FunctionPtr> find_kernel(const void* shadow_or_handle) {
+  if (const Error e = Session::get().connect(); e != cudaSuccess) return failure(e);
+  auto handle = reinterpret_cast<cudaFunction_t>(const_cast<void*>(shadow_or_handle));
+  if (const auto known = kernel_handle(shadow_or_handle)) handle = *known;
+  if (auto function = functions().find(handle)) return function;
+  return failure(cudaErrorInvalidDeviceFunction);
+}
+
+Expected<wire::VariableFacts> find_symbol(const void* shadow) {
+  if (const Error e = Session::get().connect(); e != cudaSuccess) return failure(e);
+  RegisteredVariable variable;
+  {
+    const std::lock_guard lock(table().mutex);
+    const auto found = table().variables.find(shadow);
+    if (found == table().variables.end()) return failure(cudaErrorInvalidSymbol);
+    variable = found->second;
+  }
+  auto facts = variable.module->find_variable(variable.name, thread().device);
+  if (!facts && facts.error() == cudaErrorSymbolNotFound) return failure(cudaErrorInvalidSymbol);
+  return facts;
+}
+
+}  // namespace fb::shim

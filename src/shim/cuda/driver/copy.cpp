@@ -1,0 +1,212 @@
+#include "shim/cuda/driver/copy.h"
+
+#include "shim/cuda/core/copy.h"
+#include "shim/cuda/driver/driver.h"
+
+namespace fb::shim {
+namespace {
+
+// One end of a box: where its first byte is.
+struct End {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  size_t x, y, z, pitch, height;
+};
+
+Expected<uint64_t> first_byte(const End& end) {
+  uint64_t base = 0;
+  switch (end.type) {
+    case CU_MEMORYTYPE_HOST:
+      base = reinterpret_cast<uint64_t>(end.host);
+      break;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED:
+      base = end.device;
+      break;
+    case CU_MEMORYTYPE_ARRAY:
+      return failure(cudaErrorNotSupported);
+    default:
+      return failure(cudaErrorInvalidValue);
+  }
+  return base + end.x + end.pitch * (end.y + end.height * end.z);
+}
+
+// A box that has one row or one plane may leave the distance of rows or planes 0.
+size_t pitch_of(size_t pitch, size_t width) { return pitch == 0 ? width : pitch; }
+size_t rows_of(size_t rows, size_t height) { return rows == 0 ? height : rows; }
+
+Expected<CopyWork> box_between(const End& to, const End& from, size_t width, size_t height, size_t depth) {
+  const auto first_to = first_byte(to), first_from = first_byte(from);
+  if (!first_to) return failure(first_to.error());
+  if (!first_from) return failure(first_from.error());
+  if (height > 1 && (to.pitch < width || from.pitch < width)) return failure(cudaErrorInvalidValue);
+  return CopyWork{.to = reinterpret_cast<void*>(*first_to),
+                  .to_pitch = to.pitch,
+                  .to_plane = to.pitch * to.height,
+                  .from = reinterpret_cast<const void*>(*first_from),
+                  .from_pitch = from.pitch,
+                  .from_plane = from.pitch * from.height,
+                  .width = width,
+                  .height = height,
+                  .depth = depth,
+                  .kind = cudaMemcpyDefault};
+}
+
+}  // namespace
+
+Expected<CopyWork> to_box(const CUDA_MEMCPY2D* c) {
+  if (!c) return failure(cudaErrorInvalidValue);
+  const End to{
+      c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0, pitch_of(c->dstPitch, c->WidthInBytes),
+      c->Height};
+  const End from{
+      c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0, pitch_of(c->srcPitch, c->WidthInBytes),
+      c->Height};
+  return box_between(to, from, c->WidthInBytes, c->Height, 1);
+}
+
+Expected<CopyWork> to_box(const CUDA_MEMCPY3D* c) {
+  if (!c || c->srcLOD != 0 || c->dstLOD != 0) return failure(cudaErrorInvalidValue);
+  const End to{c->dstMemoryType,
+               c->dstHost,
+               c->dstDevice,
+               c->dstXInBytes,
+               c->dstY,
+               c->dstZ,
+               pitch_of(c->dstPitch, c->WidthInBytes),
+               rows_of(c->dstHeight, c->Height)};
+  const End from{c->srcMemoryType,
+                 c->srcHost,
+                 c->srcDevice,
+                 c->srcXInBytes,
+                 c->srcY,
+                 c->srcZ,
+                 pitch_of(c->srcPitch, c->WidthInBytes),
+                 rows_of(c->srcHeight, c->Height)};
+  return box_between(to, from, c->WidthInBytes, c->Height, c->Depth);
+}
+
+namespace {
+
+CUresult copy_line(CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaMemcpyKind kind, CUstream stream, bool wait) {
+  return in_context([&] { return copy(line(pointer_of(to), pointer_of(from), bytes, kind), stream, wait); });
+}
+
+template <class Description>
+CUresult copy_box(const Description* description, CUstream stream, bool wait) {
+  return in_context([&] {
+    const auto box = to_box(description);
+    return box ? copy(*box, stream, wait) : box.error();
+  });
+}
+
+CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+CUresult fill_box(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t element, size_t width, size_t height,
+                  CUstream stream, bool wait) {
+  return in_context([&] {
+    if (height > 1 && pitch < width * element) return cudaErrorInvalidValue;
+    return fill({.to = pointer_of(to),
+                 .pitch = height > 1 ? pitch : width * element,
+                 .plane = pitch * height,
+                 .width = width,
+                 .height = height,
+                 .depth = 1,
+                 .value = value,
+                 .element = element},
+                stream, wait);
+  });
+}
+
+}  // namespace
+}  // namespace fb::shim
+
+using namespace fb::shim;
+
+// --- Copies ---------------------------------------------------------------------------------------------------------
+
+FB_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy_line(to, from, bytes, cudaMemcpyDefault, nullptr, true);
+}
+FB_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_line(to, from, bytes, cudaMemcpyDefault, stream, false);
+}
+FB_API CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return copy_line(to, address_of(from), bytes, cudaMemcpyHostToDevice, nullptr, true);
+}
+FB_API CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return copy_line(to, address_of(from), bytes, cudaMemcpyHostToDevice, stream, false);
+}
+FB_API CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return copy_line(address_of(to), from, bytes, cudaMemcpyDeviceToHost, nullptr, true);
+}
+FB_API CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_line(address_of(to), from, bytes, cudaMemcpyDeviceToHost, stream, false);
+}
+FB_API CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy_line(to, from, bytes, cudaMemcpyDeviceToDevice, nullptr, true);
+}
+FB_API CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_line(to, from, bytes, cudaMemcpyDeviceToDevice, stream, false);
+}
+
+FB_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                                  size_t bytes, CUstream stream) {
+  return in_context([&] {
+    const int to_device = device_of(to_context), from_device = device_of(from_context);
+    if (to_device < 0 || from_device < 0) return cudaErrorDeviceUninitialized;
+    return as_runtime(
+        [&] { return cudaMemcpyPeerAsync(pointer_of(to), to_device, pointer_of(from), from_device, bytes, stream); });
+  });
+}
+FB_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                             size_t bytes) {
+  return in_context([&] {
+    const int to_device = device_of(to_context), from_device = device_of(from_context);
+    if (to_device < 0 || from_device < 0) return cudaErrorDeviceUninitialized;
+    return as_runtime([&] { return cudaMemcpyPeer(pointer_of(to), to_device, pointer_of(from), from_device, bytes); });
+  });
+}
+
+FB_API CUresult cuMemcpy2D(const CUDA_MEMCPY2D* box) { return copy_box(box, nullptr, true); }
+FB_API CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* box) { return copy_box(box, nullptr, true); }
+FB_API CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* box, CUstream stream) { return copy_box(box, stream, false); }
+FB_API CUresult cuMemcpy3D(const CUDA_MEMCPY3D* box) { return copy_box(box, nullptr, true); }
+FB_API CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* box, CUstream stream) { return copy_box(box, stream, false); }
+
+FB_API CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
+                                   CUmemcpyAttributes* attributes, size_t*, size_t attribute_count, CUstream stream) {
+  return in_context([&]() -> Error {
+    if (!to || !from || !sizes || count == 0 || !attributes || attribute_count == 0 || attribute_count > count)
+      return cudaErrorInvalidValue;
+    // A batch has an order to keep with its stream, which the default stream can't promise.
+    if (!stream) return cudaErrorInvalidValue;
+    for (size_t k = 0; k < count; ++k) {
+      const Error e = copy(line(pointer_of(to[k]), pointer_of(from[k]), sizes[k], cudaMemcpyDefault), stream, false);
+      if (e != cudaSuccess) return e;
+    }
+    return cudaSuccess;
+  });
+}
+
+// --- Fills ----------------------------------------------------------------------------------------------------------
+
+#define FILL(bits, Type)                                                                                          \
+  FB_API CUresult cuMemsetD##bits##Async(CUdeviceptr to, Type value, size_t count, CUstream stream) {             \
+    return fill_box(to, 0, value, bits / 8, count, 1, stream, false);                                             \
+  }                                                                                                               \
+  FB_API CUresult cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, Type value, size_t width, size_t height, \
+                                           CUstream stream) {                                                     \
+    return fill_box(to, pitch, value, bits / 8, width, height, stream, false);                                    \
+  }                                                                                                               \
+  FB_API CUresult cuMemsetD##bits##_v2(CUdeviceptr to, Type value, size_t count) {                                \
+    return fill_box(to, 0, value, bits / 8, count, 1, nullptr, true);                                             \
+  }                                                                                                               \
+  FB_API CUresult cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, Type value, size_t width, size_t height) { \
+    return fill_box(to, pitch, value, bits / 8, width, height, nullptr, true);                                    \
+  }
+FILL(8, unsigned char)
+FILL(16, unsigned short)
+FILL(32, unsigned int)
+#undef FILL

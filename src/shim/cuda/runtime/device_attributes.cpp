@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <cstring>
+
+#include "shim/cuda/core/export.h"
+#include "shim/cuda/core/session.h"
+
+namespace shim = fb::shim;
+using fb::wire::DeviceFacts;
+using shim::record;
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kSharedPerBlock = 48 << 10;  // without asking for more
+constexpr int kConstantBytes = 64 << 10;
+constexpr int kHandleOfFile = cudaMemHandleTypePosixFileDescriptor;
+
+int as_int(uint64_t value) { return static_cast<int>(std::min<uint64_t>(value, 0x7fffffff)); }
+
+// False: no such attribute.
+bool attribute_of(const DeviceFacts& d, cudaDeviceAttr attribute, int& value) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+      value = as_int(d.threads_per_block);
+      return true;
+    case cudaDevAttrMaxBlockDimZ:
+      value = 64;
+      return true;
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxPitch:
+      value = 0x7fffffff;
+      return true;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+      value = 65535;
+      return true;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      value = kSharedPerBlock;
+      return true;
+    case cudaDevAttrTotalConstantMemory:
+      value = kConstantBytes;
+      return true;
+    case cudaDevAttrWarpSize:
+    case cudaDevAttrTexturePitchAlignment:
+      value = kWarp;
+      return true;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      value = as_int(d.registers_per_multiprocessor);
+      return true;
+    case cudaDevAttrClockRate:
+      value = as_int(d.clock_khz);
+      return true;
+    case cudaDevAttrTextureAlignment:
+    case cudaDevAttrSurfaceAlignment:
+      value = 512;
+      return true;
+    case cudaDevAttrMultiProcessorCount:
+      value = as_int(d.multiprocessors);
+      return true;
+    case cudaDevAttrPciBusId:
+      value = as_int(d.pci_bus);
+      return true;
+    case cudaDevAttrPciDeviceId:
+      value = as_int(d.pci_device);
+      return true;
+    case cudaDevAttrPciDomainId:
+      value = as_int(d.pci_domain);
+      return true;
+    case cudaDevAttrMemoryClockRate:
+      value = as_int(d.memory_clock_khz);
+      return true;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      value = as_int(d.memory_bus_bits);
+      return true;
+    case cudaDevAttrL2CacheSize:
+      value = as_int(d.l2_bytes);
+      return true;
+    case cudaDevAttrMaxPersistingL2CacheSize:
+      value = as_int(d.l2_bytes / 8 * 5);
+      return true;
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+      value = 128 << 20;
+      return true;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      value = as_int(d.threads_per_multiprocessor);
+      return true;
+    case cudaDevAttrAsyncEngineCount:
+      value = as_int(d.copy_engines);
+      return true;
+    case cudaDevAttrComputeCapabilityMajor:
+      value = as_int(d.capability_major);
+      return true;
+    case cudaDevAttrComputeCapabilityMinor:
+      value = as_int(d.capability_minor);
+      return true;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      value = as_int(d.shared_per_multiprocessor);
+      return true;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      value = as_int(d.shared_per_block_optin);
+      return true;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      value = as_int(d.shared_reserved_per_block);
+      return true;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      value = as_int(d.blocks_per_multiprocessor);
+      return true;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+      value = 2;
+      return true;
+    case cudaDevAttrMemSyncDomainCount:
+      value = 4;
+      return true;
+    case cudaDevAttrMemoryPoolSupportedHandleTypes:
+      value = kHandleOfFile | (d.fabric_handles ? cudaMemHandleTypeFabric : 0);
+      return true;
+    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
+      value = 1;
+      return true;
+    case cudaDevAttrGPUDirectRDMAWritesOrdering:
+      value = cudaFlushGPUDirectRDMAWritesToOwner;
+      return true;
+    case cudaDevAttrClusterLaunch:
+      value = d.blocks_per_cluster > 1 ? 1 : 0;
+      return true;
+    case cudaDevAttrMultiGpuBoardGroupID:
+    case cudaDevAttrHostNumaId:
+    case cudaDevAttrComputeMode:
+      value = 0;
+      return true;
+    case cudaDevAttrNumaId:
+      value = -1;
+      return true;
+    case cudaDevAttrGpuPciDeviceId:
+      value = (0x2330 << 16) | 0x10de;
+      return true;
+    case cudaDevAttrGpuPciSubsystemId:
+      value = (0x16c1 << 16) | 0x10de;
+      return true;
+    // What every such device can do.
+    case cudaDevAttrGpuOverlap:
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrEccEnabled:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrStreamPrioritiesSupported:
+    case cudaDevAttrGlobalL1CacheSupported:
+    case cudaDevAttrLocalL1CacheSupported:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrCanFlushRemoteWrites:
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrGPUDirectRDMASupported:
+    case cudaDevAttrIpcEventSupport:
+      value = 1;
+      return true;
+    // What this one can't, or isn't.
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrTccDriver:
+    case cudaDevAttrIsMultiGpuBoard:
+    case cudaDevAttrHostNativeAtomicSupported:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    case cudaDevAttrDirectManagedMemAccessFromHost:
+    case cudaDevAttrSparseCudaArraySupported:
+    case cudaDevAttrHostRegisterReadOnlySupported:
+    case cudaDevAttrTimelineSemaphoreInteropSupported:
+    case cudaDevAttrDeferredMappingCudaArraySupported:
+    case cudaDevAttrNumaConfig:
+    case cudaDevAttrMpsEnabled:
+    case cudaDevAttrHostNumaMultinodeIpcSupported:
+      value = 0;
+      return true;
+  }
+  return false;
+}
+
+// What cudaDeviceProp tells, most of it the attributes again.
+void fill_properties(const DeviceFacts& d, cudaDeviceProp& p) {
+  const auto get = [&](cudaDeviceAttr attribute) {
+    int value = 0;
+    attribute_of(d, attribute, value);
+    return value;
+  };
+  p = {};
+  std::copy_n(d.name, sizeof d.name - 1, p.name);
+  std::memcpy(p.uuid.bytes, d.uuid, sizeof p.uuid.bytes);
+  p.totalGlobalMem = d.memory_bytes;
+  p.sharedMemPerBlock = kSharedPerBlock;
+  p.regsPerBlock = get(cudaDevAttrMaxRegistersPerBlock);
+  p.warpSize = kWarp;
+  p.memPitch = 0x7fffffff;
+  p.maxThreadsPerBlock = get(cudaDevAttrMaxThreadsPerBlock);
+  p.maxThreadsDim[0] = get(cudaDevAttrMaxBlockDimX);
+  p.maxThreadsDim[1] = get(cudaDevAttrMaxBlockDimY);
+  p.maxThreadsDim[2] = get(cudaDevAttrMaxBlockDimZ);
+  p.maxGridSize[0] = get(cudaDevAttrMaxGridDimX);
+  p.maxGridSize[1] = get(cudaDevAttrMaxGridDimY);
+  p.maxGridSize[2] = get(cudaDevAttrMaxGridDimZ);
+  p.totalConstMem = kConstantBytes;
+  p.major = as_int(d.capability_major);
+  p.minor = as_int(d.capability_minor);
+  p.textureAlignment = p.surfaceAlignment = 512;
+  p.texturePitchAlignment = kWarp;
+  p.multiProcessorCount = as_int(d.multiprocessors);
+  p.canMapHostMemory = p.concurrentKernels = p.ECCEnabled = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
+  p.globalL1CacheSupported = p.localL1CacheSupported = p.managedMemory = p.concurrentManagedAccess = 1;
+  p.computePreemptionSupported = p.canUseHostPointerForRegisteredMem = p.cooperativeLaunch = 1;
+  p.hostRegisterSupported = p.memoryPoolsSupported = p.gpuDirectRDMASupported = p.ipcEventSupported = 1;
+  p.pciBusID = as_int(d.pci_bus);
+  p.pciDeviceID = as_int(d.pci_device);
+  p.pciDomainID = as_int(d.pci_domain);
+  p.asyncEngineCount = as_int(d.copy_engines);
+  p.memoryBusWidth = as_int(d.memory_bus_bits);
+  p.l2CacheSize = get(cudaDevAttrL2CacheSize);
+  p.persistingL2CacheMaxSize = get(cudaDevAttrMaxPersistingL2CacheSize);
+  p.accessPolicyMaxWindowSize = get(cudaDevAttrMaxAccessPolicyWindowSize);
+  p.maxThreadsPerMultiProcessor = as_int(d.threads_per_multiprocessor);
+  p.sharedMemPerMultiprocessor = d.shared_per_multiprocessor;
+  p.regsPerMultiprocessor = as_int(d.registers_per_multiprocessor);
+  p.sharedMemPerBlockOptin = d.shared_per_block_optin;
+  p.maxBlocksPerMultiProcessor = as_int(d.blocks_per_multiprocessor);
+  p.reservedSharedMemPerBlock = d.shared_reserved_per_block;
+  p.gpuDirectRDMAFlushWritesOptions = 1;
+  p.gpuDirectRDMAWritesOrdering = cudaFlushGPUDirectRDMAWritesToOwner;
+  p.memoryPoolSupportedHandleTypes = static_cast<unsigned int>(get(cudaDevAttrMemoryPoolSupportedHandleTypes));
+  p.clusterLaunch = get(cudaDevAttrClusterLaunch);
+  p.deviceNumaId = -1;
+  p.gpuPciDeviceID = static_cast<unsigned int>(get(cudaDevAttrGpuPciDeviceId));
+  p.gpuPciSubsystemID = static_cast<unsigned int>(get(cudaDevAttrGpuPciSubsystemId));
+}
+
+}  // namespace
+
+FB_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (const auto e = shim::check_device(device); e != cudaSuccess) return record(e);
+  if (!value || !attribute_of(shim::Session::get().device(device), attribute, *value))
+    return record(cudaErrorInvalidValue);
+  return cudaSuccess;
+}
+
+FB_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (!properties) return record(cudaErrorInvalidValue);
+  if (const auto e = shim::check_device(device); e != cudaSuccess) return record(e);
+  fill_properties(shim::Session::get().device(device), *properties);
+  return cudaSuccess;
+}

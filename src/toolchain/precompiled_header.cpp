@@ -1,0 +1,121 @@
+#include "toolchain/precompiled_header.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+#include "base/strings.h"
+#include "toolchain/subprocess.h"
+#include "toolchain/user_files.h"
+
+namespace fb::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Macros that headers may look at. Others are applied after the precompiled header, so that -DN=4 and -DN=8 share one.
+bool concerns_headers(const std::string& define) { return define.starts_with('_') || define.starts_with("NDEBUG"); }
+
+bool is_whole(const Cache& cache, const std::string& file, const std::string& key) {
+  const auto expected = cache.get(key);
+  if (!expected) return false;
+  try {
+    return hash_bytes(read_file(file)) == *expected;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+// Written once and never again, whoever comes first: clang looks whether it has changed since.
+void write_prelude(const std::string& path, const std::string& text, const std::string& fresh) {
+  if (access(path.c_str(), R_OK) == 0) return;
+  write_file(fresh, text);
+  const int linked = link(fresh.c_str(), path.c_str());
+  const int why = errno;
+  unlink(fresh.c_str());
+  if (linked != 0 && why != EEXIST) throw std::system_error(why, std::generic_category(), "cannot write " + path);
+}
+
+// The text of the header: what every user of <vector> or <cuda/atomic> means. Others (<sys/socket.h>, a library's) may
+// depend on what is defined before them.
+std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
+  std::string text = "#include <cuda_runtime.h>\n";
+  for (const auto& name : find_user_files(unit.source, unit.include_dirs).other_includes) {
+    const bool standard = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+    if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
+      text += fmt::format("#include <{}>\n", name);
+  }
+  return text;
+}
+
+// Sets of headers are many; the ones used last are kept.
+void keep_the_latest(const std::string& folder) {
+  constexpr size_t kMost = 40;
+  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    std::error_code gone;
+    if (entry.path().extension() == ".pch") all.emplace_back(entry.last_write_time(gone), entry.path());
+  }
+  std::ranges::sort(all, std::greater<>());
+  for (size_t i = kMost; i < all.size(); ++i) fs::remove(all[i].second, failed);
+}
+
+}  // namespace
+
+std::string precompiled_header(const Cache& cache, const Locations& where, const std::string& identity,
+                               const DeviceCompile& unit, Side side) {
+  if (!cache.keeps() || !unit.include_runtime) return "";
+  DeviceCompile prelude;
+  prelude.standard = unit.standard;
+  prelude.optimisation = unit.optimisation;
+  prelude.gpu_arch = unit.gpu_arch;
+  prelude.include_runtime = false;
+  for (const auto& define : unit.defines) {
+    if (concerns_headers(define)) prelude.defines.push_back(define);
+  }
+  auto flags = language_flags(prelude, where.sdk);
+  const auto of_side = side == Side::device ? device_flags(prelude) : host_flags();
+  flags.insert(flags.end(), of_side.begin(), of_side.end());
+  flags.insert(flags.end(), unit.extra_flags.begin(), unit.extra_flags.end());
+
+  const std::string text = prelude_text(unit, where.sdk);
+  auto words = flags;
+  words.insert(words.end(), {"precompiled header", identity, text});
+  const std::string key = hash_words(words);
+  std::string file = cache.path_of(key + ".pch");
+  if (is_whole(cache, file, key)) {
+    utimensat(AT_FDCWD, file.c_str(), nullptr, 0);  // used now
+    return file;
+  }
+
+  try {
+    const std::string fresh = fmt::format("{}.{}", file, getpid());
+    const std::string source = cache.path_of(fmt::format("prelude-{}.h", hash_bytes(text)));
+    write_prelude(source, text, fresh + ".h");
+    keep_the_latest(cache.folder());
+    std::vector<std::string> command = {where.compiler};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", fresh, source});
+    const Finished run = run_program(command, unit.time_limit);
+    if (run.exit_code != 0) {
+      unlink(fresh.c_str());
+      return "";
+    }
+    Cache writable = cache;
+    writable.put(key, hash_bytes(read_file(fresh)));
+    fs::rename(fresh, file);
+  } catch (const std::system_error&) {
+    return "";  // no room for it: slower, not wrong
+  }
+  return file;
+}
+
+}  // namespace fb::toolchain

@@ -1,0 +1,356 @@
+#include "toolchain/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "base/strings.h"
+#include "toolchain/cache.h"
+#include "toolchain/compile.h"
+#include "toolchain/diagnostics.h"
+#include "toolchain/locate.h"
+#include "toolchain/precompiled_header.h"
+#include "toolchain/subprocess.h"
+#include "toolchain/temporary_directory.h"
+
+namespace fb::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr std::chrono::seconds kTimeLimit{120};
+
+void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+std::string file_facts(const std::string& path) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(path, failed);
+  if (failed) return path;
+  return fmt::format("{} {} {}", real.string(), fs::file_size(real, failed),
+                     fs::last_write_time(real, failed).time_since_epoch().count());
+}
+
+// Compiler and SDK: what every result depends on besides its source and its flags.
+std::string identity_of(const Locations& where) {
+  Words words = {"1", file_facts(where.compiler), where.sdk};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const auto& file : files) add(words, {file.string(), read_file(file.string())});
+  return hash_words(words);
+}
+
+// "mpicxx --showme:compile" and the like.
+Result<Words> ask_mpi(const std::string& what) {
+  const std::string program = find_program("mpicxx");
+  if (program.empty()) return error("mpicxx not found in PATH: install it (apt install openmpi-bin libopenmpi-dev)");
+  const Finished run = run_program({program, "--showme:" + what}, kTimeLimit);
+  if (run.exit_code != 0) return error(fmt::format("{} --showme:{} failed: {}", program, what, trim(run.output)));
+  Words words;
+  for (const auto word : split(trim(run.output), ' ')) {
+    if (!word.empty()) words.emplace_back(word);
+  }
+  return words;
+}
+
+// Errors of one source, with its name in every message.
+Errors named(const Errors& errors, const std::string& source) {
+  Errors result;
+  for (const auto& [at, message] : errors.list) {
+    if (at.line != 0) {
+      result.list.push_back({{}, fmt::format("{}:{}:{}: {}", source, at.line, at.column, message)});
+    } else {
+      result.list.push_back(
+          {{}, message.find(':') == std::string::npos ? fmt::format("{}: {}", source, message) : message});
+    }
+  }
+  return result;
+}
+
+// The names in a file that clang wrote for make: "target: a.cu b\ c.h \".
+std::vector<std::string> read_dependencies(const std::string& path) {
+  std::vector<std::string> names;
+  if (access(path.c_str(), R_OK) != 0) return names;
+  const std::string text = read_file(path);
+  std::string name;
+  const auto finish = [&] {
+    if (!name.empty()) names.push_back(name);
+    name.clear();
+  };
+  for (size_t i = text.find(": ") + 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      if (text[++i] != '\n') name += text[i];
+    } else if (c == '$' && i + 1 < text.size()) {
+      name += text[++i];
+    } else if (c == ' ' || c == '\n') {
+      finish();
+    } else {
+      name += c;
+    }
+  }
+  finish();
+  return names;
+}
+
+// Gives `content` to the process that opens the FIFO `path`, as soon as it does; gives up when `reader_ended`.
+void feed(const std::string& path, std::string_view content, const std::future<Result<void>>& reader) {
+  const auto reader_ended = [&] { return reader.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+  int fd = -1;
+  while ((fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO && !reader_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (fd < 0) return;
+  while (!content.empty() && !reader_ended()) {
+    const ssize_t wrote = write(fd, content.data(), content.size());
+    if (wrote > 0) content.remove_prefix(static_cast<size_t>(wrote));
+    if (wrote < 0 && errno != EAGAIN && errno != EINTR) break;
+    pollfd room{fd, POLLOUT, 0};
+    poll(&room, 1, 10);
+  }
+  close(fd);
+}
+
+class Builder {
+ public:
+  Builder(const ProgramBuild& request, Locations where, std::string libraries)
+      : request_(request), where_(std::move(where)), libraries_(std::move(libraries)) {
+    if (request.use_cache) cache_ = Cache::of_user();
+    identity_ = identity_of(where_);
+  }
+
+  Result<BuiltProgram> build(const std::string& output) {
+    if (request_.mpi) {
+      auto compile = ask_mpi("compile");
+      auto link = compile ? ask_mpi("link") : compile;
+      if (!link) return std::unexpected(link.error());
+      mpi_compile_ = std::move(*compile);
+      mpi_link_ = std::move(*link);
+    }
+    Words objects;  // keys
+    for (const auto& source : request_.sources) {
+      auto object = object_of(source);
+      if (!object) return std::unexpected(named(object.error(), source));
+      objects.push_back(std::move(*object));
+    }
+    return link(objects, output);
+  }
+
+ private:
+  DeviceCompile unit_of(const std::string& source) const {
+    DeviceCompile unit;
+    unit.source = source;
+    unit.include_dirs = request_.include_dirs;
+    unit.defines = request_.defines;
+    unit.gpu_arch = request_.gpu_arch;
+    unit.standard = request_.standard;
+    unit.optimisation = request_.optimisation;
+    unit.include_runtime = source.ends_with(".cu");
+    unit.extra_flags = mpi_compile_;
+    unit.time_limit = kTimeLimit;
+    return unit;
+  }
+
+  // The key under which the source's object is in objects_ or in the cache.
+  Result<std::string> object_of(const std::string& source) {
+    if (access(source.c_str(), R_OK) != 0) return error(std::generic_category().message(errno));
+    const std::string text = read_file(source);
+    if (source.ends_with(".o") || source.ends_with(".a")) {
+      std::string key = hash_bytes(text) + source.substr(source.rfind('.'));
+      ready_[key] = source;
+      return key;
+    }
+    const DeviceCompile unit = unit_of(source);
+    Words words = {"object", identity_, source, text};
+    add(words, language_flags(unit, where_.sdk));
+    add(words, device_flags(unit));
+    add(words, host_flags());
+    add(words, unit.extra_flags);
+    add(words, request_.extra_flags);
+    const std::string key = hash_words(words);
+    if (const auto manifest = cache_.get(key)) {
+      if (auto object = read_manifest(*manifest)) return *object;
+    }
+    return compile(unit, key);
+  }
+
+  // First line: the object's key; then "hash path" of the files that were read.
+  std::optional<std::string> read_manifest(const std::string& manifest) const {
+    const auto lines = split(manifest, '\n');
+    for (size_t i = 1; i < lines.size(); ++i) {
+      const size_t space = lines[i].find(' ');
+      if (space == std::string_view::npos) continue;
+      const std::string path(lines[i].substr(space + 1));
+      if (access(path.c_str(), R_OK) != 0 || hash_bytes(read_file(path)) != lines[i].substr(0, space))
+        return std::nullopt;
+    }
+    std::string object(lines[0]);
+    if (access(cache_.path_of(object).c_str(), R_OK) != 0) return std::nullopt;
+    return object;
+  }
+
+  Result<std::string> compile(const DeviceCompile& unit, const std::string& key) {
+    compiled_ = true;
+    const std::string stem = fmt::format("{}/unit{}", scratch_.path(), ready_.size());
+    auto done = compile_sides(unit, stem, true);
+    // A precompiled header that clang does not like, or that makes it crash, is not the user's mistake.
+    if (!done && speaks_of_precompiled(done.error())) done = compile_sides(unit, stem, false);
+    if (!done) return std::unexpected(std::move(done.error()));
+
+    const std::string object = read_file(stem + ".o");
+    std::string object_key = hash_bytes(object) + ".o";
+    ready_[object_key] = stem + ".o";
+    std::string manifest = object_key;
+    std::set<std::string> read = {unit.source};
+    for (const auto* side : {".device.d", ".host.d"}) {
+      for (const auto& path : read_dependencies(stem + side)) {
+        if (path.starts_with(cache_.folder() + "/") && cache_.keeps()) continue;
+        if (read.insert(path).second) manifest += fmt::format("\n{} {}", hash_bytes(read_file(path)), path);
+      }
+    }
+    cache_.put(object_key, object);
+    cache_.put(key, manifest);
+    return object_key;
+  }
+
+  bool speaks_of_precompiled(const Errors& errors) {
+    const bool found = std::ranges::any_of(errors.list, [](const Diagnostic& d) {
+      return d.message.find(".pch") != std::string::npos || d.message.starts_with("the compiler failed");
+    });
+    if (!found || !cache_.keeps()) return false;
+    std::error_code ignored;
+    for (const auto& used : precompiled_) fs::remove(used, ignored);
+    return true;
+  }
+
+  // Both sides at once: the host side reads the PTX last, from a FIFO, and by then it is mostly there.
+  Result<void> compile_sides(DeviceCompile unit, const std::string& stem, bool precompiled) {
+    const bool device = unit.source.ends_with(".cu");
+    HostCompile host{.unit = unit, .ptx = device ? stem + ".ptx" : "", .object = stem + ".o"};
+    add(host.unit.extra_flags, request_.extra_flags);
+    host.unit.dependencies = stem + ".host.d";
+    unit.dependencies = stem + ".device.d";
+    if (device) {
+      unlink(host.ptx.c_str());
+      if (mkfifo(host.ptx.c_str(), 0600) != 0)
+        throw std::system_error(errno, std::generic_category(), "mkfifo " + host.ptx);
+    }
+    std::string host_header, device_header;
+    auto of_host = std::async(std::launch::async, [&]() -> Result<void> {
+      if (precompiled) host_header = precompiled_header(cache_, where_, identity_, host.unit, Side::host);
+      host.unit.precompiled_header = host_header;
+      return compile_host(host);
+    });
+    if (!device) return of_host.get();
+    Result<std::string> ptx = error("");
+    try {
+      if (precompiled) device_header = precompiled_header(cache_, where_, identity_, unit, Side::device);
+      unit.precompiled_header = device_header;
+      ptx = compile_to_ptx(unit);
+    } catch (...) {
+      feed(host.ptx, "", of_host);
+      throw;
+    }
+    // The runtime reads the text as a C string.
+    feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
+    auto done = of_host.get();
+    precompiled_ = {host_header, device_header};
+    if (!ptx) return std::unexpected(std::move(ptx.error()));
+    return done;
+  }
+
+  Result<BuiltProgram> link(const Words& objects, const std::string& output) {
+    Words flags = {"-fuse-ld=lld", "-pthread"};
+    for (const auto& dir : request_.library_dirs) flags.push_back("-L" + dir);
+    add(flags, request_.extra_flags);
+    Words libraries;
+    for (const auto& library : request_.libraries) libraries.push_back("-l" + library);
+    add(libraries, mpi_link_);
+    add(libraries, {"-L" + libraries_, "-lcudart", "-lcuda", "-Wl,-rpath," + libraries_, "-lpthread", "-ldl", "-lrt"});
+
+    Words words = {"program", identity_};
+    add(words, objects);
+    add(words, flags);
+    add(words, libraries);
+    const std::string key = hash_words(words);
+    BuiltProgram built;
+    if (const auto program = cache_.get(key)) {
+      write_program(output, *program);
+      built.from_cache = !compiled_;
+      return built;
+    }
+    Words command = {where_.compiler};
+    add(command, flags);
+    add(command, {"-o", output});
+    for (size_t i = 0; i < objects.size(); ++i) {
+      auto path = path_of(objects[i], request_.sources[i]);
+      if (!path) return std::unexpected(named(path.error(), request_.sources[i]));
+      command.push_back(std::move(*path));
+    }
+    add(command, libraries);
+    const Finished run = run_program(command, kTimeLimit);
+    if (run.timed_out) return error(fmt::format("the linker was stopped after {} s", kTimeLimit.count()));
+    if (run.exit_code != 0) return error(fmt::format("the program does not link:\n{}", trim(run.output)));
+    cache_.put(key, read_file(output));
+    cache_.trim();
+    if (!cache_.problem().empty()) built.note = fmt::format("nothing is cached: {}", cache_.problem());
+    return built;
+  }
+
+  // An object that is in the cache alone, as a file; compiled again where the entry is damaged.
+  Result<std::string> path_of(const std::string& key, const std::string& source) {
+    if (const auto found = ready_.find(key); found != ready_.end()) return found->second;
+    if (const auto object = cache_.get(key)) {
+      std::string path = fmt::format("{}/{}", scratch_.path(), key);
+      write_file(path, *object);
+      return path;
+    }
+    auto again = object_of(source);
+    if (!again) return again;
+    return ready_.at(*again);
+  }
+
+  static void write_program(const std::string& output, std::string_view program) {
+    write_file(output, program);
+    if (chmod(output.c_str(), 0700) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + output);
+  }
+
+  const ProgramBuild& request_;
+  Locations where_;
+  std::string libraries_;
+  std::string identity_;
+  Cache cache_;
+  TemporaryDirectory scratch_;
+  Words mpi_compile_, mpi_link_;
+  std::map<std::string, std::string> ready_;  // an object's key → its file
+  std::vector<std::string> precompiled_;
+  bool compiled_ = false;
+};
+
+}  // namespace
+
+Result<BuiltProgram> build_program(const ProgramBuild& request, const std::string& output) {
+  if (request.sources.empty()) return error("no source file");
+  auto where = locate();
+  if (!where) return std::unexpected(where.error());
+  auto libraries = locate_libraries();
+  if (!libraries) return std::unexpected(libraries.error());
+  return Builder(request, std::move(*where), std::move(*libraries)).build(output);
+}
+
+}  // namespace fb::toolchain

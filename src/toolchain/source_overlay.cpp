@@ -1,0 +1,49 @@
+#include "toolchain/source_overlay.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/strings.h"
+#include "toolchain/asm_escapes.h"
+#include "toolchain/user_files.h"
+
+namespace fb::toolchain {
+namespace {
+
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
+                                       const std::string& folder) {
+  std::string entries;
+  const auto files = find_user_files(source, include_dirs).files;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang will say so
+    const std::string text = read_file(files[i].string());
+    if (text.find("asm") == std::string::npos) continue;
+    const std::string escaped = escape_special_registers(text);
+    if (escaped == text) continue;
+    const std::string changed = fmt::format("{}/changed_{}", folder, i);
+    write_file(changed, escaped);
+    entries += fmt::format(R"({}{{"type": "file", "name": {}, "external-contents": {}}})", entries.empty() ? "" : ", ",
+                           json_string(files[i].string()), json_string(changed));
+  }
+  if (entries.empty()) return {};
+  const std::string overlay = folder + "/overlay.yaml";
+  write_file(overlay, fmt::format(R"({{"version": 0, "case-sensitive": true, "use-external-names": false, )"
+                                  R"("overlay-relative": false, "roots": [{}]}})",
+                                  entries));
+  return {"-ivfsoverlay", overlay};
+}
+
+}  // namespace fb::toolchain

@@ -1,0 +1,153 @@
+#include "fabric/platform.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/strings.h"
+
+namespace fb::fabric {
+namespace {
+
+std::string file_of(const std::string& name) { return std::string(FB_SOURCE_DIR) + "/platforms/" + name + ".toml"; }
+
+// The messages for the text of b300x8 with `from` replaced by `to`.
+std::string complaint(const std::string& from, const std::string& to) {
+  std::string text = read_file(file_of("b300x8"));
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  const auto platform = parse_platform(text);
+  EXPECT_FALSE(platform.has_value()) << to;
+  return platform ? "" : to_string(platform.error(), "p.toml");
+}
+
+TEST(Platform, EveryShippedPlatformLoadsAndEveryConstantHasASource) {
+  const std::vector<std::string> names = platform_names();
+  for (const char* name : {"b300x8", "gb200_nvl72", "h100x8", "h100x8_2nodes", "pcie_x4"}) {
+    EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+  }
+  for (const std::string& name : names) {
+    const auto platform = load_platform(name);
+    ASSERT_TRUE(platform.has_value()) << to_string(platform.error(), name);
+    EXPECT_EQ(platform->name, name);
+    EXPECT_GT(platform->sources.size(), 60u);
+    for (const Provenance& p : platform->sources) EXPECT_FALSE(p.source.empty()) << name << " " << p.key;
+  }
+}
+
+TEST(Platform, NoConstantIsChosenFromHeldOutCurves) {
+  for (const std::string& name : platform_names()) {
+    const auto platform = load_platform(name);
+    ASSERT_TRUE(platform.has_value());
+    for (const Provenance& p : platform->sources) {
+      for (const char* curve :
+           {"peer_memcpy_small", "ipc_copy", "device_barrier", "all_reduce_nccl_2_small", "reduce_scatter_nccl_2",
+            "all_reduce_multimem_8_large", "all_reduce_one_shot_pull_8", "all_gather_full_mesh_8",
+            "all_gather_multicast_8", "reduce_scatter_multimem_8", "all_to_all_8", "all_to_all_tma_8",
+            "rdma_write_rc_small", "rdma_send_uc_gpudirect", "rdma_atomic_fetch_add", "mbarrier_producer_consumer"}) {
+        EXPECT_EQ(p.source.find(curve), std::string::npos) << name << " " << p.key;
+      }
+    }
+  }
+}
+
+TEST(Platform, UnitsAreTurnedIntoPicosecondsAndBytes) {
+  const auto p = load_platform("b300x8");
+  ASSERT_TRUE(p.has_value());
+  EXPECT_EQ(p->peer.latency, 780 * kNanosecond);
+  EXPECT_EQ(p->fence.block, 10 * kNanosecond);
+  EXPECT_EQ(p->device.shared_per_sm, 228u * 1024);
+  EXPECT_DOUBLE_EQ(p->memory.bandwidth, 8e12);
+  EXPECT_DOUBLE_EQ(p->device.clock, 2.032e9);
+  EXPECT_TRUE(p->multicast.supported);
+}
+
+TEST(Platform, AFileMayBuildOnAnother) {
+  const auto two = load_platform("h100x8_2nodes");
+  ASSERT_TRUE(two.has_value());
+  EXPECT_EQ(two->devices(), 16u);
+  EXPECT_EQ(two->node_of(7), 0u);
+  EXPECT_EQ(two->node_of(8), 1u);
+  EXPECT_DOUBLE_EQ(two->memory.bandwidth, 3.35e12);
+  EXPECT_GT(two->nic.per_node, 0u);
+}
+
+TEST(Platform, AConstantWithoutASourceIsRefusedWithItsLine) {
+  const std::string text =
+      complaint("bandwidth = { value = 8, unit = \"TB/s\", source = \"NVIDIA HGX B300 data sheet\" }",
+                "bandwidth = { value = 8, unit = \"TB/s\" }");
+  EXPECT_NE(text.find("memory.bandwidth: 'source' is missing"), std::string::npos) << text;
+  EXPECT_NE(text.find("p.toml:3"), std::string::npos) << text;
+}
+
+TEST(Platform, WrongInputIsNamed) {
+  const struct {
+    const char *from, *to, *expected;
+  } cases[] = {
+      {"sms = { value = 148", "smss = { value = 148", "unknown constant device.smss"},
+      {"sms = { value = 148", "smss = { value = 148", "device.sms is missing"},
+      {"[calls]", "[calls2]", "unknown section 'calls2'"},
+      {"[calls]", "[calls2]", "calls.launch is missing"},
+      {"{ value = 148,", "{ value = \"many\",", "device.sms: a number that is not negative is expected"},
+      {"{ value = 148,", "{ value = 148.5,", "device.sms: a whole number is expected"},
+      {"{ value = 148,", "{ value = -3,", "device.sms: a number that is not negative is expected"},
+      {"{ value = 148,", "{ value = 0,", "device: must not be zero"},
+      {"{ value = 148,", "{ value = 148, unit = \"B\",", "device.sms: has no unit"},
+      {"unit = \"TB/s\"", "unit = \"TiB/s\"", "memory.bandwidth: 'unit' must be one of B/s, GB/s, TB/s"},
+      {"unit = \"TB/s\",", "", "memory.bandwidth: 'unit' must be one of B/s, GB/s, TB/s"},
+      {"{ value = 148,", "{ value = 148, note = 1,", "device.sms: unknown key 'note'"},
+      {"{ value = 148,", "{", "device.sms: 'value' is missing"},
+      {"access = { value = true", "access = { value = 1", "peer.access: true or false is expected"},
+      {"name = \"b300x8\"", "", "'name' is missing"},
+      {"name = \"b300x8\"", "name = 3", "'name' must be text"},
+      {"[node]", "base = \"nothing_like_it\"\n[node]", "base: no platform is called 'nothing_like_it'"},
+      {"nodes = { value = 1,", "nodes = { value = 2,", "nic.per_node: several nodes need network cards"},
+      {"devices = { value = 8,", "devices = { value = 1000,", "a platform has 1 to 128 devices"},
+      {"value = 8, unit = \"TB/s\"", "value = 1e9, unit = \"TB/s\"", "memory.bandwidth: is out of reach"},
+      {"value = 783.5,", "value = 0,", "peer.copy_bandwidth: is out of reach"},
+      {"value = 0.78, unit = \"us\"", "value = 78, unit = \"s\"", "peer.latency: is too large"},
+      {"nvlink = { value = true", "nvlink = { value = false", "multicast.supported: needs peer.nvlink"},
+      {"[node]", "[node", "p.toml:"},
+  };
+  for (const auto& c : cases) {
+    const std::string text = complaint(c.from, c.to);
+    EXPECT_NE(text.find(c.expected), std::string::npos) << c.to << "\n" << text;
+  }
+}
+
+TEST(Platform, AnUnknownNameListsTheKnownOnes) {
+  const auto platform = load_platform("h200x8");
+  ASSERT_FALSE(platform.has_value());
+  const std::string text = to_string(platform.error(), "exec");
+  EXPECT_NE(text.find("no platform is called 'h200x8'"), std::string::npos) << text;
+  EXPECT_NE(text.find("b300x8 gb200_nvl72 h100x8"), std::string::npos) << text;
+}
+
+TEST(Platform, FilesAreFoundByPathAndInTheFolderOfTheEnvironment) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("fb_platforms_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  write_file((folder / "mine.toml").string(), read_file(file_of("h100x8")));
+  write_file((folder / "bad.toml").string(), "name = \"bad\"\n\n[node]\nnodes = 1\n");
+  write_file((folder / "circle.toml").string(), "name = \"circle\"\nbase = \"circle\"\n");
+  EXPECT_TRUE(load_platform((folder / "mine.toml").string()).has_value());
+  ::setenv("FABRICBENCH_PLATFORMS", folder.c_str(), 1);
+  EXPECT_TRUE(load_platform("mine").has_value());
+  EXPECT_FALSE(load_platform("h100x8").has_value());
+  const auto bad = load_platform("bad"), circle = load_platform("circle");
+  ::unsetenv("FABRICBENCH_PLATFORMS");
+  fs::remove_all(folder);
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_NE(bad.error().list[0].message.find("bad.toml"), std::string::npos);
+  EXPECT_NE(to_string(bad.error(), "").find("bad.toml:4:9: node.nodes: write { value"), std::string::npos)
+      << to_string(bad.error(), "");
+  ASSERT_FALSE(circle.has_value());
+  EXPECT_NE(to_string(circle.error(), "").find("in a circle"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fb::fabric

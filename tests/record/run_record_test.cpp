@@ -1,0 +1,82 @@
+#include "record/run_record.h"
+
+#include <gtest/gtest.h>
+
+namespace fb::record {
+namespace {
+
+RunRecord full_record() {
+  RunRecord r;
+  r.platform = "h100x8";
+  r.seed = 0xffff'ffff'ffff'fffe;
+  r.mode = "strict";
+  r.world = 8;
+  r.ending = Ending::deadlock;
+  r.incidents = {{.kind = "deadlock", .text = "line one\nline \"two\"", .fatal = true},
+                 {.kind = "note", .rank = 3, .text = "ü", .fatal = false}};
+  r.virtual_seconds = 1.25e-6;
+  r.instructions = 1ull << 60;
+  r.event_log_hash = "00ff";
+  r.replayable = false;
+  r.not_replayable_because = "rank 1 polled host memory";
+  r.unsupported_calls = {{"cudaFoo", 3}, {"cuBar", 1}};
+  r.devices = {{.kernels = 1,
+                .instructions = 2,
+                .memory_bytes = 3,
+                .peer_bytes_sent = 5,
+                .peer_bytes_received = 6,
+                .copies = 7,
+                .peak_memory = 8},
+               {}};
+  r.ranks = {{.rank = 1, .exit_code = 0, .signal = 9, .ended = true, .seconds = 0.5}, {.rank = 2, .exit_code = 4}};
+  r.wall_seconds = {{"build", 0.25}, {"run", 1.5}};
+  return r;
+}
+
+TEST(RunRecord, ComesBackFromJsonAsItWas) {
+  const auto back = parse_run_record(to_json(full_record()));
+  ASSERT_TRUE(back) << to_string(back.error(), "record");
+  EXPECT_EQ(*back, full_record());
+  EXPECT_EQ(to_json(*back), to_json(full_record()));
+}
+
+TEST(RunRecord, KeepsDefaultsForMissingFields) {
+  const auto record = parse_run_record("{}");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(*record, RunRecord{});
+}
+
+TEST(RunRecord, RefusesWhatIsNoRecord) {
+  EXPECT_FALSE(parse_run_record(""));
+  EXPECT_FALSE(parse_run_record("[]"));
+  EXPECT_FALSE(parse_run_record("{\"seed\":\"many\"}"));
+  EXPECT_FALSE(parse_run_record("{\"ending\":\"happily\"}"));
+}
+
+TEST(RunRecord, KnowsEveryEndingByName) {
+  for (int i = 0; i <= static_cast<int>(Ending::machine_lost); ++i) {
+    const auto ending = static_cast<Ending>(i);
+    EXPECT_EQ(ending_from(to_string(ending)), ending);
+  }
+  EXPECT_EQ(ending_from("happily"), std::nullopt);
+}
+
+TEST(Incident, IsOneLine) {
+  const Incident incident{.kind = "fault", .rank = 2, .text = "a\nb\xff", .fatal = true};
+  const std::string line = to_json_line(incident);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto back = parse_incident(line);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind, "fault");
+  EXPECT_EQ(back->rank, 2);
+  EXPECT_TRUE(back->fatal);
+  EXPECT_EQ(back->text.substr(0, 3), "a\nb");
+}
+
+TEST(Incident, RefusesOtherText) {
+  EXPECT_FALSE(parse_incident("ready"));
+  EXPECT_FALSE(parse_incident("3"));
+}
+
+}  // namespace
+}  // namespace fb::record

@@ -1,0 +1,47 @@
+#include "toolchain/asm_escapes.h"
+
+#include <gtest/gtest.h>
+
+namespace fb::toolchain {
+namespace {
+
+TEST(AsmEscapes, DoubleThePercentOfSpecialRegisters) {
+  EXPECT_EQ(escape_special_registers(R"(asm("mov.u32 %0, %laneid;" : "=r"(x));)"),
+            R"(asm("mov.u32 %0, %%laneid;" : "=r"(x));)");
+  EXPECT_EQ(escape_special_registers(R"(asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x) :: "memory");)"),
+            R"(asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(x) :: "memory");)");
+  EXPECT_EQ(escape_special_registers(R"(__asm__ __volatile__ ("mov.u32 %0, %ctaid.x;" : "=r"(x));)"),
+            R"(__asm__ __volatile__ ("mov.u32 %0, %%ctaid.x;" : "=r"(x));)");
+}
+
+TEST(AsmEscapes, ReachEveryLiteralOfAStatement) {
+  EXPECT_EQ(escape_special_registers("asm(\"{\\n\" // %smid\n  \"mov.u32 %0, %smid; \\\" }\" /* ) */\n : \"=r\"(x));"),
+            "asm(\"{\\n\" // %smid\n  \"mov.u32 %0, %%smid; \\\" }\" /* ) */\n : \"=r\"(x));");
+  EXPECT_EQ(escape_special_registers("asm(R\"x(mov.u32 %0, \"%tid.x\";)x\" : \"=r\"(x));"),
+            "asm(R\"x(mov.u32 %0, \"%%tid.x\";)x\" : \"=r\"(x));");
+  EXPECT_EQ(escape_special_registers(
+                "#define LANE(x) \\\n  asm volatile( \\\n  \"mov.u32 %0, %lanemask_lt;\" : \"=r\"(x))\n"),
+            "#define LANE(x) \\\n  asm volatile( \\\n  \"mov.u32 %0, %%lanemask_lt;\" : \"=r\"(x))\n");
+}
+
+TEST(AsmEscapes, LeaveEverythingElseAlone) {
+  for (const char* text : {
+           R"(asm("mov.u32 %0, %%laneid;" : "=r"(x));)",      // doubled already
+           R"(asm("mov.u32 %0, %r1; %c2 %[laneid]" : : );)",  // no special register
+           R"(asm("mov.u32 r, %laneid;");)",                  // no operands: taken as it stands
+           R"(printf("%laneid %d", tid);)",
+           R"(// asm("mov.u32 %0, %laneid;" : "=r"(x));)",
+           R"x(const char* s = "asm(\"%laneid\" : )";)x",
+           R"(my_asm("%laneid" : x);)",
+           R"(int n = 1'000'000; char c = '"'; f("%laneid");)",
+           "asm(\"mov.u32 %0, %laneid",
+           "asm volatile",
+           "R\"(asm(\"%laneid\" : ))\"",
+           "/* asm(",
+       }) {
+    EXPECT_EQ(escape_special_registers(text), text);
+  }
+}
+
+}  // namespace
+}  // namespace fb::toolchain
