@@ -376,7 +376,12 @@ void Engine::look_again() {
 }
 
 bool Engine::pass_time() {
-  if (leap_ >= kLongestLeap) return false;
+  const auto reads_clock = [](const auto& block) {
+    return std::ranges::any_of(block->warps(), [](const auto& w) { return w->reads_clock_asleep(); });
+  };
+  const bool anybody =
+      std::ranges::any_of(runs_, [&](const auto& run) { return std::ranges::any_of(run->blocks, reads_clock); });
+  if (!anybody || leap_ >= kLongestLeap) return false;
   const Time leap = leap_ == 0 ? kFirstLeap : leap_ * 2;
   now_ += leap;
   wake_clock_readers();

@@ -157,6 +157,10 @@ void Warp::look_again() {
   }
 }
 
+bool Warp::reads_clock_asleep() const {
+  return std::ranges::any_of(splits_, [](const Split& s) { return s.state == SplitState::asleep && s.reads_clock; });
+}
+
 void Warp::wake_clock_readers() {
   for (Split& s : splits_) {
     if (s.state != SplitState::asleep || !s.reads_clock) continue;

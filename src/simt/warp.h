@@ -165,6 +165,7 @@ class Warp final : public Watcher {
   void note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst);
   // Ends a wait that time alone may end.
   void wake_clock_readers();
+  bool reads_clock_asleep() const;
   // Memory may have changed by other hands than the machine's: wakes those who slept on bytes that did.
   void look_again();
   // Bytes that loops have read are going away: those who sleep wake up and look again.

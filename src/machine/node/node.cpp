@@ -69,6 +69,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
     engine_.add_gpu(limits_, static_cast<Time>(1e12 / platform.device.clock), platform.device.issue,
                     platform.device.schedulers_per_sm);
   }
+  if (!options.events.empty()) events_ = std::fopen(options.events.c_str(), "w");
   operations_.on_finished = [this](const Operation& op) { note_finished(op); };
   if (!options.trace) return;
   trace_.emplace();
@@ -81,6 +82,7 @@ Node::~Node() {
     for (const auto& [device, context] : process->contexts) engine_.abandon(*context);
   }
   drop_value_waits();
+  if (events_) std::fclose(events_);
 }
 
 // --- Processes and threads
@@ -145,7 +147,7 @@ Answer Node::welcome(const Process& process) const {
   wire::Welcome w;
   w.process = process.number;
   w.devices = devices_per_node_;
-  w.addresses_begin = mem::kGlobalBegin;
+  w.addresses_begin = mem::kConstantBegin;
   w.addresses_end = mem::kGlobalBegin + (uint64_t{1} << 44);
   answer.body.resize(sizeof w);
   std::memcpy(answer.body.data(), &w, sizeof w);
@@ -234,8 +236,7 @@ void Node::handle(Call& call) {
     answer.status = Status::out_of_memory;
   }
   if (answer.status == kLater) return;
-  thread.calls =
-      mix(thread.calls, {static_cast<uint64_t>(call.kind), static_cast<uint64_t>(answer.status), thread.now});
+  log_call(thread, answer.status);
   this->answer(thread, std::move(answer));
 }
 
@@ -259,8 +260,7 @@ void Node::answer(HostThread& thread, Answer&& answer) {
 
 void Node::answer_at(HostThread& thread, Time at, Answer&& answer) {
   thread.now = std::max(thread.now, at);
-  thread.calls =
-      mix(thread.calls, {static_cast<uint64_t>(thread.request), static_cast<uint64_t>(answer.status), thread.now});
+  log_call(thread, answer.status);
   this->answer(thread, std::move(answer));
 }
 
@@ -320,11 +320,24 @@ void Node::mark_not_replayable(std::string why) {
 // --- Records
 // ----------------------------------------------------------------------------------------------------------
 
-void Node::log(std::initializer_list<uint64_t> words) { log_hash_ = mix(log_hash_, words); }
+void Node::log(const char* what, std::initializer_list<uint64_t> words) {
+  log_hash_ = mix(mix(log_hash_, static_cast<uint64_t>(what[0])), words);
+  if (!events_) return;
+  std::string line = what;
+  for (const uint64_t w : words) line += fmt::format(" {}", w);
+  std::fprintf(events_, "%s course %016lx\n", line.c_str(), engine_.course());
+}
+
+void Node::log_call(HostThread& thread, Status status) {
+  thread.calls = mix(thread.calls, {static_cast<uint64_t>(thread.request), static_cast<uint64_t>(status), thread.now});
+  if (!events_) return;
+  std::fprintf(events_, "call rank %d %s status %u at %lu\n", thread.process->rank, wire::name_of(thread.request),
+               static_cast<unsigned>(status), thread.now);
+}
 
 void Node::note_finished(const Operation& op) {
   if (op.name.empty()) return;
-  log({6, op.device, static_cast<uint64_t>(op.process->rank), op.begun, op.ended});
+  log("end of operation", {op.device, static_cast<uint64_t>(op.process->rank), op.begun, op.ended});
   if (!trace_) return;
   const auto [row, fresh] = trace_rows_.try_emplace({op.process->number, op.stream << 8 | op.device},
                                                     static_cast<uint32_t>(trace_rows_.size()));

@@ -8,6 +8,7 @@
 // every host thread waits, so that the order in which messages of different processes arrive never matters.
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,6 +48,7 @@ struct NodeOptions {
   uint64_t budget = 200'000'000'000;
   uint64_t memory = 0;  // bytes of the host that all devices together may take; 0: half of what the host has
   bool trace = false;
+  std::string events;  // a file for every event that the log's hash is made of; empty: none
 };
 
 class Node {
@@ -145,7 +147,8 @@ class Node {
   void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
   void spend(HostThread& thread, Time cost) { thread.now += cost; }
   wire::Status broken(const Process& process, uint32_t device) const;
-  void log(std::initializer_list<uint64_t> words);
+  void log(const char* what, std::initializer_list<uint64_t> words);
+  void log_call(HostThread& thread, wire::Status status);
   void note_finished(const Operation& op);
   uint64_t log_of_all() const;
   std::string name_of(const Process& process) const;
@@ -172,6 +175,7 @@ class Node {
   std::vector<ValueWait*> value_waits_;
   uint64_t next_grid_ = 1;
   uint64_t answers_ = 0;
+  std::FILE* events_ = nullptr;
   uint64_t log_hash_ = 0x9E3779B97F4A7C15u;
   std::string not_replayable_;
   std::map<std::string, uint64_t> unsupported_;

@@ -171,7 +171,7 @@ void Node::begin_kernel(const Work& op, std::unique_ptr<GridRun> run) {
   }
   run->start = op->begun + platform_.kernel.start;
   run->on_end = [this, op](GridRun& ended, Outcome&& outcome) { kernel_ended(op, ended, std::move(outcome)); };
-  log({1, op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
+  log("begin of kernel", {op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
   ++counters_[op->device].kernels;
   engine_.launch(std::move(run));
 }
@@ -180,7 +180,7 @@ void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
   Process& process = *op->process;
   if (run.grid.workspace != 0) release_region(process, run.grid.workspace);
   counters_[op->device].instructions += run.instructions;
-  log({2, op->device, run.grid.id, run.instructions, run.end});
+  log("end of kernel", {op->device, run.grid.id, run.instructions, run.end});
   const Time at = run.end + platform_.kernel.end;
   if (outcome.ending == Ending::finished) {
     engine_.schedule(at, op->tie, [this, op, at] { operations_.finish(op, at); });
@@ -190,7 +190,7 @@ void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
   report_({"fault", process.rank < 0 ? std::nullopt : std::optional(process.rank),
            fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome)), false});
   const Status status = status_of(outcome.fault.kind);
-  operations_.finish(op, at, status);
+  // Whoever is told that the kernel has ended asks whether the context still works.
   break_context(process, device, status);
 }
 
@@ -259,7 +259,7 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
                                                : "copy to peer";
   op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const Work& self) {
     ++counters_[self->device].copies;
-    log({3, self->device, box.bytes(), self->begun});
+    log("copy", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, from, payload, self](Time end) {
       box.each_row([&](uint64_t z, uint64_t y) {
         const uint64_t packed = (z * box.height + y) * box.width;
@@ -292,7 +292,7 @@ Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
   op = make_operation(process, m.stream.device, "fill");
   if (extent == 0) return Status::ok;
   op->work = [this, m, box, to](const Work& self) {
-    log({4, self->device, box.bytes(), self->begun});
+    log("fill", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, self](Time end) {
       std::byte pattern[4];
       std::memcpy(pattern, &m.value, sizeof pattern);

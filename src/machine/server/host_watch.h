@@ -23,6 +23,9 @@ class HostWatch {
   // Of all threads of a process but those in `inside` (sorted thread ids: they wait in the machine): the busiest
   // activity. `polls_memory`: the process has memory that devices can write, so that spinning is likely.
   Activity look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory);
+  // A message between two ranks may be under way while both look asleep: the system delivers it from a thread of its
+  // own when it is busy. False: it may be. Who waits outside must be looked at again afterwards.
+  bool network_is_quiet();
   // Threads that a process has.
   static size_t count(int32_t pid);
   // The thread has been answered: it computes from now on.
@@ -43,6 +46,8 @@ class HostWatch {
   };
   Activity look_at(int32_t pid, uint32_t thread, bool polls_memory);
 
+  std::vector<int32_t> delivery_;  // the system's threads that deliver messages
+  bool delivery_known_ = false;
   std::map<std::pair<int32_t, uint32_t>, Thread> threads_;
   bool saw_spinning_ = false;
 };

@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "Processes that must have connected before time moves");
   app.add_option("--record", record_file, "Write what happened here (JSON)");
   app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");
+  app.add_option("--events", options.node.events,
+                 "Write every event here: two runs of one seed are equal line by line");
   app.add_option("--memory", options.node.memory, "Bytes that all devices together may use");
   app.add_option("--budget", options.node.budget, "Warp instructions until the run is stopped");
   CLI11_PARSE(app, argc, argv);

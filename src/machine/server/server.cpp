@@ -21,6 +21,8 @@ constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kPatienceForRanks = 20'000 * kMillisecond;
 // Everybody waits, some of them outside the machine where it can't see for what: this long, and it is a deadlock.
 constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
+// … and this long, and kernels that look at the clock see time pass.
+constexpr uint64_t kQuietPassesTime = 50 * kMillisecond;
 constexpr uint64_t kStepsAtOnce = 20'000;
 
 uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
@@ -200,10 +202,19 @@ std::vector<uint32_t> Server::inside(const Process& process) const {
 
 // The busiest of all host threads.
 Activity Server::settle() {
+  const Activity activity = look_at_all();
+  if (activity == Activity::runs) return activity;
+  // Those who wait outside the machine wait for each other's messages.
+  if (std::ranges::all_of(settled_, [](const auto& s) { return s.second; })) return activity;
+  if (!watch_.network_is_quiet()) return Activity::runs;
+  return look_at_all();
+}
+
+Activity Server::look_at_all() {
   Activity busiest = Activity::waits;
   if (!everybody_came_) {
-    const auto came = std::ranges::count_if(node_.processes(), [](const auto& p) { return p->rank >= 0; });
-    everybody_came_ = came >= options_.ranks || wall() - started_ > kPatienceForRanks;
+    everybody_came_ =
+        static_cast<int>(node_.processes().size()) >= options_.ranks || wall() - started_ > kPatienceForRanks;
     if (!everybody_came_) return Activity::runs;
   }
   for (const auto& [number, connection] : connections_) {
@@ -241,6 +252,11 @@ void Server::run(record::RunRecord& record) {
       poll(1);
       continue;
     }
+    // Who looks asleep may have sent something first.
+    if (poll(0) || finished_) {
+      quiet_since_ = 0;
+      continue;
+    }
     if (activity == Activity::spins) {
       node_.mark_not_replayable("a host thread polls memory without calling CUDA: what it sees depends on real time");
       node_.look_again();
@@ -266,11 +282,11 @@ void Server::idle(Activity activity) {
     poll(1000);
     return;
   }
-  // Only devices can go on: those who look at the clock.
-  if (activity != Activity::runs && node_.anything_running() && node_.pass_time()) return;
   const bool all_inside = std::ranges::all_of(settled_, [](const auto& s) { return s.second; });
   const uint64_t now = wall();
   if (quiet_since_ == 0) quiet_since_ = now;
+  // Those who look at the clock can go on; but if the host is about to do something, it comes first.
+  if ((all_inside || now - quiet_since_ > kQuietPassesTime) && node_.pass_time()) return;
   if (all_inside || (activity == Activity::waits && now - quiet_since_ > kQuietIsDeadlock)) {
     if (std::ranges::any_of(connections_,
                             [](const auto& c) { return c.second->thread && c.second->thread->waiting; })) {

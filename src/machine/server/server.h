@@ -40,6 +40,7 @@ class Server {
   void hello(Connection& connection, const wire::Received& message);
   void drop(Connection& connection);
   Activity settle();
+  Activity look_at_all();
   void idle(Activity activity);
   std::vector<uint32_t> inside(const Process& process) const;
   std::string explain_outside() const;
