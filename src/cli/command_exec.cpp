@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   launcher::LaunchRequest launch;
   double timeout = 0;
+  std::string memory;
   std::string rank_memory;
   bool no_cache = false, time = false;
   std::vector<std::string> words;  // sources and what nvcc would be told
@@ -113,6 +114,11 @@ Result<void> complete(Options& o) {
     if (!bytes) return error(fmt::format("--rank-memory {}: not a number of bytes (as 512M, 8G)", o.rank_memory));
     o.launch.rank_memory = *bytes;
   }
+  if (!o.memory.empty()) {
+    const auto bytes = parse_bytes(o.memory);
+    if (!bytes) return error(fmt::format("--memory {}: not a number of bytes (as 512M, 8G)", o.memory));
+    o.launch.memory = *bytes;
+  }
   if (o.launch.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
   const auto platform = fabric::load_platform(o.launch.platform);
   if (!platform) return std::unexpected(platform.error());
@@ -182,17 +188,20 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
       ->check(CLI::Range(1, 1024));
   command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random")
       ->capture_default_str();
-  command->add_option("--mode", launch.mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
+  command->add_option("--mode", launch.mode, "hardware: 16-byte accesses are one transaction; strict: they may tear (use a seed)")
       ->capture_default_str()
       ->check(CLI::IsMember({"hardware", "strict"}));
   command->add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
   command->add_option("--record", launch.record, "Write what happened here (JSON)");
+  command->add_option("--events", launch.events, "Write every event here, to compare two runs (calls come in order of arrival)");
+  command->add_option("--budget", launch.budget, "Warp instructions until the run is ended (default: 2e11)");
   command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
   command->add_flag("--mpi", launch.mpi, "Build with mpicxx's flags and start the ranks with mpirun");
   command->add_option("--timeout", options->timeout, "Seconds of wall time until the run is ended")
       ->check(CLI::PositiveNumber);
   command->add_option("--rank-memory", options->rank_memory,
                       "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
+  command->add_option("--memory", options->memory, "Memory of this computer for all GPUs together (default: half of it)");
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();

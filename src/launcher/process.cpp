@@ -34,6 +34,8 @@ void become(const Start& start, pid_t parent, char* const* arguments, char* cons
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before this was asked for
   if (start.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
+  constexpr int kYielding = 10;
+  if (start.yielding) setpriority(PRIO_PROCESS, 0, kYielding);
   constexpr rlimit kNone{0, 0};
   setrlimit(RLIMIT_CORE, &kNone);
   if (start.data_limit != 0) {

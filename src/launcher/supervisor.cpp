@@ -104,6 +104,10 @@ Result<void> Supervisor::start_machine() {
                    "--record",
                    directory_.file("record.json")};
   if (!request_.trace.empty()) start.command.insert(start.command.end(), {"--trace", request_.trace});
+  if (!request_.events.empty()) start.command.insert(start.command.end(), {"--events", request_.events});
+  if (request_.budget != 0) start.command.insert(start.command.end(), {"--budget", std::to_string(request_.budget)});
+  if (request_.memory != 0) start.command.insert(start.command.end(), {"--memory", std::to_string(request_.memory)});
+  if (request_.mpi) start.command.emplace_back("--hosts-spin");
   start.environment = environment_with({});
   start.in = in.reader.get();
   start.out = out.writer.get();
@@ -183,6 +187,7 @@ void Supervisor::start_rank(int rank, const std::string& port) {
 // run's folder, and it uses no network.
 void Supervisor::start_mpi(const std::string& port) {
   Start start;
+  start.yielding = true;  // MPI's waiting is spinning: the machine must not have to share with it
   start.environment = environment_of(0, port);
   start.environment.push_back("OMPI_ALLOW_RUN_AS_ROOT=1");
   start.environment.push_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");

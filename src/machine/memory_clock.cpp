@@ -317,11 +317,11 @@ void MemoryClock::stamp_members(const Access& access, const Part& part, Time arr
   for (const auto& member : part.window->multicast->members) {
     each_line(access, *part.window, part.lanes, [&](uint64_t line) {
       const uint64_t offset = line * LineStamps::kLine;
-      for (const auto& piece : member.pieces) {
-        if (offset - piece.offset >= piece.size || !piece.allocation) continue;
-        const auto within = static_cast<uint64_t>(piece.host - piece.allocation->bytes.get()) + (offset - piece.offset);
-        stamps_.set(*piece.allocation, within / LineStamps::kLine, arrival);
-      }
+      const auto* piece = member.piece_at(offset);
+      if (!piece || !piece->allocation) return;
+      const auto within =
+          static_cast<uint64_t>(piece->host - piece->allocation->bytes.get()) + (offset - piece->offset);
+      stamps_.set(*piece->allocation, within / LineStamps::kLine, arrival);
     });
   }
 }

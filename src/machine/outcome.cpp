@@ -4,12 +4,14 @@
 
 #include <bit>
 
+#include "base/demangle.h"
+
 namespace fb::machine {
 namespace {
 
 std::string describe(const CodePlace& p) {
-  std::string text = p.kernel;
-  if (p.function != p.kernel) text += fmt::format(" (in {})", p.function);
+  std::string text = demangle(p.kernel);
+  if (p.function != p.kernel) text += fmt::format(" (in {})", demangle(p.function));
   if (p.line != 0) text += fmt::format(" at {}:{}", p.file, p.line);
   return text + fmt::format(" [PTX line {}: {}]", p.ptx_line, p.text);
 }
@@ -26,7 +28,7 @@ std::string describe(const Fault& f) {
 std::string describe(const Deadlock& d) {
   std::string text =
       fmt::format("deadlock in {}: {} threads wait and nothing can wake them ({} blocks resident, {} finished",
-                  d.kernel, d.waiting_threads, d.resident_blocks, d.finished_blocks);
+                  demangle(d.kernel), d.waiting_threads, d.resident_blocks, d.finished_blocks);
   if (d.unstarted_blocks != 0) {
     text += fmt::format(", {} not started: the device has no room for them while these wait", d.unstarted_blocks);
   }

@@ -1,13 +1,16 @@
 #include "mem/address_space.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 
 #include "base/check.h"
@@ -18,11 +21,16 @@ namespace {
 constexpr uint64_t kRedZone = 512;
 constexpr uint64_t kHostAlign = 4096;
 constexpr uint64_t kMapFrom = 1 << 20;
+constexpr size_t kMostDead = 1024;
 
 uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
-Address take(Address& next, uint64_t size, uint64_t align) {
-  const Address begin = round_up(next, std::max<uint64_t>(align, 256));
+// Addresses below `end`; 0: there are none left.
+Address take(Address& next, Address end, uint64_t size, uint64_t align) {
+  const uint64_t room = end - next;
+  align = std::max<uint64_t>(align, 256);
+  if (align > room || size > room || size + align + 2 * kRedZone > room) return 0;
+  const Address begin = round_up(next, align);
   next = round_up(begin + size + kRedZone, 256);
   return begin;
 }
@@ -69,12 +77,17 @@ int create_shared(uint64_t size) {
 }
 
 std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string label, int descriptor) {
+  if (size > uint64_t{1} << 62) return nullptr;
   const uint64_t padded = std::max(round_up(size, kHostAlign), kHostAlign);
-  struct stat file {};
+  struct stat file{};
+  struct statfs system{};
+  // Asked first: of a file that is no memory nothing else may be asked, as the answer could be long in coming.
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(descriptor, &file) != 0 || file.st_size < 0 ||
       static_cast<uint64_t>(file.st_size) < padded)
     return nullptr;
+  // Huge pages can run out when they are touched, which would end the machine.
+  if (fstatfs(descriptor, &system) != 0 || system.f_type != TMPFS_MAGIC) return nullptr;
   void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (p == MAP_FAILED) return nullptr;
   auto a = std::make_shared<Allocation>();
@@ -87,12 +100,10 @@ std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string
   return a;
 }
 
-Address AddressSpace::reserve(uint64_t size, uint64_t align) { return take(next_, size, align); }
+Address AddressSpace::reserve(uint64_t size, uint64_t align) { return take(next_, kGlobalEnd, size, align); }
 
 Address AddressSpace::reserve_constant(uint64_t size, uint64_t align) {
-  const uint64_t room = kGlobalBegin - next_constant_;
-  if (align > room / 4 || size > room / 2 || size + align + 2 * kRedZone > room) return 0;
-  return take(next_constant_, size, align);
+  return take(next_constant_, kGlobalBegin, size, align);
 }
 
 const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation) {
@@ -101,8 +112,7 @@ const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> alloc
   return map(begin, std::move(allocation), 0, size);
 }
 
-const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation, uint64_t offset,
-                                uint64_t size) {
+const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> allocation, uint64_t offset, uint64_t size) {
   FB_CHECK(allocation != nullptr && offset <= allocation->size && size <= allocation->size - offset);
   Window w;
   w.begin = begin;
@@ -110,9 +120,7 @@ const Window& AddressSpace::map(Address begin, std::shared_ptr<Allocation> alloc
   w.offset = offset;
   w.host = allocation->bytes.get() + offset;
   w.allocation = std::move(allocation);
-  const uint32_t id = w.allocation->id;
-  std::string label = w.allocation->label;
-  return add(std::move(w), id, std::move(label));
+  return add(std::move(w));
 }
 
 const Window& AddressSpace::map(Address begin, std::shared_ptr<const Multicast> multicast, uint64_t offset,
@@ -123,63 +131,85 @@ const Window& AddressSpace::map(Address begin, std::shared_ptr<const Multicast> 
   w.size = size;
   w.offset = offset;
   w.multicast = std::move(multicast);
-  const uint32_t id = w.multicast->id;
-  return add(std::move(w), id, "multicast object");
+  return add(std::move(w));
 }
 
-const Window& AddressSpace::add(Window window, uint32_t id, std::string label) {
+const Window& AddressSpace::add(Window window) {
   window.live = true;
-  history_.push_back({window.size, id, std::move(label)});
-  Window& stored = windows_.emplace_back(std::move(window));
-  const auto at = std::ranges::upper_bound(by_address_, stored.begin, {}, &Window::begin);
-  by_address_.insert(at, &stored);
-  return stored;
+  auto& free = window.multicast ? free_multicast_windows_ : free_memory_windows_;
+  Window* place = nullptr;
+  if (free.empty()) {
+    place = &windows_.emplace_back(std::move(window));
+  } else {
+    place = free.back();
+    free.pop_back();
+    *place = std::move(window);
+  }
+  const bool fresh = live_.emplace(place->begin, place).second;
+  FB_CHECK(fresh);
+  return *place;
 }
+
+namespace {
+
+uint32_t id_of(const Window& w) { return w.multicast ? w.multicast->id : w.allocation->id; }
+std::string label_of(const Window& w) { return w.multicast ? "multicast object" : w.allocation->label; }
+
+}  // namespace
 
 bool AddressSpace::unmap(Address begin) {
-  // Several dead windows may begin here (the same address mapped again); at most one is alive.
-  const auto [first, last] = std::ranges::equal_range(by_address_, begin, {}, &Window::begin);
-  for (auto it = first; it != last; ++it) {
-    if (!(*it)->live) continue;
-    (*it)->size = 0;
-    (*it)->host = nullptr;
-    (*it)->allocation.reset();
-    (*it)->multicast.reset();
-    (*it)->live = false;
-    return true;
-  }
-  return false;
+  const auto found = live_.find(begin);
+  if (found == live_.end()) return false;
+  Window& w = *found->second;
+  live_.erase(found);
+  if (dead_.size() == kMostDead) dead_.pop_front();
+  dead_.push_back({begin, w.size, id_of(w), label_of(w)});
+  (w.multicast ? free_multicast_windows_ : free_memory_windows_).push_back(&w);
+  w.size = 0;
+  w.host = nullptr;
+  w.allocation.reset();
+  w.multicast.reset();
+  w.live = false;
+  return true;
+}
+
+void AddressSpace::clear() {
+  live_.clear();
+  free_memory_windows_.clear();
+  free_multicast_windows_.clear();
+  windows_.clear();
+  dead_.clear();
 }
 
 const Window* AddressSpace::find(Address a) const {
-  auto it = std::ranges::upper_bound(by_address_, a, {}, &Window::begin);
-  while (it != by_address_.begin()) {
-    const Window* w = *--it;
-    if (w->contains(a, 1)) return w;
-    if (w->live) return nullptr;
-  }
-  return nullptr;
+  const auto after = live_.upper_bound(a);
+  if (after == live_.begin()) return nullptr;
+  const Window* w = std::prev(after)->second;
+  return w->contains(a, 1) ? w : nullptr;
 }
 
 std::string AddressSpace::describe(Address a) const {
   if (a < 4096) return "a null pointer";
-  const Window* best = nullptr;
-  uint64_t best_distance = ~0ull;
+  uint64_t best = ~0ull;
   std::string text = "no allocation";
-  for (size_t k = 0; k < windows_.size(); ++k) {
-    const Window& w = windows_[k];
-    const auto& [size, id, label] = history_[k];
-    const bool inside = a - w.begin < size;
-    const uint64_t distance = inside ? 0 : a < w.begin ? w.begin - a : a - (w.begin + size) + 1;
-    // A live allocation explains an address better than a dead one at the same distance.
-    if (distance > best_distance || (distance == best_distance && best && best->live)) continue;
-    best = &w;
-    best_distance = distance;
-    const std::string where = inside        ? fmt::format("byte {} of", a - w.begin)
-                              : a < w.begin ? fmt::format("{} bytes before", distance)
-                                            : fmt::format("{} bytes past the end of", distance - 1);
-    text = fmt::format("{} {} #{} ({} bytes at {:#x}){}", where, label, id, size, w.begin,
-                       w.live ? "" : ", which was freed");
+  const auto consider = [&](Address begin, uint64_t size, uint32_t id, const std::string& label, const char* state) {
+    const bool inside = a - begin < size;
+    const uint64_t distance = inside ? 0 : a < begin ? begin - a : a - (begin + size) + 1;
+    if (distance > best) return;
+    best = distance;
+    const std::string where = inside      ? fmt::format("byte {} of", a - begin)
+                              : a < begin ? fmt::format("{} bytes before", distance)
+                                          : fmt::format("{} bytes past the end of", distance - 1);
+    text = fmt::format("{} {} #{} ({} bytes at {:#x}){}", where, label, id, size, begin, state);
+  };
+  // At the same distance the one that died last explains an address best, and a live one better still.
+  for (const Dead& d : dead_) consider(d.begin, d.size, d.id, d.label, ", which was freed");
+  const auto after = live_.upper_bound(a);
+  if (after != live_.end())
+    consider(after->first, after->second->size, id_of(*after->second), label_of(*after->second), "");
+  if (after != live_.begin()) {
+    const Window& w = *std::prev(after)->second;
+    consider(w.begin, w.size, id_of(w), label_of(w), "");
   }
   return text;
 }

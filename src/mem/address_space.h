@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,21 +30,22 @@ struct Allocation {
   uint32_t device = 0;
   uint64_t size = 0;
   bool shared = false;  // a process of the host maps the same pages: they change without the machine's doing
-  std::string label;  // for reports: "cudaMalloc", "__device__ counter"
+  std::string label;    // for reports: "cudaMalloc", "__device__ counter"
   std::unique_ptr<std::byte[], FreeBytes> bytes;
 };
 
 std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label);
 
-// Memory of the host in pages that others can map too: `descriptor` (memfd) must hold `size` bytes and be sealed against
-// shrinking, or a foreign process could make the machine fault. Null where it is not so. The descriptor stays open and
-// the caller's.
+// Memory of the host in pages that others can map too: `descriptor` (memfd) must hold `size` bytes and be sealed
+// against shrinking, or a foreign process could make the machine fault. Null where it is not so. The descriptor stays
+// open and the caller's.
 std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string label, int descriptor);
 // A new descriptor for that: `size` zeroed bytes rounded up to pages, sealed. -1 when the system has no more.
 int create_shared(uint64_t size);
 
 // [begin, begin + size) is valid and lies at `host`. Windows never move and outlive their unmapping (size becomes 0),
-// so that a cached pointer to one is always safe to test.
+// so that a cached pointer to one is always safe to test. A later window may take the place of a dead one: who tests
+// finds that one's addresses then. A window of memory never becomes one of a multicast object.
 struct Window {
   Address begin = 0;
   uint64_t size = 0;
@@ -63,7 +65,7 @@ class AddressSpace {
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  // Addresses for `size` bytes, never handed out before, with a red zone behind them.
+  // Addresses for `size` bytes, never handed out before, with a red zone behind them; 0 when there are none left.
   Address reserve(uint64_t size, uint64_t align);
   // The same among the addresses of constant variables; 0 when there are none left.
   Address reserve_constant(uint64_t size, uint64_t align);
@@ -75,6 +77,8 @@ class AddressSpace {
   const Window& map(Address begin, std::shared_ptr<const Multicast> multicast, uint64_t offset, uint64_t size);
   // False if no window begins there.
   bool unmap(Address begin);
+  // Everything, and no pointer to a window is safe any more. Addresses that were handed out stay so.
+  void clear();
 
   // The window that contains `a`, or null.
   const Window* find(Address a) const;
@@ -84,17 +88,19 @@ class AddressSpace {
   std::string describe(Address a) const;
 
  private:
-  const Window& add(Window window, uint32_t id, std::string label);
+  const Window& add(Window window);
 
-  struct Mapped {
-    uint64_t size;
-    uint32_t id;
+  struct Dead {
+    Address begin = 0;
+    uint64_t size = 0;
+    uint32_t id = 0;
     std::string label;
   };
 
-  std::deque<Window> windows_;       // stable storage
-  std::vector<Window*> by_address_;  // live and dead, sorted by begin
-  std::vector<Mapped> history_;      // of windows_, as they were mapped: reports speak of dead ones too
+  std::deque<Window> windows_;                                         // stable storage
+  std::vector<Window*> free_memory_windows_, free_multicast_windows_;  // dead ones, to be used again
+  std::map<Address, Window*> live_;
+  std::deque<Dead> dead_;  // the last few: reports speak of them
   Address next_ = kGlobalBegin;
   Address next_constant_ = kConstantBegin;
 };

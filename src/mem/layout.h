@@ -21,6 +21,8 @@ inline constexpr Address kCodeWindow = 0x4'0000'0000;
 // Memory proper: what an AddressSpace maps. Constant variables lie below everything else.
 inline constexpr Address kConstantBegin = 0x8'0000'0000;
 inline constexpr Address kGlobalBegin = 0x10'0000'0000;
+// Addresses that are handed out end here. Behind it a host process has memory of its own, which it can register.
+inline constexpr Address kGlobalEnd = kGlobalBegin + (Address{1} << 44);
 
 inline constexpr bool is_memory(Address a) { return a >= kConstantBegin; }
 inline constexpr bool is_global(Address a) { return a >= kGlobalBegin; }

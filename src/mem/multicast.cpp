@@ -1,12 +1,15 @@
 #include "mem/multicast.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace fb::mem {
 
 const Multicast::Piece* Multicast::Member::piece_at(uint64_t offset) const {
-  for (const Piece& p : pieces) {
-    if (offset - p.offset < p.size) return &p;
-  }
-  return nullptr;
+  const auto after = std::ranges::upper_bound(pieces, offset, {}, &Piece::offset);
+  if (after == pieces.begin()) return nullptr;
+  const Piece& p = *std::prev(after);
+  return offset - p.offset < p.size ? &p : nullptr;
 }
 
 std::byte* Multicast::Member::find(uint64_t offset, uint64_t bytes) const {

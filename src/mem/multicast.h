@@ -21,7 +21,7 @@ struct Multicast {
   };
   struct Member {
     uint32_t device = 0;
-    std::vector<Piece> pieces;  // do not overlap
+    std::vector<Piece> pieces;  // do not overlap; by offset
 
     // The piece that holds the byte at `offset`; null where nothing is bound.
     const Piece* piece_at(uint64_t offset) const;
@@ -31,7 +31,7 @@ struct Multicast {
 
   uint32_t id = 0;
   uint64_t size = 0;
-  std::vector<Member> members;  // in the order in which devices were added
+  std::vector<Member> members;  // by device
 };
 
 }  // namespace fb::mem

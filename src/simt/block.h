@@ -84,7 +84,7 @@ class Block {
   Dim3 position() const { return position_; }  // %ctaid
   uint32_t sm = 0;                             // the slot it occupies
   uint32_t device = 0;
-  uint32_t place = 0;                          // the scheduler's: among the resident blocks of its grid
+  uint32_t place = 0;          // the scheduler's: among the resident blocks of its grid
   Cluster* cluster = nullptr;  // null: no cluster launch
   uint32_t rank_in_cluster = 0;
 

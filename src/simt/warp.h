@@ -83,7 +83,8 @@ struct Split {
   Mask wanted = 0;       // lanes that must come, in states `lanes` and `warp_barrier`
 };
 
-// Virtual time of a warp, in picoseconds. Kept by whoever schedules it and by listeners; the engine does not look at it.
+// Virtual time of a warp, in picoseconds. Kept by whoever schedules it and by listeners; the engine does not look at
+// it.
 struct WarpClock {
   uint64_t now = 0;
   uint64_t loads = 0;   // when the last load that is under way returns

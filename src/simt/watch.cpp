@@ -19,8 +19,8 @@ void Watch::remove(const Watcher* who, uint32_t token, const std::byte* at, uint
     const auto found = by_line_.find(l);
     if (found == by_line_.end()) continue;
     auto& list = found->second;
-    const auto gone = std::ranges::find_if(
-        list, [&](const Sleeper& s) { return s.who == who && s.token == token && s.begin == at; });
+    const auto gone =
+        std::ranges::find_if(list, [&](const Sleeper& s) { return s.who == who && s.token == token && s.begin == at; });
     if (gone == list.end()) continue;
     list.erase(gone);
     --filter_[l % kFilter];

@@ -1,7 +1,7 @@
 #pragma once
 
 // One end of a stream socket that carries frames. The client's end blocks; the machine reads its ends without blocking
-// (machine/connection.h) and shares only the framing.
+// (machine/server/connection.h) and shares only the framing.
 
 #include <cstddef>
 #include <span>

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "machine/engine.h"
 #include "machine/loaded_module.h"
@@ -31,9 +32,14 @@ class Context final : public simt::Environment {
 
   Context(uint32_t device_number, Services services) : device(device_number), services_(std::move(services)) {}
 
+  struct Module {
+    std::unique_ptr<LoadedModule> loaded;
+    std::vector<mem::Address> variables;
+  };
+
   const uint32_t device;
   mem::AddressSpace space;  // what this device may touch
-  std::map<wire::Id, std::unique_ptr<LoadedModule>> modules;
+  std::map<wire::Id, Module> modules;
   std::map<std::pair<wire::Id, std::string>, uint64_t> dynamic_shared_limit;  // by module and function
   wire::Status broken = wire::Status::ok;                                     // after a fault every call gets this
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "machine/node/handlers.h"
 
@@ -31,21 +32,20 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
   if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
   if (m.bytes == 0) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.allocate);
   Region region;
   region.kind = m.kind;
   region.bytes = m.bytes;
-  const uint32_t id = process.next_allocation++;
   if (m.kind == MemoryKind::device) {
     region.allocation = node.take_memory(process, m.device, m.bytes, "cudaMalloc");
   } else if (is_host(m.kind)) {
-    if (m.bytes > node.memory_most_ - node.memory_total_) return Status::out_of_memory;
-    wire::Descriptor fd(mem::create_shared(m.bytes));
-    if (!fd) return Status::out_of_memory;
-    region.allocation =
-        mem::adopt_shared(id, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
+    wire::Descriptor fd(m.bytes > node.memory_most_ - node.memory_total_ ? -1 : mem::create_shared(m.bytes));
+    if (fd) {
+      region.allocation = node.take_shared(
+          process, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
+    }
     answer.owned = std::move(fd);
-    process.has_shared_memory = true;
   } else {
     return Status::invalid_value;
   }
@@ -61,6 +61,11 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   }
   process.refused = 0;
   const Region* added = node.add_region(process, std::move(region));
+  if (!added) {
+    answer.owned.reset();
+    return Status::out_of_memory;
+  }
+  if (is_host(m.kind)) process.has_shared_memory = true;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
@@ -76,11 +81,9 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
   const uint32_t owner = r.allocation->device;
   // Freeing waits for everything that may still use the memory, as CUDA does.
   std::vector<Work> works;
-  for (auto& [id, stream] : process.streams) {
-    if (wants_host || node.global_device(process, stream.device) == owner) works.push_back(stream.last);
-  }
-  for (auto& [device, stream] : process.default_streams) {
-    if (wants_host || node.global_device(process, device) == owner) works.push_back(stream.last);
+  for (uint32_t d = 0; d < node.devices_per_node_; ++d) {
+    if (owner == mem::kHostMemory || node.global_device(process, d) == owner)
+      std::ranges::copy(node.works_of_device(process, d), std::back_inserter(works));
   }
   node.spend(*call.thread, node.platform_.calls.allocate);
   const uint32_t device = owner == mem::kHostMemory ? 0 : owner - process.first_device;
@@ -94,18 +97,20 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
 Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHost& m, wire::Nothing&, Answer&) {
   Process& process = *call.thread->process;
   if (m.bytes == 0 || m.address % kPage != 0 || m.bytes % kPage != 0 || !call.descriptor) return Status::invalid_value;
-  if (!mem::is_global(m.address) || m.address + m.bytes < m.address) return Status::invalid_value;
+  // What the machine hands out is not the process's to register.
+  if (m.address < mem::kGlobalEnd || m.address + m.bytes < m.address) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
+  const auto next = process.regions.lower_bound(m.address);
+  const bool next_overlaps = next != process.regions.end() && next->first < m.address + m.bytes;
+  const bool last_overlaps =
+      next != process.regions.begin() && std::prev(next)->first + std::prev(next)->second.bytes > m.address;
+  if (next_overlaps || last_overlaps) return Status::host_memory_already_registered;
   if (m.bytes > node.memory_most_ - node.memory_total_) return Status::out_of_memory;
-  const auto overlaps = [&](const auto& pair) {
-    return pair.second.begin < m.address + m.bytes && m.address < pair.second.begin + pair.second.bytes;
-  };
-  if (std::ranges::any_of(process.regions, overlaps)) return Status::host_memory_already_registered;
   Region region;
   region.begin = m.address;
   region.bytes = m.bytes;
   region.kind = MemoryKind::registered;
-  region.allocation =
-      mem::adopt_shared(process.next_allocation++, m.bytes, "registered host memory", call.descriptor.get());
+  region.allocation = node.take_shared(process, m.bytes, "registered host memory", call.descriptor.get());
   if (!region.allocation) return Status::invalid_value;
   process.has_shared_memory = true;
   node.spend(*call.thread, node.platform_.calls.allocate);
@@ -173,10 +178,9 @@ Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wi
   if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer)) return Status::invalid_device;
   if (process.peers.erase({m.device, m.peer}) == 0) return Status::peer_access_not_enabled;
   Context& context = node.context(process, m.device);
+  node.engine_.forget(context);
   for (const auto& [begin, region] : process.regions) {
-    if (node.may_touch(process, m.device, region)) continue;
-    node.engine_.forget(context);
-    context.space.unmap(begin);
+    if (!node.may_touch(process, m.device, region)) context.space.unmap(begin);
   }
   return Status::ok;
 }
@@ -186,17 +190,14 @@ Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wi
 
 Status Handlers::on_ipc_export(Node& node, Call& call, const wire::DescribePointer& m, wire::IpcToken& reply, Answer&) {
   Process& process = *call.thread->process;
-  const Region* r = region_around(process, m.address);
+  Region* r = region_around(process, m.address);
   if (!r || r->kind != MemoryKind::device) return Status::invalid_value;
   // The same memory gives the same token, so that importers can count.
-  uint64_t number = 0;
-  for (const auto& [n, token] : node.tokens_) {
-    if (token.allocation == r->allocation) number = n;
+  if (r->token == 0) {
+    r->token = (uint64_t{process.number} + 1) << 32 | process.next_id++;
+    node.tokens_[r->token] = {&process, r->allocation, nullptr};
   }
-  if (number == 0) {
-    number = (uint64_t{process.number} + 1) << 32 | process.next_id++;
-    node.tokens_[number] = {&process, r->allocation, nullptr};
-  }
+  const uint64_t number = r->token;
   std::memcpy(reply.bytes, &kTokenMagic, sizeof kTokenMagic);
   std::memcpy(reply.bytes + 8, &number, sizeof number);
   return Status::ok;
@@ -215,12 +216,13 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
   const uint32_t own = node.global_device(process, m.device);
   if (node.platform_.node_of(allocation->device) != node.platform_.node_of(own)) return Status::map_failed;
   if (allocation->device != own && !node.platform_.peer.access) return Status::peer_access_unsupported;
-  for (auto& [begin, region] : process.regions) {
-    if (region.token != number || region.opened_on != m.device) continue;
+  if (const auto known = process.imported.find({number, m.device}); known != process.imported.end()) {
+    Region& region = process.regions.at(known->second);
     ++region.opened;
-    reply = {begin, region.bytes};
+    reply = {region.begin, region.bytes};
     return Status::ok;
   }
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.allocate);
   Region region;
   region.kind = MemoryKind::imported;
@@ -230,6 +232,8 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
   region.opened = 1;
   region.token = number;
   const Region* added = node.add_region(process, std::move(region));
+  if (!added) return Status::out_of_memory;
+  process.imported[{number, m.device}] = added->begin;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }

@@ -1,9 +1,9 @@
 // Modules, their functions and variables.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "machine/node/handlers.h"
 #include "ptx/parser.h"
@@ -32,57 +32,108 @@ Status Handlers::on_module_load(Node& node, Call& call, const wire::ModuleLoad& 
   Process& process = *call.thread->process;
   Id id = m.module;
   if (id == 0) {
+    if (!process.may_make_more()) return Status::out_of_memory;
     id = process.next_id++;
     process.modules[id];
   }
   const auto found = process.modules.find(id);
   if (found == process.modules.end() || found->second.complete) return Status::invalid_handle;
   Module& module = found->second;
-  if (module.text.size() + call.blob.size() > kLargestModule) return Status::invalid_image;
+  const auto refuse = [&](Status why) {
+    process.kept_bytes -= module.bytes;
+    process.modules.erase(found);
+    return why;
+  };
+  if (module.bytes + call.blob.size() > kLargestModule) return refuse(Status::invalid_image);
+  if (process.kept_bytes + call.blob.size() > kMostKept) return refuse(Status::out_of_memory);
   module.text += text_of(call.blob);
+  module.bytes += call.blob.size();
+  process.kept_bytes += call.blob.size();
   reply.handle = id;
   if (m.last == 0) return Status::ok;
   module.complete = true;
   node.spend(*call.thread, node.platform_.calls.allocate);
-  const size_t hash = std::hash<std::string>{}(module.text);
-  if (const auto known = node.parsed_.find(hash); known != node.parsed_.end()) {
-    module.parsed = known->second;
-    return Status::ok;
+  const bool ptx = module.text.find(".version") != std::string::npos;
+  module.parsed = node.parse(process, std::exchange(module.text, {}));
+  return module.parsed ? Status::ok : refuse(ptx ? Status::invalid_ptx : Status::invalid_image);
+}
+
+// Processes of a node run the same program: each text is parsed once.
+struct Node::ParsedText {
+  std::string text;
+  ptx::Module module;
+};
+
+std::shared_ptr<const ptx::Module> Node::parse(Process& process, std::string text) {
+  if (parsed_.size() >= prune_parsed_at_) {
+    std::erase_if(parsed_, [](const auto& p) { return p.second.expired(); });
+    prune_parsed_at_ = std::max<size_t>(64, parsed_.size() * 2);
   }
-  auto parsed = ptx::parse(module.text);
+  auto& slot = parsed_[std::hash<std::string>{}(text)];
+  const auto known = slot.lock();
+  // A process may have chosen its text to have the hash of another's.
+  if (known && known->text == text) return {known, &known->module};
+  auto parsed = ptx::parse(text);
   if (!parsed) {
-    const bool ptx = module.text.find(".version") != std::string::npos;
-    node.report_({"note", process.rank < 0 ? std::nullopt : std::optional(process.rank),
-                  fmt::format("{} loaded a module that is no PTX:\n{}", node.name_of(process),
-                              to_string(parsed.error(), "module")),
-                  false});
-    process.modules.erase(found);
-    return ptx ? Status::invalid_ptx : Status::invalid_image;
+    note(process, "loaded a module that is no PTX:\n" + to_string(parsed.error(), "module"));
+    return nullptr;
   }
-  module.parsed = std::make_shared<const ptx::Module>(std::move(*parsed));
-  node.parsed_[hash] = module.parsed;
+  auto kept = std::make_shared<const ParsedText>(ParsedText{std::move(text), std::move(*parsed)});
+  if (!known) slot = kept;
+  return {kept, &kept->module};
+}
+
+void Node::note(Process& process, std::string text) {
+  constexpr uint32_t kMostNotes = 20;
+  constexpr size_t kLongest = 4000;
+  if (process.notes++ >= kMostNotes) return;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
+  report_(
+      {"note", process.rank < 0 ? std::nullopt : std::optional(process.rank), name_of(process) + " " + text, false});
+}
+
+Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.modules.find(m.handle);
+  if (found == process.modules.end()) return Status::invalid_handle;
+  process.kept_bytes -= found->second.bytes;
+  process.modules.erase(found);
+  std::erase_if(process.functions, [&](const auto& f) { return f.second.module == m.handle; });
+  std::erase_if(process.function_ids, [&](const auto& f) { return f.first.first == m.handle; });
+  // Code and variables stay until everything has ended on a device that could use them.
+  for (const auto& [device, context] : process.contexts) {
+    if (!context->modules.contains(m.handle)) continue;
+    const Work last = node.make_operation(process, device, "");
+    for (const Work& w : process.pending) {
+      if (w->device == last->device) Operations::order(w, last);
+    }
+    last->on_end.push_back([&node, &process, d = device, id = m.handle] { node.drop_module(process, d, id); });
+    node.submit(last);
+  }
   return Status::ok;
 }
 
-Status Handlers::on_module_unload(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
-  Process& process = *call.thread->process;
-  if (process.modules.erase(m.handle) == 0) return Status::invalid_handle;
-  std::erase_if(process.functions, [&](const auto& f) { return f.second.module == m.handle; });
-  // What runs of it, runs on: contexts keep the code.
-  return Status::ok;
+void Node::drop_module(Process& process, uint32_t device, Id module) {
+  Context& c = context(process, device);
+  const auto found = c.modules.find(module);
+  if (found == c.modules.end()) return;
+  for (const mem::Address a : found->second.variables) release_region(process, a);
+  c.modules.erase(found);
+  std::erase_if(c.dynamic_shared_limit, [&](const auto& l) { return l.first.first == module; });
 }
 
 LoadedModule* Node::loaded(Process& process, uint32_t device, Id id, std::string* problem) {
   const auto found = process.modules.find(id);
   if (found == process.modules.end() || !found->second.parsed) return nullptr;
   Context& c = context(process, device);
-  auto& slot = c.modules[id];
-  if (slot) return slot.get();
+  if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
+  std::vector<mem::Address> variables;
   LoadOptions load_options;
   load_options.observed = true;
   load_options.tear = options_.strict;
   auto module =
       LoadedModule::load(found->second.parsed, load_options, [&](const ptx::Variable& v) -> LoadedModule::Placed {
+        if (!process.may_make_more()) return {};
         const bool constant = v.space == ptx::Space::constant;
         const mem::Address a =
             constant ? process.all.reserve_constant(v.bytes, v.align) : process.all.reserve(v.bytes, v.align);
@@ -95,18 +146,18 @@ LoadedModule* Node::loaded(Process& process, uint32_t device, Id id, std::string
         if (!region.allocation) return {};
         std::byte* host = region.allocation->bytes.get();
         add_region(process, std::move(region));
+        variables.push_back(a);
         return {a, host};
       });
   if (!module) {
     const std::string text = to_string(module.error(), "module");
-    report_({"note", process.rank < 0 ? std::nullopt : std::optional(process.rank),
-             fmt::format("{} uses a module that the machine can't run:\n{}", name_of(process), text), false});
+    note(process, "uses a module that the machine can't run:\n" + text);
     if (problem) *problem = text;
-    c.modules.erase(id);
+    for (const mem::Address a : variables) release_region(process, a);
     return nullptr;
   }
-  slot = std::move(*module);
-  return slot.get();
+  Context::Module& kept = c.modules[id] = {std::move(*module), std::move(variables)};
+  return kept.loaded.get();
 }
 
 Status Handlers::on_function_find(Node& node, Call& call, const wire::FunctionFind& m, wire::FunctionFacts& reply,
@@ -120,10 +171,7 @@ Status Handlers::on_function_find(Node& node, Call& call, const wire::FunctionFi
   const std::string name(text_of(call.blob));
   const simt::FunctionInfo* f = find_kernel(*module, name);
   if (!f) return Status::not_found;
-  Id id = 0;
-  for (const auto& [known, function] : process.functions) {
-    if (function.module == m.module && function.name == name) id = known;
-  }
+  Id& id = process.function_ids[{m.module, name}];
   if (id == 0) {
     id = process.next_id++;
     process.functions[id] = {m.module, name};
@@ -204,14 +252,14 @@ Status Handlers::on_occupancy(Node& node, Call& call, const wire::Occupancy& m, 
   grid.block = {m.threads_per_block, 1, 1};
   const DeviceLimits& limits = node.limits_;
   reply.largest_cluster = limits.blocks_per_cluster;
-  if (m.threads_per_block > limits.threads_per_block ||
+  if (m.threads_per_block > limits.threads_per_block || m.dynamic_shared_bytes > limits.shared_per_block ||
       m.dynamic_shared_bytes + f->static_shared_bytes > limits.shared_per_block)
     return Status::ok;  // none fits
   grid.dynamic_shared_bytes = static_cast<uint32_t>(m.dynamic_shared_bytes);
   const uint64_t all = SmSlots(limits).capacity(needs_of(grid, limits));
   reply.blocks_per_multiprocessor = static_cast<uint32_t>(all / limits.sms);
   uint64_t cluster = 1;
-  for (const uint32_t n : m.cluster) cluster *= std::max(n, 1u);
+  for (const uint32_t n : m.cluster) cluster = std::min<uint64_t>(cluster, UINT32_MAX) * std::max(n, 1u);
   reply.clusters = cluster > limits.blocks_per_cluster ? 0 : static_cast<uint32_t>(all / cluster);
   return Status::ok;
 }

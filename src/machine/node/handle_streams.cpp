@@ -18,19 +18,46 @@ constexpr uint32_t kMostPolls = 20;
 
 Stream* Node::find_stream(Process& process, const wire::StreamRef& ref) {
   if (!valid_device(process, ref.device)) return nullptr;
-  if (ref.stream == 0) {
-    Stream& stream = process.default_streams[ref.device];
-    stream.device = ref.device;
-    return &stream;
-  }
+  if (ref.stream == 0) return &default_stream(process, ref.device);
   const auto found = process.streams.find(ref.stream);
   return found == process.streams.end() || found->second.device != ref.device ? nullptr : &found->second;
+}
+
+DefaultStream& Node::default_stream(Process& process, uint32_t device) {
+  DefaultStream& stream = process.default_streams[device];
+  stream.device = device;
+  return stream;
+}
+
+// The default stream is idle when the streams are that it would wait for.
+std::vector<Work> Node::works_of(Process& process, const wire::StreamRef& ref) {
+  if (ref.stream != 0) return {process.streams.at(ref.stream).last};
+  const DefaultStream& legacy = default_stream(process, ref.device);
+  std::vector<Work> works = {legacy.last};
+  for (const Id id : legacy.unjoined) works.push_back(process.streams.at(id).last);
+  for (const Orphan& o : process.orphans) {
+    if (o.device == ref.device && o.unjoined) works.push_back(o.work);
+  }
+  return works;
+}
+
+std::vector<Work> Node::works_of_device(Process& process, uint32_t device) {
+  std::vector<Work> works;
+  for (const auto& [id, stream] : process.streams) {
+    if (stream.device == device) works.push_back(stream.last);
+  }
+  works.push_back(default_stream(process, device).last);
+  for (const Orphan& o : process.orphans) {
+    if (o.device == device) works.push_back(o.work);
+  }
+  return works;
 }
 
 Status Handlers::on_stream_create(Node& node, Call& call, const wire::StreamCreate& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
   if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.other);
   reply.handle = process.next_id++;
   process.streams[reply.handle] = {m.device, m.non_blocking != 0, m.priority, nullptr};
@@ -41,15 +68,11 @@ Status Handlers::on_stream_destroy(Node& node, Call& call, const wire::OfHandle&
   Process& process = *call.thread->process;
   const auto found = process.streams.find(m.handle);
   if (found == process.streams.end()) return Status::invalid_handle;
-  // Work goes on after its stream has gone; the default stream still waits for it.
-  Stream& legacy = process.default_streams[found->second.device];
-  legacy.device = found->second.device;
+  // Its work goes on.
+  const bool unjoined = node.default_stream(process, found->second.device).unjoined.erase(m.handle) != 0;
   if (found->second.last && !found->second.last->has_ended) {
-    const Work join = node.make_operation(process, found->second.device, "");
-    Operations::order(legacy.last, join);
-    Operations::order(found->second.last, join);
-    legacy.last = join;
-    node.operations_.submit(join);
+    std::erase_if(process.orphans, [](const Orphan& o) { return o.work->has_ended; });
+    process.orphans.push_back({found->second.device, unjoined, found->second.last});
   }
   process.streams.erase(found);
   return Status::ok;
@@ -57,11 +80,15 @@ Status Handlers::on_stream_destroy(Node& node, Call& call, const wire::OfHandle&
 
 // A query is answered at the thread's own virtual time: when that has come, everything before it has happened. Who
 // polls in a loop looks less and less often, so that waiting for long costs few messages.
-static void answer_query(Node& node, HostThread& thread, Time cost, std::function<void(HostThread&, Time)> look,
-                         Engine& engine) {
-  (void)node;
-  thread.now += cost << std::min(thread.polls / 8, kMostPolls);
-  engine.schedule(thread.now, thread.tie, [&thread, look = std::move(look), at = thread.now] { look(thread, at); });
+static void answer_query(Engine& engine, HostThread& thread, Time cost, std::function<void(HostThread&, Time)> look) {
+  constexpr Time kEndOfTime = Time{1} << 62;
+  thread.now = std::min(thread.now + (cost << std::min(thread.polls / 8, kMostPolls)), kEndOfTime);
+  engine.schedule(thread.now, thread.tie,
+                  [self = thread.shared_from_this(), look = std::move(look), at = thread.now] { look(*self, at); });
+}
+
+static bool all_ended(const std::vector<Work>& works, Time at) {
+  return std::ranges::all_of(works, [at](const Work& w) { return !w || (w->has_ended && w->ended <= at); });
 }
 
 Status Handlers::on_stream_wait(Node& node, Call& call, const wire::StreamRef& m, wire::Nothing&, Answer&) {
@@ -69,7 +96,7 @@ Status Handlers::on_stream_wait(Node& node, Call& call, const wire::StreamRef& m
   const Stream* stream = node.find_stream(process, m);
   if (!stream) return Status::invalid_handle;
   node.spend(*call.thread, node.platform_.calls.other);
-  node.wait_for(*call.thread, {stream->last}, m.device);
+  node.wait_for(*call.thread, node.works_of(process, m), m.device);
   return kLater;
 }
 
@@ -77,31 +104,23 @@ Status Handlers::on_stream_query(Node& node, Call& call, const wire::StreamRef& 
   Process& process = *call.thread->process;
   const Stream* stream = node.find_stream(process, m);
   if (!stream) return Status::invalid_handle;
-  answer_query(
-      node, *call.thread, node.platform_.calls.query,
-      [&node, &process, device = m.device, work = stream->last](HostThread& thread, Time at) {
-        Answer answer;
-        answer.status = node.broken(process, device);
-        const bool done = !work || (work->has_ended && work->ended <= at);
-        if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
-        thread.polls = done ? 0 : thread.polls + 1;
-        node.answer(thread, std::move(answer));
-      },
-      node.engine_);
+  answer_query(node.engine_, *call.thread, node.platform_.calls.query,
+               [&node, &process, device = m.device, works = node.works_of(process, m)](HostThread& thread, Time at) {
+                 Answer answer;
+                 answer.status = node.broken(process, device);
+                 const bool done = all_ended(works, at);
+                 if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
+                 thread.polls = done ? 0 : thread.polls + 1;
+                 node.answer(thread, std::move(answer));
+               });
   return kLater;
 }
 
 Status Handlers::on_device_wait(Node& node, Call& call, const wire::OfDevice& m, wire::Nothing&, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  std::vector<Work> works;
-  for (const auto& [id, stream] : process.streams) {
-    if (stream.device == m.device) works.push_back(stream.last);
-  }
-  if (const auto legacy = process.default_streams.find(m.device); legacy != process.default_streams.end())
-    works.push_back(legacy->second.last);
   node.spend(*call.thread, node.platform_.calls.other);
-  node.wait_for(*call.thread, std::move(works), m.device);
+  node.wait_for(*call.thread, node.works_of_device(process, m.device), m.device);
   return kLater;
 }
 
@@ -112,14 +131,23 @@ Status Handlers::on_event_create(Node& node, Call& call, const wire::EventCreate
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
   if (m.shareable != 0 && m.timing != 0) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.other);
   reply.handle = process.next_id++;
-  process.events[reply.handle] = std::make_shared<Event>(Event{m.device, m.timing != 0, m.shareable != 0, nullptr});
+  process.events[reply.handle] = std::make_shared<Event>(Event{m.device, m.timing != 0, m.shareable != 0, nullptr, 0});
   return Status::ok;
 }
 
-Status Handlers::on_event_destroy(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
-  return call.thread->process->events.erase(m.handle) == 0 ? Status::invalid_handle : Status::ok;
+Status Handlers::on_event_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.events.find(m.handle);
+  if (found == process.events.end()) return Status::invalid_handle;
+  // Who has opened it keeps it; nobody else can any more.
+  if (const auto token = node.tokens_.find(found->second->token);
+      token != node.tokens_.end() && token->second.owner == &process)
+    node.tokens_.erase(token);
+  process.events.erase(found);
+  return Status::ok;
 }
 
 Status Handlers::on_event_wait(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
@@ -136,16 +164,15 @@ Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m,
   const auto found = process.events.find(m.handle);
   if (found == process.events.end()) return Status::invalid_handle;
   answer_query(
-      node, *call.thread, node.platform_.calls.query,
+      node.engine_, *call.thread, node.platform_.calls.query,
       [&node, &process, device = found->second->device, work = found->second->recorded](HostThread& thread, Time at) {
         Answer answer;
         answer.status = node.broken(process, device);
-        const bool done = !work || (work->has_ended && work->ended <= at);
+        const bool done = all_ended({work}, at);
         if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
         thread.polls = done ? 0 : thread.polls + 1;
         node.answer(thread, std::move(answer));
-      },
-      node.engine_);
+      });
   return kLater;
 }
 
@@ -156,20 +183,20 @@ Status Handlers::on_event_elapsed(Node& node, Call& call, const wire::EventElaps
   if (!begin->second->timing || !end->second->timing || !begin->second->recorded || !end->second->recorded)
     return Status::invalid_handle;
   node.spend(*call.thread, node.platform_.calls.query);
-  node.engine_.schedule(call.thread->now, call.thread->tie,
-                        [&node, &thread = *call.thread, a = begin->second->recorded, b = end->second->recorded] {
-                          Answer answer;
-                          if (!a->has_ended || !b->has_ended) {
-                            answer.status = Status::not_ready;
-                          } else {
-                            wire::Elapsed elapsed;
-                            elapsed.milliseconds =
-                                (static_cast<double>(b->ended) - static_cast<double>(a->ended)) * 1e-9;
-                            answer.body.resize(sizeof elapsed);
-                            std::memcpy(answer.body.data(), &elapsed, sizeof elapsed);
-                          }
-                          node.answer(thread, std::move(answer));
-                        });
+  node.engine_.schedule(
+      call.thread->now, call.thread->tie,
+      [&node, thread = call.thread->shared_from_this(), a = begin->second->recorded, b = end->second->recorded] {
+        Answer answer;
+        if (!a->has_ended || !b->has_ended) {
+          answer.status = Status::not_ready;
+        } else {
+          wire::Elapsed elapsed;
+          elapsed.milliseconds = (static_cast<double>(b->ended) - static_cast<double>(a->ended)) * 1e-9;
+          answer.body.resize(sizeof elapsed);
+          std::memcpy(answer.body.data(), &elapsed, sizeof elapsed);
+        }
+        node.answer(*thread, std::move(answer));
+      });
   return kLater;
 }
 
@@ -178,8 +205,15 @@ Status Handlers::on_event_export(Node& node, Call& call, const wire::OfHandle& m
   const auto found = process.events.find(m.handle);
   if (found == process.events.end()) return Status::invalid_handle;
   if (!found->second->shareable) return Status::invalid_handle;
-  const uint64_t number = (uint64_t{process.number} + 1) << 32 | process.next_id++;
-  node.tokens_[number] = {&process, nullptr, found->second};
+  // Who has opened it can't pass it on.
+  Event& event = *found->second;
+  if (const auto token = node.tokens_.find(event.token); event.token != 0) {
+    if (token == node.tokens_.end() || token->second.owner != &process) return Status::invalid_handle;
+  } else {
+    event.token = (uint64_t{process.number} + 1) << 32 | process.next_id++;
+    node.tokens_[event.token] = {&process, nullptr, found->second};
+  }
+  const uint64_t number = event.token;
   std::memcpy(reply.bytes, &kEventMagic, sizeof kEventMagic);
   std::memcpy(reply.bytes + 8, &number, sizeof number);
   return Status::ok;
@@ -193,6 +227,7 @@ Status Handlers::on_event_import(Node& node, Call& call, const wire::IpcToken& m
   const auto found = node.tokens_.find(number);
   if (magic != kEventMagic || found == node.tokens_.end() || !found->second.event) return Status::invalid_value;
   if (found->second.owner == &process) return Status::invalid_context;
+  if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = process.next_id++;
   process.events[reply.handle] = found->second.event;
   return Status::ok;
@@ -220,6 +255,7 @@ Status Handlers::on_event_depend(Node& node, Call& call, const wire::EventOnStre
   Stream* stream = node.find_stream(process, m.stream);
   const auto event = process.events.find(m.event);
   if (!stream || event == process.events.end()) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
   node.spend(*call.thread, node.platform_.calls.query);
   if (!event->second->recorded) return Status::ok;
   const Work op = node.make_operation(process, m.stream.device, "");

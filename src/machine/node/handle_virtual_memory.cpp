@@ -1,9 +1,13 @@
 // Physical memory, reserved addresses, mappings, access, and multicast objects.
 
+#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "machine/node/handlers.h"
 
@@ -20,12 +24,28 @@ std::shared_ptr<Physical> find_physical(Process& process, Id handle) {
   return found == process.physical.end() ? nullptr : found->second;
 }
 
-// A descriptor that stands for something: nobody reads it, only its identity counts.
-uint64_t identity(int descriptor) {
-  struct stat file{};
-  return fstat(descriptor, &file) == 0 ? static_cast<uint64_t>(file.st_ino) ^ static_cast<uint64_t>(file.st_dev) << 48
-                                       : 0;
+// A descriptor that stands for memory is a small sealed file with a number in it that nobody can guess. So the machine
+// need not keep it open.
+constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+wire::Descriptor write_secret(const std::array<uint64_t, 2>& secret) {
+  wire::Descriptor file(memfd_create("fabricbench-handle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || pwrite(file.get(), secret.data(), sizeof secret, 0) != sizeof secret ||
+      fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
+    return {};
+  return file;
 }
+
+std::array<uint64_t, 2> read_secret(int descriptor) {
+  std::array<uint64_t, 2> secret = {};
+  // Of a file that is no sealed memory nothing else may be asked: the answer could be long in coming.
+  if (fcntl(descriptor, F_GET_SEALS) != kSeals || pread(descriptor, secret.data(), sizeof secret, 0) != sizeof secret)
+    return {};
+  return secret;
+}
+
+constexpr std::array<uint64_t, 2> kNoSecret = {};
+constexpr size_t kMostPieces = 1 << 16;  // of a member of a multicast object
 
 Id add_physical(Process& process, std::shared_ptr<Physical> physical) {
   const Id id = process.next_id++;
@@ -63,6 +83,7 @@ Status Handlers::on_physical_create(Node& node, Call& call, const wire::Physical
   Process& process = *call.thread->process;
   if (m.device < 0 || !node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
   if (m.bytes == 0 || m.bytes % kGranularity != 0) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.allocate);
   auto physical = std::make_shared<Physical>();
   physical->bytes = m.bytes;
@@ -97,6 +118,7 @@ Status Handlers::on_physical_retain(Node&, Call& call, const wire::DescribePoint
     reply.handle = id;
     return Status::ok;
   }
+  if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = add_physical(process, mapping.physical);
   return Status::ok;
 }
@@ -113,21 +135,27 @@ Status Handlers::on_physical_facts(Node&, Call& call, const wire::OfHandle& m, w
 Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer& answer) {
   const auto physical = find_physical(*call.thread->process, m.handle);
   if (!physical || !physical->shareable) return Status::invalid_value;
-  if (!physical->exported) {
-    physical->exported.reset(memfd_create("fabricbench-handle", MFD_CLOEXEC));
-    if (!physical->exported) return Status::unknown;
-    node.exported_[identity(physical->exported.get())] = physical;
+  if (physical->secret == kNoSecret) {
+    auto& secret = physical->secret;
+    if (getrandom(secret.data(), sizeof secret, 0) != sizeof secret) return Status::unknown;
+    if (node.exported_.size() >= node.prune_exported_at_) {
+      std::erase_if(node.exported_, [](const auto& e) { return e.second.expired(); });
+      node.prune_exported_at_ = std::max<size_t>(64, node.exported_.size() * 2);
+    }
+    node.exported_[secret] = physical;
   }
-  answer.descriptor = physical->exported.get();
-  return Status::ok;
+  answer.owned = write_secret(physical->secret);
+  return answer.owned ? Status::ok : Status::out_of_memory;
 }
 
 Status Handlers::on_physical_import(Node& node, Call& call, const wire::Nothing&, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
   if (!call.descriptor) return Status::invalid_value;
-  const auto found = node.exported_.find(identity(call.descriptor.get()));
+  const auto found = node.exported_.find(read_secret(call.descriptor.get()));
   auto physical = found == node.exported_.end() ? nullptr : found->second.lock();
   if (!physical) return Status::invalid_value;
-  reply.handle = add_physical(*call.thread->process, std::move(physical));
+  if (!process.may_make_more()) return Status::out_of_memory;
+  reply.handle = add_physical(process, std::move(physical));
   return Status::ok;
 }
 
@@ -139,7 +167,9 @@ Status Handlers::on_range_reserve(Node&, Call& call, const wire::RangeReserve& m
   constexpr uint64_t kLargest = uint64_t{1} << 43;
   if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.bytes > kLargest) return Status::invalid_value;
   if (m.align != 0 && ((m.align & (m.align - 1)) != 0 || m.align > kLargest)) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   const mem::Address begin = process.all.reserve(m.bytes, std::max(m.align, kGranularity));
+  if (begin == 0) return Status::out_of_memory;
   process.reserved[begin] = m.bytes;
   reply = {begin, m.bytes};
   return Status::ok;
@@ -172,6 +202,7 @@ Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, w
   const bool last_overlaps =
       next != process.mappings.begin() && std::prev(next)->first + std::prev(next)->second.bytes > m.address;
   if (next_overlaps || last_overlaps) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.allocate);
   Mapping& mapping = process.mappings[m.address] = {m.bytes, m.offset, physical, {}};
   map_window(process.all, m.address, mapping);
@@ -242,6 +273,7 @@ Status Handlers::on_multicast_create(Node& node, Call& call, const wire::Multica
   if (!node.platform_.multicast.supported) return Status::not_supported;
   if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.devices == 0 || m.devices > node.devices_per_node_)
     return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   auto physical = std::make_shared<Physical>();
   physical->bytes = m.bytes;
   physical->shareable = m.shareable != 0;
@@ -262,6 +294,8 @@ Status Handlers::on_multicast_add_device(Node& node, Call& call, const wire::Mul
   const uint32_t device = node.global_device(process, m.device);
   auto& members = physical->multicast->members;
   if (members.size() == physical->multicast_devices) return Status::invalid_value;
+  if (!members.empty() && node.platform_.node_of(members[0].device) != node.platform_.node_of(device))
+    return Status::invalid_device;
   if (std::ranges::any_of(members, [&](const auto& member) { return member.device == device; }))
     return Status::invalid_value;
   // By device, whoever came first: processes add theirs in no particular order, and a run must not depend on it.
@@ -282,10 +316,13 @@ Status bind_memory(const std::shared_ptr<Physical>& physical, const std::shared_
   auto& members = physical->multicast->members;
   const auto member = std::ranges::find(members, allocation->device, &mem::Multicast::Member::device);
   if (member == members.end()) return Status::invalid_device;
-  for (const auto& piece : member->pieces) {
-    if (piece.offset < offset + bytes && offset < piece.offset + piece.size) return Status::invalid_value;
-  }
-  member->pieces.push_back({offset, bytes, allocation->bytes.get() + memory_offset, allocation});
+  auto& pieces = member->pieces;
+  if (pieces.size() >= kMostPieces) return Status::out_of_memory;
+  const auto next = std::ranges::lower_bound(pieces, offset, {}, &mem::Multicast::Piece::offset);
+  const bool next_overlaps = next != pieces.end() && next->offset < offset + bytes;
+  const bool last_overlaps = next != pieces.begin() && std::prev(next)->offset + std::prev(next)->size > offset;
+  if (next_overlaps || last_overlaps) return Status::invalid_value;
+  pieces.insert(next, {offset, bytes, allocation->bytes.get() + memory_offset, allocation});
   return Status::ok;
 }
 
@@ -320,7 +357,8 @@ Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::Multica
     for (auto& [device, context] : p->contexts) node.engine_.forget(*context);
   }
   std::erase_if(member->pieces, [&](const auto& piece) {
-    return piece.offset >= m.multicast_offset && piece.offset + piece.size <= m.multicast_offset + m.bytes;
+    return piece.offset >= m.multicast_offset && piece.offset - m.multicast_offset <= m.bytes &&
+           piece.size <= m.bytes - (piece.offset - m.multicast_offset);
   });
   return Status::ok;
 }

@@ -12,7 +12,7 @@ using wire::Id;
 using wire::Kind;
 using wire::Status;
 
-constexpr size_t kMostNodes = 1 << 20;
+constexpr size_t kMostNodes = 1 << 18;
 
 }  // namespace
 
@@ -111,7 +111,9 @@ Status Handlers::on_allocate_ordered(Node& node, Call& call, const wire::Allocat
                                      Answer&) {
   Process& process = *call.thread->process;
   if (!node.find_stream(process, m.stream)) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
   if (m.bytes == 0) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
   Region region;
   region.bytes = m.bytes;
   region.kind = wire::MemoryKind::device;
@@ -119,6 +121,7 @@ Status Handlers::on_allocate_ordered(Node& node, Call& call, const wire::Allocat
   if (!region.allocation) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.other);
   const Region* added = node.add_region(process, std::move(region));
+  if (!added) return Status::out_of_memory;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
@@ -127,6 +130,7 @@ Status Handlers::on_release_ordered(Node& node, Call& call, const wire::ReleaseO
   Process& process = *call.thread->process;
   Stream* stream = node.find_stream(process, m.stream);
   if (!stream) return Status::invalid_handle;
+  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || found->second.kind != wire::MemoryKind::device) return Status::invalid_value;
   node.spend(*call.thread, node.platform_.calls.other);
@@ -146,17 +150,24 @@ Status Handlers::on_graph_create(Node&, Call& call, const wire::GraphCreate& m, 
   Process& process = *call.thread->process;
   Id id = m.graph;
   if (id == 0) {
+    if (!process.may_make_more()) return Status::out_of_memory;
     id = process.next_id++;
     process.graphs[id];
   }
   const auto found = process.graphs.find(id);
   if (found == process.graphs.end() || found->second.complete) return Status::invalid_handle;
   Graph& graph = found->second;
-  if (graph.nodes.size() + m.nodes > kMostNodes) return Status::invalid_value;
-  const auto refuse = [&] {
+  const auto refuse = [&](Status why = Status::invalid_value) {
+    process.kept_bytes -= graph.bytes;
     process.graphs.erase(found);
-    return Status::invalid_value;
+    return why;
   };
+  if (graph.nodes.size() + m.nodes > kMostNodes) return refuse();
+  // Each node costs more here than on its way.
+  const uint64_t bytes = call.blob.size() + m.nodes * sizeof(GraphNode);
+  graph.bytes += bytes;
+  process.kept_bytes += bytes;
+  if (process.kept_bytes > kMostKept) return refuse(Status::out_of_memory);
   auto rest = call.blob;
   for (uint32_t k = 0; k < m.nodes; ++k) {
     wire::Node head;
@@ -174,7 +185,8 @@ Status Handlers::on_graph_create(Node&, Call& call, const wire::GraphCreate& m, 
     node.body.assign(rest.begin(), rest.begin() + head.body);
     node.blob.assign(rest.begin() + head.body, rest.begin() + head.body + head.blob);
     node.dependencies.resize(head.dependencies);
-    std::memcpy(node.dependencies.data(), rest.data() + head.body + head.blob, head.dependencies * 4);
+    if (head.dependencies != 0)
+      std::memcpy(node.dependencies.data(), rest.data() + head.body + head.blob, head.dependencies * 4);
     const size_t number = graph.nodes.size();
     if (std::ranges::any_of(node.dependencies, [&](uint32_t d) { return d >= number; })) return refuse();
     graph.nodes.push_back(std::move(node));
@@ -187,7 +199,12 @@ Status Handlers::on_graph_create(Node&, Call& call, const wire::GraphCreate& m, 
 }
 
 Status Handlers::on_graph_destroy(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
-  return call.thread->process->graphs.erase(m.handle) == 0 ? Status::invalid_handle : Status::ok;
+  Process& process = *call.thread->process;
+  const auto found = process.graphs.find(m.handle);
+  if (found == process.graphs.end()) return Status::invalid_handle;
+  process.kept_bytes -= found->second.bytes;
+  process.graphs.erase(found);
+  return Status::ok;
 }
 
 Status Handlers::on_graph_launch(Node& node, Call& call, const wire::GraphLaunch& m, wire::Nothing&, Answer&) {
@@ -203,7 +220,7 @@ Status Handlers::on_graph_launch(Node& node, Call& call, const wire::GraphLaunch
 Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph) {
   Process& process = *thread.process;
   std::vector<Work> works;
-  std::vector<std::shared_ptr<Event>> records(graph.nodes.size());
+  std::vector<std::shared_ptr<Event>> records(graph.nodes.size()), awaited(graph.nodes.size());
   const auto body_of = [](const GraphNode& n, auto& m) { std::memcpy(&m, n.body.data(), sizeof m); };
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     const GraphNode& n = graph.nodes[k];
@@ -232,18 +249,16 @@ Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, 
       wire::Callback m;
       body_of(n, m);
       if (!device_ok(m.stream.device)) return Status::invalid_device;
+      status = broken(process, m.stream.device);
       op = make_callback(process, m.stream.device, m.callback);
     } else if (n.kind == Kind::event_record || n.kind == Kind::event_depend) {
       wire::EventOnStream m;
       body_of(n, m);
       const auto event = process.events.find(m.event);
       if (event == process.events.end() || !device_ok(m.stream.device)) return Status::invalid_handle;
+      status = broken(process, m.stream.device);
       op = make_operation(process, m.stream.device, "event");
-      if (n.kind == Kind::event_record) {
-        records[k] = event->second;
-      } else if (event->second->recorded) {
-        Operations::order(event->second->recorded, op);
-      }
+      (n.kind == Kind::event_record ? records : awaited)[k] = event->second;
     } else {
       op = make_operation(process, stream.device, "");
     }
@@ -258,10 +273,15 @@ Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, 
     works[k]->stream = stream_id;
     if (graph.nodes[k].dependencies.empty()) Operations::order(entry, works[k]);
     for (uint32_t d : graph.nodes[k].dependencies) Operations::order(works[d], works[k]);
+    if (awaited[k]) Operations::order(awaited[k]->recorded, works[k]);
     Operations::order(works[k], exit);
+    adopt(works[k]);
+  }
+  for (size_t k = 0; k < works.size(); ++k) {
     if (records[k]) records[k]->recorded = works[k];
   }
   if (works.empty()) Operations::order(entry, exit);
+  adopt(exit);
   enqueue(thread, stream, stream_id, entry);
   stream.last = exit;
   return Status::ok;

@@ -3,12 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "machine/node/node.h"
 
 namespace fb::machine {
 
 using wire::MemoryKind;
+
+namespace {
+
+// Of the whole node. The host's kernel gives a process some 65,000.
+constexpr uint64_t kMostMappings = 1 << 15;
+constexpr uint64_t kMapped = 1 << 20;  // from this size on an allocation is a mapping
+
+// What an allocation takes of the host: whole pages, and what is written down about it.
+uint64_t cost_of(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096 + 1024; }
+
+}  // namespace
 
 bool Node::valid_device(const Process&, uint32_t device) const { return device < devices_per_node_; }
 
@@ -18,15 +30,18 @@ Context& Node::context(Process& process, uint32_t device) {
   Context::Services services;
   services.engine = &engine_;
   services.print = [&process](std::string_view text) {
-    constexpr size_t kMostOutput = 64 << 20;
+    // Far more than the buffer of a real device holds.
+    constexpr size_t kMostOutput = 16 << 20;
     if (process.output.size() + text.size() <= kMostOutput) process.output += text;
   };
   services.allocate = [this, &process, device](uint64_t bytes) -> mem::Address {
     Region region;
     region.bytes = bytes;
-    region.kind = MemoryKind::device;
+    region.kind = MemoryKind::unknown;  // the host can't free it
     region.allocation = take_memory(process, device, bytes, "malloc");
-    return region.allocation ? add_region(process, std::move(region))->begin : 0;
+    if (!region.allocation) return 0;
+    const Region* added = add_region(process, std::move(region));
+    return added ? added->begin : 0;
   };
   services.release = [this, &process](mem::Address a) { return release_region(process, a); };
   services.describe = [this, &process, device](mem::Address a) { return describe_for(process, device, a); };
@@ -51,18 +66,40 @@ std::shared_ptr<mem::Allocation> Node::take_memory(Process& process, uint32_t de
                                                    std::string label) {
   const uint32_t d = global_device(process, device);
   if (bytes > limits_.memory - memory_used_[d]) return nullptr;
-  if (bytes > memory_most_ - memory_total_) {
+  if (mappings_ >= kMostMappings || bytes > memory_most_ || cost_of(bytes) > memory_most_ - memory_total_)
+    return nullptr;
+  try {
+    return count(mem::allocate(process.next_allocation++, d, bytes, std::move(label)));
+  } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  auto allocation = mem::allocate(process.next_allocation++, d, bytes, std::move(label));
-  memory_used_[d] += bytes;
-  memory_peak_[d] = std::max(memory_peak_[d], memory_used_[d]);
-  memory_total_ += bytes;
-  // It may outlive the process that asked for it: others can hold it.
-  auto* raw = allocation.get();
-  return {raw, [this, allocation = std::move(allocation), d, bytes](mem::Allocation*) mutable {
-            memory_used_[d] -= bytes;
-            memory_total_ -= bytes;
+}
+
+std::shared_ptr<mem::Allocation> Node::take_shared(Process& process, uint64_t bytes, std::string label,
+                                                   int descriptor) {
+  if (mappings_ >= kMostMappings || bytes > memory_most_ || cost_of(bytes) > memory_most_ - memory_total_)
+    return nullptr;
+  auto allocation = mem::adopt_shared(process.next_allocation++, bytes, std::move(label), descriptor);
+  return allocation ? count(std::move(allocation)) : nullptr;
+}
+
+// It may outlive the process that asked for it: others can hold it.
+std::shared_ptr<mem::Allocation> Node::count(std::shared_ptr<mem::Allocation> allocation) {
+  mem::Allocation* raw = allocation.get();
+  const bool of_host = raw->device == mem::kHostMemory;
+  const uint32_t d = raw->device;
+  const uint64_t bytes = raw->size, cost = cost_of(bytes);
+  if (!of_host) {
+    memory_used_[d] += bytes;
+    memory_peak_[d] = std::max(memory_peak_[d], memory_used_[d]);
+  }
+  const uint64_t mappings = of_host || bytes >= kMapped ? 1 : 0;
+  memory_total_ += cost;
+  mappings_ += mappings;
+  return {raw, [this, allocation = std::move(allocation), of_host, d, bytes, cost, mappings](mem::Allocation*) mutable {
+            if (!of_host) memory_used_[d] -= bytes;
+            memory_total_ -= cost;
+            mappings_ -= mappings;
             allocation.reset();
           }};
 }
@@ -75,6 +112,7 @@ Region* Node::add_region(Process& process, Region region) {
     region.begin = region.allocation->shared
                        ? process.all.reserve(pages, kPage)
                        : process.all.reserve(region.bytes, region.bytes >= kLarge ? kLargePage : 512);
+    if (region.begin == 0) return nullptr;
   }
   const mem::Address begin = region.begin;
   process.all.map(begin, region.allocation);
@@ -97,9 +135,11 @@ bool Node::release_region(Process& process, mem::Address begin) {
   const auto found = process.regions.find(begin);
   if (found == process.regions.end()) return false;
   unmap_everywhere(process, begin);
-  for (auto it = tokens_.begin(); it != tokens_.end();) {
-    const bool gone = it->second.owner == &process && it->second.allocation == found->second.allocation;
-    it = gone ? tokens_.erase(it) : std::next(it);
+  const Region& region = found->second;
+  if (region.kind == MemoryKind::imported) {
+    process.imported.erase({region.token, region.opened_on});
+  } else if (region.token != 0) {
+    tokens_.erase(region.token);
   }
   process.regions.erase(found);
   return true;

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
-#include "base/check.h"
 #include "base/hash.h"
 #include "machine/node/handlers.h"
 
@@ -64,13 +65,21 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       operations_(engine_),
       devices_per_node_(platform.node.devices),
       limits_(limits_of(platform)),
+      waiting_kernels_(platform.devices()),
       counters_(platform.devices()) {
   for (uint32_t d = 0; d < platform.devices(); ++d) {
     engine_.add_gpu(limits_, static_cast<Time>(1e12 / platform.device.clock), platform.device.issue,
                     platform.device.schedulers_per_sm);
   }
   if (!options.events.empty()) events_ = std::fopen(options.events.c_str(), "w");
-  operations_.on_finished = [this](const Operation& op) { note_finished(op); };
+  operations_.on_finished = [this](const Operation& op) {
+    if (op.counted) {
+      --op.process->live;
+      op.process->payload -= op.payload;
+      go_on_with_held(*op.process);
+    }
+    note_finished(op);
+  };
   if (!options.trace) return;
   trace_.emplace();
   traffic_ = &fabric_.log_traffic(kTraceInterval);
@@ -81,7 +90,11 @@ Node::~Node() {
   for (const auto& process : processes_) {
     for (const auto& [device, context] : process->contexts) engine_.abandon(*context);
   }
-  drop_value_waits();
+  value_waits_.clear();
+  // Operations hold those that come after them: let go of one at a time, or a long chain of them uses up the stack.
+  for (const auto& process : processes_) {
+    for (const Work& op : process->pending) op->after.clear();
+  }
   if (events_) std::fclose(events_);
 }
 
@@ -106,36 +119,62 @@ Process& Node::add_process(int32_t pid, int32_t rank, int32_t node) {
 }
 
 HostThread& Node::add_thread(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose) {
-  auto thread = std::make_unique<HostThread>();
+  // Those who have gone stay until nothing will answer them any more.
+  std::erase_if(threads_, [this](const auto& t) {
+    if (!t->gone || t.use_count() != 1) return false;
+    calls_of_gone_ += mix(t->calls, static_cast<uint64_t>(t->process->rank));
+    return true;
+  });
+  auto thread = std::make_shared<HostThread>();
   thread->connection = connection;
   thread->id = id;
   thread->process = &process;
   thread->purpose = purpose;
   thread->now = engine_.now();
-  const auto own = std::ranges::count_if(threads_, [&](const auto& t) { return t->process == &process; });
-  thread->tie = tie_of(process, static_cast<uint64_t>(own));
+  thread->tie = tie_of(process, process.next_thread++);
   return *threads_.emplace_back(std::move(thread));
 }
 
-// Threads and processes that have gone stay in the lists: closures may still name them.
+// Processes that have gone stay in the list, empty: operations may still name them.
 void Node::remove_thread(HostThread& thread) {
   thread.gone = true;
   thread.waiting = false;
+  thread.waits_for.clear();
   if (thread.process->callback_thread == &thread) thread.process->callback_thread = nullptr;
 }
 
 void Node::remove_process(Process& process) {
   process.gone = true;
+  process.held.clear();
   for (auto& [device, context] : process.contexts) {
-    if (context->broken == Status::ok) break_context(process, device, Status::unknown);
+    if (context->broken == Status::ok) context->broken = Status::unknown;
+    engine_.abandon(*context);
   }
+  // Others may wait for its events.
+  for (const Work& w : std::exchange(process.pending, {})) operations_.finish(w, engine_.now(), Status::unknown);
+  for (uint32_t d = 0; d < devices_per_node_; ++d) begin_waiting_kernels(global_device(process, d));
   std::erase_if(tokens_, [&](const auto& t) { return t.second.owner == &process; });
-  process.callbacks.clear();
-  process.physical.clear();
-  process.events.clear();
-  for (auto& [begin, mapping] : process.mappings) unmap_everywhere(process, begin);
+  process.contexts.clear();
+  process.all.clear();
+  process.regions.clear();
+  process.imported.clear();
+  process.reserved.clear();
   process.mappings.clear();
-  while (!process.regions.empty()) release_region(process, process.regions.begin()->first);
+  process.peers.clear();
+  process.physical.clear();
+  process.physical_references.clear();
+  process.modules.clear();
+  process.functions.clear();
+  process.function_ids.clear();
+  process.streams.clear();
+  process.default_streams.clear();
+  process.orphans.clear();
+  process.events.clear();
+  process.graphs.clear();
+  process.callbacks.clear();
+  process.callback = nullptr;
+  process.callback_thread = nullptr;
+  process.output = {};
 }
 
 std::string Node::name_of(const Process& process) const {
@@ -148,7 +187,7 @@ Answer Node::welcome(const Process& process) const {
   w.process = process.number;
   w.devices = devices_per_node_;
   w.addresses_begin = mem::kConstantBegin;
-  w.addresses_end = mem::kGlobalBegin + (uint64_t{1} << 44);
+  w.addresses_end = mem::kGlobalEnd;
   answer.body.resize(sizeof w);
   std::memcpy(answer.body.data(), &w, sizeof w);
   for (uint32_t d = 0; d < devices_per_node_; ++d) {
@@ -193,6 +232,18 @@ Answer Node::welcome(const Process& process) const {
 
 namespace {
 
+// So many operations of a process can wait. Who has more for a device is answered when there is room again.
+constexpr uint64_t kMostQueued = 1 << 16;
+constexpr uint64_t kMostPayload = 64 << 20;
+
+bool adds_work(Kind kind) {
+  return kind == Kind::launch || kind == Kind::copy || kind == Kind::fill || kind == Kind::event_record ||
+         kind == Kind::event_depend || kind == Kind::value_wait || kind == Kind::value_write ||
+         kind == Kind::callback || kind == Kind::release_ordered || kind == Kind::graph_launch;
+}
+
+bool is_full(const Process& process) { return process.live >= kMostQueued || process.payload >= kMostPayload; }
+
 template <class Request, class Reply>
 Answer dispatch(Node& node, Call& call, Status (*handler)(Node&, Call&, const Request&, Reply&, Answer&)) {
   Answer answer;
@@ -218,6 +269,7 @@ void Node::handle(Call& call) {
   thread.waiting = true;
   thread.request = call.kind;
   thread.now = std::max(thread.now, engine_.now());
+  if (adds_work(call.kind) && is_full(*thread.process)) return hold(call);
   if (call.kind != Kind::stream_query && call.kind != Kind::event_query) thread.polls = 0;
   Answer answer;
   try {
@@ -234,10 +286,38 @@ void Node::handle(Call& call) {
   } catch (const std::bad_alloc&) {
     answer = {};
     answer.status = Status::out_of_memory;
+  } catch (const std::length_error&) {
+    answer = {};
+    answer.status = Status::out_of_memory;
   }
   if (answer.status == kLater) return;
   log_call(thread, answer.status);
   this->answer(thread, std::move(answer));
+}
+
+void Node::hold(Call& call) {
+  call.thread->process->held.push_back({call.thread->shared_from_this(),
+                                        call.kind,
+                                        {call.body.begin(), call.body.end()},
+                                        {call.blob.begin(), call.blob.end()}});
+}
+
+// Called when an operation has ended: others may be just about to.
+void Node::go_on_with_held(Process& process) {
+  if (process.held.empty() || process.live > kMostQueued / 2 || process.payload > kMostPayload / 2) return;
+  for (HeldCall& held : std::exchange(process.held, {})) {
+    const Time at = std::max(held.thread->now, engine_.now());
+    const uint64_t tie = held.thread->tie;
+    engine_.schedule(at, tie, [this, held = std::move(held)] {
+      if (held.thread->gone) return;
+      Call call;
+      call.thread = held.thread.get();
+      call.kind = held.kind;
+      call.body = held.body;
+      call.blob = held.blob;
+      handle(call);
+    });
+  }
 }
 
 Status Handlers::on_hello(Node&, Call&, const wire::Hello&, wire::Welcome&, Answer&) { return Status::not_permitted; }
@@ -275,6 +355,7 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
   struct Wait {
     size_t left = 0;
     Time latest = 0;
+    std::function<void(Time)> done;
   };
   auto wait = std::make_shared<Wait>();
   for (const Work& w : works) {
@@ -284,22 +365,22 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
       ++wait->left;
     }
   }
-  const auto done = [this, &thread, device, wait, finish = std::move(finish)] {
+  wait->done = [this, self = thread.shared_from_this(), device, finish = std::move(finish)](Time latest) {
     Answer answer;
-    answer.status = broken(*thread.process, device);
+    answer.status = broken(*self->process, device);
     if (finish) finish(answer);
     if (answer.body.empty()) answer.body.resize(sizeof(wire::Nothing));
-    answer_at(thread, wait->latest + platform_.calls.wake, std::move(answer));
+    answer_at(*self, latest + platform_.calls.wake, std::move(answer));
   };
-  if (wait->left == 0) return done();
-  thread.waits_for = works;
+  if (wait->left == 0) return wait->done(wait->latest);
+  std::erase_if(works, [](const Work& w) { return w->has_ended; });
   for (const Work& w : works) {
-    if (w->has_ended) continue;
-    w->on_end.push_back([wait, done, work = w.get()] {
+    w->on_end.push_back([wait, work = w.get()] {
       wait->latest = std::max(wait->latest, work->ended);
-      if (--wait->left == 0) done();
+      if (--wait->left == 0) wait->done(wait->latest);
     });
   }
+  thread.waits_for = std::move(works);
 }
 
 // --- Running
@@ -307,135 +388,19 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
 
 bool Node::run(uint64_t steps) {
   const uint64_t before = answers_;
-  for (uint64_t k = 0; k < steps && answers_ == before; ++k) {
-    if (!engine_.step()) return answers_ != before;
+  try {
+    for (uint64_t k = 0; k < steps && answers_ == before; ++k) {
+      if (!engine_.step()) return answers_ != before;
+    }
+  } catch (const std::bad_alloc&) {
+    report_({"out_of_memory", std::nullopt, "The machine has no memory left for what the programs do.", true});
+    return false;
   }
   return true;
 }
 
 void Node::mark_not_replayable(std::string why) {
   if (not_replayable_.empty()) not_replayable_ = std::move(why);
-}
-
-// --- Records
-// ----------------------------------------------------------------------------------------------------------
-
-void Node::log(const char* what, std::initializer_list<uint64_t> words) {
-  log_hash_ = mix(mix(log_hash_, static_cast<uint64_t>(what[0])), words);
-  if (!events_) return;
-  std::string line = what;
-  for (const uint64_t w : words) line += fmt::format(" {}", w);
-  std::fprintf(events_, "%s course %016lx\n", line.c_str(), engine_.course());
-}
-
-void Node::log_call(HostThread& thread, Status status) {
-  thread.calls = mix(thread.calls, {static_cast<uint64_t>(thread.request), static_cast<uint64_t>(status), thread.now});
-  if (!events_) return;
-  std::fprintf(events_, "call rank %d %s status %u at %lu\n", thread.process->rank, wire::name_of(thread.request),
-               static_cast<unsigned>(status), thread.now);
-}
-
-void Node::note_finished(const Operation& op) {
-  if (op.name.empty()) return;
-  log("end of operation", {op.device, static_cast<uint64_t>(op.process->rank), op.begun, op.ended});
-  if (!trace_) return;
-  const auto [row, fresh] = trace_rows_.try_emplace({op.process->number, op.stream << 8 | op.device},
-                                                    static_cast<uint32_t>(trace_rows_.size()));
-  if (fresh) {
-    trace_->name_thread(op.device, row->second,
-                        op.stream == 0 ? fmt::format("{}, default stream", name_of(*op.process))
-                                       : fmt::format("{}, stream {}", name_of(*op.process), op.stream));
-  }
-  trace_->add_span(op.device, row->second, op.name, op.begun, op.ended, {{"issued_ns", op.issued / 1000}});
-}
-
-const record::Trace* Node::finish_trace() {
-  if (!trace_) return nullptr;
-  static constexpr std::pair<fabric::Traffic, const char*> kCurves[] = {
-      {fabric::Traffic::peer_out, "link out, GB/s"},
-      {fabric::Traffic::peer_in, "link in, GB/s"},
-      {fabric::Traffic::memory, "memory, GB/s"},
-      {fabric::Traffic::to_host, "to host, GB/s"},
-      {fabric::Traffic::from_host, "from host, GB/s"}};
-  const Time interval = traffic_->interval();
-  for (uint32_t d = 0; d < platform_.devices(); ++d) {
-    for (const auto& [kind, name] : kCurves) {
-      const auto& bytes = traffic_->bytes(d, kind);
-      uint64_t last = 0;
-      for (size_t k = 0; k < bytes.size(); ++k) {
-        if (bytes[k] == last && k != 0) continue;
-        last = bytes[k];
-        trace_->add_counter(d, name, k * interval, static_cast<double>(last) / static_cast<double>(interval) * 1e3);
-      }
-      if (!bytes.empty()) trace_->add_counter(d, name, bytes.size() * interval, 0);
-    }
-  }
-  return &*trace_;
-}
-
-uint64_t Node::log_of_all() const {
-  uint64_t hash = mix(log_hash_, engine_.course());
-  // Threads of a process, and processes, are added in no particular order: sums do not mind.
-  uint64_t calls = 0;
-  for (const auto& thread : threads_) calls += mix(thread->calls, static_cast<uint64_t>(thread->process->rank));
-  return mix(hash, calls);
-}
-
-void Node::fill(record::RunRecord& record) const {
-  record.virtual_seconds = static_cast<double>(engine_.now()) * 1e-12;
-  record.instructions = engine_.instructions();
-  record.event_log_hash = fmt::format("{:016x}", log_of_all());
-  record.replayable = not_replayable_.empty();
-  record.not_replayable_because = not_replayable_;
-  record.unsupported_calls = unsupported_;
-  record.devices = counters_;
-  for (uint32_t d = 0; d < platform_.devices(); ++d) {
-    const fabric::Counters& c = fabric_.counters(d);
-    auto& device = record.devices[d];
-    device.peak_memory = memory_peak_[d];
-    device.peer_bytes_sent = c[static_cast<size_t>(fabric::Traffic::peer_out)];
-    device.peer_bytes_received = c[static_cast<size_t>(fabric::Traffic::peer_in)];
-    device.memory_bytes = c[static_cast<size_t>(fabric::Traffic::memory)];
-  }
-}
-
-std::string Node::explain_deadlock() const {
-  std::string text = "Deadlock: everything waits and nothing is in flight.\n";
-  for (const auto& run : engine_.runs()) {
-    for (const auto& process : processes_) {
-      for (const auto& [device, context] : process->contexts) {
-        if (context.get() != run->environment) continue;
-        text += fmt::format("\n{}, device {}: {}", name_of(*process), device,
-                            describe(engine_.explain(*run, context->space)));
-      }
-    }
-  }
-  for (const auto& thread : threads_) {
-    if (thread->gone || !thread->waiting || thread->request == Kind::callback_next) continue;
-    text += fmt::format("\n{}: a host thread waits in {}", name_of(*thread->process), wire::name_of(thread->request));
-    for (const Work& w : thread->waits_for) {
-      if (w->has_ended) continue;
-      text += fmt::format(" for \"{}\"{}", w->name.empty() ? "work on a stream" : w->name,
-                          w->has_begun ? ", which has begun" : ", which can't begin yet");
-    }
-    text += '\n';
-  }
-  for (const auto& process : processes_) {
-    if (process->gone) text += fmt::format("\n{} has ended: nothing can come from it any more.\n", name_of(*process));
-  }
-  return text;
-}
-
-std::string Node::explain_loss(const Process& process) const {
-  std::string text;
-  for (const auto& run : engine_.runs()) {
-    for (const auto& [device, context] : process.contexts) {
-      if (context.get() == run->environment)
-        text += fmt::format("{} ended while its kernel {} ran on device {}; the kernel was stopped.\n",
-                            name_of(process), run->grid.kernel->name, device);
-    }
-  }
-  return text;
 }
 
 }  // namespace fb::machine

@@ -7,6 +7,7 @@
 // with the host thread's own virtual time. Nothing is executed then: run() advances the node, and is called only when
 // every host thread waits, so that the order in which messages of different processes arrive never matters.
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -65,7 +66,7 @@ class Node {
   void remove_thread(HostThread& thread);
   void remove_process(Process& process);
   const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
-  const std::vector<std::unique_ptr<HostThread>>& threads() const { return threads_; }
+  const std::vector<std::shared_ptr<HostThread>>& threads() const { return threads_; }
 
   // What a process is told when it has said hello.
   Answer welcome(const Process& process) const;
@@ -87,6 +88,8 @@ class Node {
   std::string explain_loss(const Process& process) const;
 
   uint64_t answers() const { return answers_; }
+  // Of the host, by what processes have asked for.
+  uint64_t memory_in_use() const { return memory_total_; }
   void mark_not_replayable(std::string why);
   void fill(record::RunRecord& record) const;
   // The timeline so far, with the traffic of links; null unless it was asked for.
@@ -102,12 +105,17 @@ class Node {
     std::shared_ptr<Event> event;
   };
   class ValueWait;
+  struct ParsedText;
 
   // Memory (node/memory.cpp)
   Context& context(Process& process, uint32_t device);
   void map_region(Context& context, const Region& region);
   bool may_touch(const Process& process, uint32_t device, const Region& region) const;
+  // Null when there is none left.
   std::shared_ptr<mem::Allocation> take_memory(Process& process, uint32_t device, uint64_t bytes, std::string label);
+  std::shared_ptr<mem::Allocation> take_shared(Process& process, uint64_t bytes, std::string label, int descriptor);
+  std::shared_ptr<mem::Allocation> count(std::shared_ptr<mem::Allocation> allocation);
+  // Null when there are no addresses left.
   Region* add_region(Process& process, Region region);
   bool release_region(Process& process, mem::Address begin);
   void unmap_everywhere(Process& process, mem::Address begin);
@@ -118,14 +126,27 @@ class Node {
     std::byte* host = nullptr;
     std::shared_ptr<mem::Allocation> allocation;
   };
+  struct Box;
+  struct Moving;
+  void move_rows(std::shared_ptr<Moving> moving);
   Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
 
   // Modules (node/modules.cpp)
   LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
+  void drop_module(Process& process, uint32_t device, wire::Id module);
+  std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
+  void note(Process& process, std::string text);
 
   // Work (node/work.cpp)
   Stream* find_stream(Process& process, const wire::StreamRef& ref);
+  DefaultStream& default_stream(Process& process, uint32_t device);
+  // What is to end before the stream is idle.
+  std::vector<Work> works_of(Process& process, const wire::StreamRef& ref);
+  std::vector<Work> works_of_device(Process& process, uint32_t device);
   Work make_operation(Process& process, uint32_t device, std::string name);
+  // From here on it is waited for, and ends with its context or process.
+  void adopt(const Work& op);
+  void submit(const Work& op);
   void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const Work& op);
   wire::Status make_launch(Process& process, const wire::Launch& m, std::span<const std::byte> params, int32_t priority,
                            Work& op);
@@ -136,12 +157,15 @@ class Node {
   Work make_callback(Process& process, uint32_t device, uint64_t number);
   wire::Status make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph);
   void begin_kernel(const Work& op, std::unique_ptr<GridRun> run);
+  bool is_full_of_grids(uint32_t device) const;
+  void begin_waiting_kernels(uint32_t device);
   void kernel_ended(const Work& op, GridRun& run, Outcome&& outcome);
   void break_context(Process& process, uint32_t device, wire::Status status);
   void deliver_callback(Process& process);
-  void drop_value_waits();
 
   // Host threads
+  void hold(Call& call);
+  void go_on_with_held(Process& process);
   void answer(HostThread& thread, Answer&& answer);
   void answer_at(HostThread& thread, Time at, Answer&& answer);
   void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
@@ -160,6 +184,7 @@ class Node {
   // Before everything that may hold memory: it is counted when it goes.
   std::vector<uint64_t> memory_used_, memory_peak_;
   uint64_t memory_total_ = 0, memory_most_ = 0;
+  uint64_t mappings_ = 0;  // of the host's kernel, which has a limit
   fabric::Fabric fabric_;
   MemoryClock clock_;
   Engine engine_;
@@ -167,12 +192,15 @@ class Node {
   uint32_t devices_per_node_ = 0;
   DeviceLimits limits_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::vector<std::unique_ptr<HostThread>> threads_;
+  std::vector<std::shared_ptr<HostThread>> threads_;
+  uint64_t calls_of_gone_ = 0;  // sum of HostThread::calls
   std::unordered_map<uint64_t, Token> tokens_;
-  uint64_t next_token_ = 1;
-  std::unordered_map<uint64_t, std::weak_ptr<Physical>> exported_;  // by inode
-  std::unordered_map<size_t, std::shared_ptr<const ptx::Module>> parsed_;
-  std::vector<ValueWait*> value_waits_;
+  std::map<std::array<uint64_t, 2>, std::weak_ptr<Physical>> exported_;  // by secret
+  size_t prune_exported_at_ = 64;
+  std::unordered_map<size_t, std::weak_ptr<const ParsedText>> parsed_;  // by hash
+  size_t prune_parsed_at_ = 64;
+  std::map<uint64_t, std::shared_ptr<ValueWait>> value_waits_;  // by the operation's tie
+  std::vector<std::multimap<int32_t, Work>> waiting_kernels_;   // by device: more than it runs at once; by priority
   uint64_t next_grid_ = 1;
   uint64_t answers_ = 0;
   std::FILE* events_ = nullptr;

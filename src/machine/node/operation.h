@@ -24,6 +24,8 @@ struct Operation {
   Time issued = 0;  // the host was through with it
   Time begun = 0, ended = 0;
   bool has_begun = false, has_ended = false;
+  bool counted = false;  // among those of its process that have not ended
+  uint64_t payload = 0;  // bytes that it carries
   wire::Status status = wire::Status::ok;
   uint64_t tie = 0;  // its place among operations that begin at the same time
 

@@ -2,12 +2,14 @@
 
 // A process of the host that uses the node, and everything it has asked for. Handles are numbers of its own.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/node/context.h"
@@ -26,7 +28,7 @@ struct Region {
   std::shared_ptr<mem::Allocation> allocation;
   uint32_t opened_on = 0;  // imported: the device for which it was opened
   uint32_t opened = 0;     // … and how often
-  uint64_t token = 0;      // imported: of what
+  uint64_t token = 0;      // imported: of what; exported: as what
 };
 
 // What a physical handle stands for: memory or a multicast object. Several processes may hold it.
@@ -36,9 +38,8 @@ struct Physical {
   bool shareable = false;
   std::shared_ptr<mem::Allocation> allocation;
   std::shared_ptr<mem::Multicast> multicast;
-  uint32_t multicast_devices = 0;  // how many are to be added
-  wire::Descriptor exported;       // stands for it in other processes
-  bool counted = false;            // against the memory of its device
+  uint32_t multicast_devices = 0;       // how many are to be added
+  std::array<uint64_t, 2> secret = {};  // what a descriptor says that stands for it; zero: was never exported
 };
 
 struct Mapping {
@@ -54,15 +55,29 @@ struct Stream {
   Work last;
 };
 
+// The default stream of a device.
+struct DefaultStream : Stream {
+  std::set<wire::Id> unjoined;  // blocking streams with work that it has not waited for
+};
+
+// The last work of a stream that was destroyed before it ended.
+struct Orphan {
+  uint32_t device = 0;
+  bool unjoined = false;  // the default stream is to wait for it
+  Work work;
+};
+
 struct Event {
   uint32_t device = 0;
   bool timing = true;
   bool shareable = false;
-  Work recorded;  // null: never
+  Work recorded;       // null: never
+  uint64_t token = 0;  // under which others can open it; 0: none
 };
 
 struct Module {
-  std::string text;
+  std::string text;  // until it is complete
+  uint64_t bytes = 0;
   bool complete = false;
   std::shared_ptr<const ptx::Module> parsed;
 };
@@ -80,11 +95,14 @@ struct GraphNode {
 
 struct Graph {
   std::vector<GraphNode> nodes;
+  uint64_t bytes = 0;
   bool complete = false;
 };
 
-// A thread of the process with a connection of its own.
-struct HostThread {
+inline constexpr uint64_t kMostKept = 256 << 20;  // bytes of modules and graphs of a process
+
+// A thread of the process with a connection of its own. Whatever answers it later holds on to it.
+struct HostThread : std::enable_shared_from_this<HostThread> {
   uint64_t connection = 0;
   uint32_t id = 0;  // in the system
   Process* process = nullptr;
@@ -99,6 +117,13 @@ struct HostThread {
   uint32_t polls = 0;           // unsuccessful queries in a row
 };
 
+// A request that waits until fewer operations are queued.
+struct HeldCall {
+  std::shared_ptr<HostThread> thread;
+  wire::Kind kind{};
+  std::vector<std::byte> body, blob;
+};
+
 struct Process {
   uint32_t number = 0;  // the rank, where there is one: the same in every run
   int32_t pid = 0;
@@ -108,6 +133,7 @@ struct Process {
 
   mem::AddressSpace all;  // everything, whichever device may touch it
   std::map<mem::Address, Region> regions;
+  std::map<std::pair<uint64_t, uint32_t>, mem::Address> imported;  // by token and device
   std::map<mem::Address, uint64_t> reserved;
   std::map<mem::Address, Mapping> mappings;
   std::map<uint32_t, std::unique_ptr<Context>> contexts;  // by device
@@ -116,11 +142,12 @@ struct Process {
   std::map<wire::Id, uint32_t> physical_references;
   std::map<wire::Id, Module> modules;
   std::map<wire::Id, Function> functions;
+  std::map<std::pair<wire::Id, std::string>, wire::Id> function_ids;  // by module and name
   std::map<wire::Id, Stream> streams;
-  std::map<uint32_t, Stream> default_streams;  // by device
+  std::map<uint32_t, DefaultStream> default_streams;  // by device
+  std::vector<Orphan> orphans;
   std::map<wire::Id, std::shared_ptr<Event>> events;
   std::map<wire::Id, Graph> graphs;
-  std::set<wire::Id> destroyed_streams;  // with work that is still to end
 
   std::deque<std::pair<uint64_t, Work>> callbacks;  // to be run
   Work callback;                                    // that runs
@@ -131,10 +158,24 @@ struct Process {
   // Allocations are numbered across processes, so that no two of a device have the same number.
   uint32_t next_allocation = 1;
   uint64_t next_operation = 1;
+  uint64_t next_thread = 0;
   std::vector<Work> pending;  // operations, among them all that have not ended
   size_t prune_at = 64;       // when to drop those that have
-  uint64_t refused = 0;       // requests in a row that failed for want of memory
+  uint64_t live = 0;          // operations that have not ended
+  uint64_t payload = 0;       // bytes that these carry
+  std::deque<HeldCall> held;
+  uint64_t kept_bytes = 0;  // of modules and graphs
+  uint64_t refused = 0;     // requests in a row that failed for want of memory
+  uint32_t notes = 0;       // about its mistakes, so far
   bool has_shared_memory = false;
+
+  // Everything that it can make without end counts.
+  bool may_make_more() const {
+    constexpr size_t kMost = 1 << 18;
+    return regions.size() + reserved.size() + mappings.size() + physical.size() + modules.size() + functions.size() +
+               streams.size() + events.size() + graphs.size() <
+           kMost;
+  }
 };
 
 // A place in an order that does not depend on who was heard first.

@@ -1,8 +1,10 @@
 #include "machine/server/connection.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +12,10 @@
 namespace fb::machine {
 namespace {
 
-constexpr size_t kMostUnsent = 256 << 20;
+// What kernels print between two answers, and an answer.
+constexpr size_t kMostUnsent = 40 << 20;
+// Room for what is to come is made so much at a time: an announcement alone costs nothing.
+constexpr size_t kGrowth = 64 << 10;
 
 }  // namespace
 
@@ -25,7 +30,9 @@ bool Connection::read() {
     } else if (got_ < head + frame.body) {
       into = std::span(incoming_.body).subspan(got_ - head);
     } else {
-      into = std::span(incoming_.blob).subspan(got_ - head - frame.body);
+      const size_t got = got_ - head - frame.body;
+      if (incoming_.blob.size() == got) incoming_.blob.resize(std::min<size_t>(frame.blob, got + kGrowth));
+      into = std::span(incoming_.blob).subspan(got);
     }
     const long got = wire::receive_some(fd(), into, &incoming_.descriptor, false);
     if (got < 0) {
@@ -37,12 +44,11 @@ bool Connection::read() {
     if (got_ == head) {
       // The first thing that is believed: how much more will come.
       if (wire::request_bytes(frame.kind) == 0 || frame.body != wire::request_bytes(frame.kind) ||
-          frame.blob > wire::kLargestBlob || frame.descriptors > 1 || frame.status != wire::Status::ok) {
+          frame.blob > (thread ? wire::kLargestBlob : 0) || frame.descriptors > 1 || frame.status != wire::Status::ok) {
         fail(fmt::format("sent {} bytes that are no message", head));
         return false;
       }
       incoming_.body.resize(frame.body);
-      incoming_.blob.resize(frame.blob);
     }
     complete_ = got_ >= head && got_ == head + frame.body + frame.blob;
   }
@@ -55,36 +61,36 @@ wire::Received Connection::take() {
   return std::exchange(incoming_, {});
 }
 
+// Whoever waits for something to happen on the socket hears of it, too.
 void Connection::fail(std::string why) {
   gone_ = true;
   fault_ = std::move(why);
+  unsent_.clear();
+  unsent_bytes_ = 0;
+  shutdown(fd(), SHUT_RDWR);
 }
 
 void Connection::append(const wire::Frame& frame, std::span<const std::byte> body, std::span<const std::byte> blob,
                         int descriptor) {
   if (gone_) return;
-  std::vector<std::byte> bytes(sizeof frame);
-  std::copy_n(reinterpret_cast<const std::byte*>(&frame), sizeof frame, bytes.begin());
-  bytes.insert(bytes.end(), body.begin(), body.end());
-  bytes.insert(bytes.end(), blob.begin(), blob.end());
-  if (!wants_to_write()) {
-    unsent_.clear();
-    sent_ = 0;
-    const long sent = wire::send_some(fd(), bytes, descriptor, false);
-    if (sent < 0) {
-      gone_ = true;
-      return;
-    }
-    if (sent == 0 && descriptor >= 0) return fail("does not read its answers");
-    unsent_.assign(bytes.begin() + sent, bytes.end());
-    return;
+  Parcel parcel;
+  parcel.bytes.resize(sizeof frame);
+  std::copy_n(reinterpret_cast<const std::byte*>(&frame), sizeof frame, parcel.bytes.begin());
+  parcel.bytes.insert(parcel.bytes.end(), body.begin(), body.end());
+  parcel.bytes.insert(parcel.bytes.end(), blob.begin(), blob.end());
+  if (descriptor >= 0) {
+    parcel.descriptor.reset(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!parcel.descriptor) return fail("could not be sent a descriptor");
   }
-  // A descriptor travels with the first byte of its frame; behind a backlog that would be the wrong one.
-  if (descriptor >= 0 || unsent_.size() + bytes.size() > kMostUnsent) return fail("does not read its answers");
-  unsent_.insert(unsent_.end(), bytes.begin(), bytes.end());
+  unsent_bytes_ += parcel.bytes.size();
+  unsent_.push_back(std::move(parcel));
+  flush();
+  if (unsent_bytes_ > kMostUnsent) fail("does not read its answers");
 }
 
 void Connection::send(const Answer& answer, wire::Kind kind) {
+  // Who waits for an answer reads it before asking again.
+  if (!gone_ && std::ranges::any_of(unsent_, &Parcel::is_answer)) return fail("does not read its answers");
   wire::Frame frame;
   frame.kind = kind;
   frame.body = static_cast<uint32_t>(answer.body.size());
@@ -93,6 +99,7 @@ void Connection::send(const Answer& answer, wire::Kind kind) {
   const int descriptor = answer.owned ? answer.owned.get() : answer.descriptor;
   frame.descriptors = descriptor >= 0 ? 1 : 0;
   append(frame, answer.body, answer.blob, descriptor);
+  if (!unsent_.empty()) unsent_.back().is_answer = true;
 }
 
 void Connection::send_output(std::string_view text) {
@@ -107,13 +114,17 @@ void Connection::send_output(std::string_view text) {
 }
 
 void Connection::flush() {
-  if (gone_ || !wants_to_write()) return;
-  const long sent = wire::send_some(fd(), std::span(unsent_).subspan(sent_), -1, false);
-  if (sent < 0) {
-    gone_ = true;
-    return;
+  while (!gone_ && !unsent_.empty()) {
+    Parcel& parcel = unsent_.front();
+    // A descriptor travels with the first byte.
+    const int descriptor = parcel.sent == 0 ? parcel.descriptor.get() : -1;
+    const long sent = wire::send_some(fd(), std::span(parcel.bytes).subspan(parcel.sent), descriptor, false);
+    if (sent < 0) gone_ = true;
+    if (sent <= 0) return;
+    parcel.sent += static_cast<size_t>(sent);
+    unsent_bytes_ -= static_cast<size_t>(sent);
+    if (parcel.sent == parcel.bytes.size()) unsent_.pop_front();
   }
-  sent_ += static_cast<size_t>(sent);
 }
 
 bool Connection::unread() const {

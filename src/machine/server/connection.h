@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -35,7 +35,7 @@ class Connection {
 
   void send(const Answer& answer, wire::Kind kind);
   void send_output(std::string_view text);
-  bool wants_to_write() const { return sent_ < unsent_.size(); }
+  bool wants_to_write() const { return !unsent_.empty(); }
   void flush();
   // Bytes that the other end has been sent and has not read.
   bool unread() const;
@@ -53,8 +53,14 @@ class Connection {
   size_t got_ = 0;  // bytes of frame, body and blob
   bool complete_ = false;
 
-  std::vector<std::byte> unsent_;
-  size_t sent_ = 0;
+  struct Parcel {
+    std::vector<std::byte> bytes;
+    size_t sent = 0;
+    wire::Descriptor descriptor;
+    bool is_answer = false;
+  };
+  std::deque<Parcel> unsent_;
+  size_t unsent_bytes_ = 0;
 };
 
 }  // namespace fb::machine

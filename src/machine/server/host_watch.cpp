@@ -20,6 +20,8 @@ namespace {
 // and where it does not (then it can only spin on what another thread or a callback writes).
 constexpr uint64_t kSpinning = 100'000'000;
 constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
+constexpr uint64_t kSpinningExpected = 1'000'000;
+constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
 // Who sleeps by the clock is waited for so long.
 constexpr uint64_t kPatience = 100'000'000;
@@ -99,6 +101,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   if (!thread.known) {
     thread.known = true;
     thread.cpu_at_answer = cpu_of(pid, id);
+    thread.answered = wall_nanoseconds();
   }
   if (state == 'S' || state == 'T') {
     if (!sleeps_by_the_clock(system_call_of(pid, id))) {
@@ -111,8 +114,13 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   }
   thread.asleep_since = 0;
   const uint64_t computed = cpu_of(pid, id) - thread.cpu_at_answer;
-  const uint64_t limit = thread.spinner ? kSpinningAgain : polls_memory ? kSpinning : kSpinningWithoutMemory;
-  if (computed < limit) return Activity::runs;
+  const uint64_t limit = thread.spinner     ? kSpinningAgain
+                         : expect_spinning_ ? kSpinningExpected
+                         : polls_memory     ? kSpinning
+                                            : kSpinningWithoutMemory;
+  // On a busy computer who spins politely gets so little time that counting it would take for ever.
+  const bool long_ago = expect_spinning_ && wall_nanoseconds() - thread.answered > kSpinningExpectedWall;
+  if (computed < limit && !long_ago) return Activity::runs;
   thread.spinner = saw_spinning_ = true;
   return Activity::spins;
 }
@@ -143,6 +151,7 @@ void HostWatch::answered(int32_t pid, uint32_t id) {
   Thread& thread = threads_[{pid, id}];
   thread.known = true;
   thread.cpu_at_answer = cpu_of(pid, id);
+  thread.answered = wall_nanoseconds();
   thread.asleep_since = 0;
 }
 

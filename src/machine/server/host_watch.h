@@ -20,6 +20,9 @@ enum class Activity : uint8_t {
 
 class HostWatch {
  public:
+  // `expect_spinning`: the program waits by spinning from the start (MPI), so little is enough to believe it.
+  explicit HostWatch(bool expect_spinning) : expect_spinning_(expect_spinning) {}
+
   // Of all threads of a process but those in `inside` (sorted thread ids: they wait in the machine): the busiest
   // activity. `polls_memory`: the process has memory that devices can write, so that spinning is likely.
   Activity look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory);
@@ -40,6 +43,7 @@ class HostWatch {
  private:
   struct Thread {
     uint64_t cpu_at_answer = 0;  // nanoseconds
+    uint64_t answered = 0;       // … of wall time
     bool known = false;
     bool spinner = false;  // was caught once: the next time it takes less to believe it
     uint64_t asleep_since = 0;
@@ -49,6 +53,7 @@ class HostWatch {
   std::vector<int32_t> delivery_;  // the system's threads that deliver messages
   bool delivery_known_ = false;
   std::map<std::pair<int32_t, uint32_t>, Thread> threads_;
+  bool expect_spinning_;
   bool saw_spinning_ = false;
 };
 

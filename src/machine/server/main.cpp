@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");
   app.add_option("--events", options.node.events,
                  "Write every event here: two runs of one seed are equal line by line");
+  app.add_flag("--hosts-spin", options.hosts_spin, "Host threads wait by spinning, as MPI does");
   app.add_option("--memory", options.node.memory, "Bytes that all devices together may use");
   app.add_option("--budget", options.node.budget, "Warp instructions until the run is stopped");
   CLI11_PARSE(app, argc, argv);

@@ -43,7 +43,8 @@ Server::Server(const fabric::Platform& platform, const ServerOptions& options)
             settled_[thread.process->number] = false;
             found->second->send(answer, thread.request);
           },
-          [this](record::Incident incident) { report(std::move(incident)); }) {
+          [this](record::Incident incident) { report(std::move(incident)); }),
+      watch_(options.hosts_spin) {
   listen();
 }
 
@@ -152,6 +153,9 @@ void Server::hello(Connection& connection, const wire::Received& message) {
     if (p->pid == connection.pid && !p->gone) process = p.get();
   }
   if (!process) process = &node_.add_process(connection.pid, m.rank, m.node);
+  const auto calls = [&](const auto& t) { return t->process == process && !t->gone && t->purpose == m.purpose; };
+  if (m.purpose == wire::Purpose::calls && std::ranges::any_of(node_.threads(), calls))
+    node_.mark_not_replayable("several threads of one process call CUDA: their order is the system's");
   HostThread& thread = node_.add_thread(*process, connection.number, m.thread, m.purpose);
   connection.thread = &thread;
   settled_[process->number] = false;
@@ -161,7 +165,7 @@ void Server::hello(Connection& connection, const wire::Received& message) {
 
 void Server::drop(Connection& connection) {
   HostThread* thread = connection.thread;
-  const std::string fault = connection.fault();
+  const std::string& fault = connection.fault();
   const int32_t pid = connection.pid;
   if (!fault.empty()) {
     std::optional<int> rank;

@@ -18,6 +18,7 @@ namespace fb::machine {
 struct ServerOptions {
   std::string socket;
   int ranks = 0;  // processes that must have come before time moves; 0: unknown
+  bool hosts_spin = false;
   NodeOptions node;
 };
 

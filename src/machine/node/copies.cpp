@@ -1,0 +1,184 @@
+// Copies and fills.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "machine/node/node.h"
+
+namespace fb::machine {
+
+using wire::Status;
+
+namespace {
+
+constexpr uint64_t kLargestBox = uint64_t{1} << 46;
+// So much is moved at once; then others have their turn. A row costs something, however short it is.
+constexpr uint64_t kTurn = 64 << 20;
+constexpr uint64_t kRowCost = 128;
+
+// Asks the fabric piece by piece, so that copies and kernels share links as they go.
+void carry_on(fabric::Fabric& fabric, Engine& engine, uint64_t tie, std::shared_ptr<fabric::Copy> copy,
+              std::function<void(Time)> done) {
+  fabric.advance(*copy);
+  if (copy->done()) {
+    const Time end = copy->end;
+    engine.schedule(end, tie, [done = std::move(done), end] { done(end); });
+    return;
+  }
+  const Time next = copy->next;
+  engine.schedule(next, tie, [&fabric, &engine, tie, copy = std::move(copy), done = std::move(done)]() mutable {
+    carry_on(fabric, engine, tie, std::move(copy), std::move(done));
+  });
+}
+
+}  // namespace
+
+struct Node::Box {
+  uint64_t width = 0, height = 0, depth = 0;
+
+  uint64_t bytes() const { return width * height * depth; }
+
+  // From the first byte to the last, at an address, where neither rows nor planes may overlap; none: they do, or it is
+  // larger than any memory.
+  std::optional<uint64_t> extent(uint64_t pitch, uint64_t plane) const {
+    using Wide = unsigned __int128;
+    if (width == 0 || height == 0 || depth == 0) return 0;
+    if (width > kLargestBox || height > kLargestBox || depth > kLargestBox) return std::nullopt;
+    if (height > 1 && pitch < width) return std::nullopt;
+    const Wide of_plane = Wide{pitch} * (height - 1) + width;
+    if (depth > 1 && plane < of_plane) return std::nullopt;
+    const Wide all = Wide{plane} * (depth - 1) + of_plane;
+    if (all > kLargestBox) return std::nullopt;
+    return static_cast<uint64_t>(all);
+  }
+
+  bool is_packed(uint64_t pitch, uint64_t plane) const {
+    return (height == 1 || pitch == width) && (depth == 1 || plane == width * height);
+  }
+};
+
+// A box on its way, row by row.
+struct Node::Moving {
+  Work op;
+  Box box;
+  Time end = 0;
+  // Bytes [x, x + n) of row y of plane z.
+  std::function<void(uint64_t z, uint64_t y, uint64_t x, uint64_t n)> move;
+  uint64_t x = 0, y = 0, z = 0;
+};
+
+void Node::move_rows(std::shared_ptr<Moving> moving) {
+  Moving& m = *moving;
+  if (m.op->has_ended) return;
+  for (uint64_t left = kTurn; left != 0 && m.z < m.box.depth;) {
+    const uint64_t n = std::min(m.box.width - m.x, left);
+    m.move(m.z, m.y, m.x, n);
+    left -= std::min(left, n + kRowCost);
+    m.x += n;
+    if (m.x < m.box.width) continue;
+    m.x = 0;
+    if (++m.y < m.box.height) continue;
+    m.y = 0;
+    ++m.z;
+  }
+  if (m.z == m.box.depth) return operations_.finish(m.op, m.end);
+  engine_.schedule(m.end, m.op->tie, [this, moving = std::move(moving)]() mutable { move_rows(std::move(moving)); });
+}
+
+Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, Work& op,
+                       std::shared_ptr<std::vector<std::byte>>* read) {
+  if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
+  Box box{m.width, m.height, m.depth};
+  if (m.to == 0 && m.from == 0) return Status::invalid_value;
+  // A side without an address is packed.
+  const auto to_extent = m.to == 0 ? std::optional<uint64_t>(0) : box.extent(m.to_pitch, m.to_plane);
+  const auto from_extent = m.from == 0 ? std::optional<uint64_t>(0) : box.extent(m.from_pitch, m.from_plane);
+  if (!to_extent || !from_extent) return Status::invalid_value;
+  Bytes to, from;
+  if (*to_extent != 0 && !(to = find_bytes(process, m.to, *to_extent)).host) return Status::invalid_value;
+  if (*from_extent != 0 && !(from = find_bytes(process, m.from, *from_extent)).host) return Status::invalid_value;
+  std::shared_ptr<std::vector<std::byte>> payload;
+  if (m.from == 0) {
+    if (blob.size() != box.bytes()) return Status::invalid_value;
+    payload = std::make_shared<std::vector<std::byte>>(blob.begin(), blob.end());
+  } else if (m.to == 0) {
+    if (box.bytes() > wire::kLargestBlob || !read) return Status::invalid_value;
+    payload = std::make_shared<std::vector<std::byte>>(box.bytes());
+    *read = payload;
+  }
+  op = make_operation(process, m.stream.device, "copy");
+  if (box.bytes() == 0) return Status::ok;
+  if (payload) op->payload = payload->size();
+  const auto owner = [](const Bytes& b) { return b.allocation ? b.allocation->device : mem::kHostMemory; };
+  op->name = owner(to) == mem::kHostMemory     ? (owner(from) == mem::kHostMemory ? "copy on host" : "copy to host")
+             : owner(from) == mem::kHostMemory ? "copy from host"
+             : owner(to) == owner(from)        ? "copy"
+                                               : "copy to peer";
+  const uint64_t bytes = box.bytes();
+  if ((m.to == 0 || box.is_packed(m.to_pitch, m.to_plane)) &&
+      (m.from == 0 || box.is_packed(m.from_pitch, m.from_plane)))
+    box = {bytes, 1, 1};
+  op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const Work& self) {
+    ++counters_[self->device].copies;
+    log("copy", {self->device, box.bytes(), self->begun});
+    const auto perform = [this, m, box, to, from, payload, self](Time end) {
+      auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
+      moving->move = [this, m, box, to, from, payload](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
+        const uint64_t packed = (z * box.height + y) * box.width + x;
+        std::byte* target = m.to != 0 ? to.host + z * m.to_plane + y * m.to_pitch + x : payload->data() + packed;
+        const std::byte* source =
+            m.from != 0 ? from.host + z * m.from_plane + y * m.from_pitch + x : payload->data() + packed;
+        std::memmove(target, source, n);
+        if (m.to != 0) engine_.watch().written(target, n);
+      };
+      move_rows(std::move(moving));
+    };
+    carry_on(fabric_, engine_, self->tie,
+             std::make_shared<fabric::Copy>(fabric_.start_copy(self->device, a, b, box.bytes(), self->begun,
+                                                               m.pageable != 0 || payload != nullptr)),
+             perform);
+  };
+  return Status::ok;
+}
+
+Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
+  if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
+  if (m.element != 1 && m.element != 2 && m.element != 4) return Status::invalid_value;
+  if (m.to % m.element != 0 || (m.height > 1 && m.pitch % m.element != 0)) return Status::invalid_value;
+  if (m.width > kLargestBox) return Status::invalid_value;
+  Box box{m.width * m.element, m.height, m.depth};
+  const auto extent = box.extent(m.pitch, m.plane);
+  if (!extent) return Status::invalid_value;
+  Bytes to;
+  if (*extent != 0 && !(to = find_bytes(process, m.to, *extent)).host) return Status::invalid_value;
+  op = make_operation(process, m.stream.device, "fill");
+  if (*extent == 0) return Status::ok;
+  const uint64_t bytes = box.bytes();
+  if (box.is_packed(m.pitch, m.plane)) box = {bytes, 1, 1};
+  op->work = [this, m, box, to](const Work& self) {
+    log("fill", {self->device, box.bytes(), self->begun});
+    const auto perform = [this, m, box, to, self](Time end) {
+      auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
+      moving->move = [this, m, to](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
+        std::byte* target = to.host + z * m.plane + y * m.pitch + x;
+        std::byte pattern[4];
+        std::memcpy(pattern, &m.value, sizeof pattern);
+        if (m.element == 1) {
+          std::memset(target, static_cast<int>(m.value & 255), n);
+        } else {
+          for (uint64_t k = 0; k < n; k += m.element) std::memcpy(target + k, pattern, m.element);
+        }
+        engine_.watch().written(target, n);
+      };
+      move_rows(std::move(moving));
+    };
+    carry_on(fabric_, engine_, self->tie,
+             std::make_shared<fabric::Copy>(
+                 fabric_.start_fill(self->device, to.allocation->device, box.bytes(), self->begun)),
+             perform);
+  };
+  return Status::ok;
+}
+
+}  // namespace fb::machine
