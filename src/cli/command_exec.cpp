@@ -188,12 +188,15 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
       ->check(CLI::Range(1, 1024));
   command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random")
       ->capture_default_str();
-  command->add_option("--mode", launch.mode, "hardware: 16-byte accesses are one transaction; strict: they may tear (use a seed)")
+  command
+      ->add_option("--mode", launch.mode,
+                   "hardware: 16-byte accesses are one transaction; strict: they may tear (use a seed)")
       ->capture_default_str()
       ->check(CLI::IsMember({"hardware", "strict"}));
   command->add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
   command->add_option("--record", launch.record, "Write what happened here (JSON)");
-  command->add_option("--events", launch.events, "Write every event here, to compare two runs (calls come in order of arrival)");
+  command->add_option("--events", launch.events,
+                      "Write every event here, to compare two runs (calls come in order of arrival)");
   command->add_option("--budget", launch.budget, "Warp instructions until the run is ended (default: 2e11)");
   command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
   command->add_flag("--mpi", launch.mpi, "Build with mpicxx's flags and start the ranks with mpirun");
@@ -201,7 +204,8 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
       ->check(CLI::PositiveNumber);
   command->add_option("--rank-memory", options->rank_memory,
                       "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
-  command->add_option("--memory", options->memory, "Memory of this computer for all GPUs together (default: half of it)");
+  command->add_option("--memory", options->memory,
+                      "Memory of this computer for all GPUs together (default: half of it)");
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();

@@ -24,7 +24,7 @@ struct LaunchRequest {
   uint64_t seed = 0;                // 0: ordered by virtual time
   std::string mode = "hardware";
   std::string trace = {}, record = {}, events = {};  // files to write; empty: none
-  uint64_t memory = 0;  // bytes for all devices together; 0: the machine's default
+  uint64_t memory = 0;                               // bytes for all devices together; 0: the machine's default
   uint64_t budget = 0;                               // warp instructions; 0: the machine's default
 
   bool prefix = false;  // "[rank 3] " before every line

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simt/trap.h"
+
 namespace fb::machine {
 
 std::string Context::describe(mem::Address a) {
@@ -9,6 +11,18 @@ std::string Context::describe(mem::Address a) {
   if (mine) return space.describe(a);
   if (std::string other = services_.describe(a); !other.empty()) return other;
   return space.describe(a);
+}
+
+void Context::forget() {
+  // A copy that is completed early may find that its kernel has spoiled its barrier. That is the kernel's mistake, and
+  // not of whoever makes the memory go away: the copy ends without telling the barrier, and the rest goes on.
+  while (true) {
+    try {
+      services_.engine->forget(*this);
+      return;
+    } catch (const simt::Trap&) {
+    }
+  }
 }
 
 mem::Address Context::heap_allocate(uint64_t bytes) {
@@ -26,7 +40,7 @@ bool Context::heap_release(mem::Address a) {
   const auto found = heap_.find(a);
   if (found == heap_.end()) return false;
   // Nobody may still hold the bytes: neither a copy in flight nor a loop that waits for them to change.
-  services_.engine->forget(*this);
+  forget();
   heap_used_ -= found->second;
   heap_.erase(found);
   return services_.release(a);

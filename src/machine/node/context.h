@@ -55,6 +55,9 @@ class Context final : public simt::Environment {
   mem::Address heap_allocate(uint64_t bytes) override;
   bool heap_release(mem::Address a) override;
 
+  // Before memory goes away: nothing of this context sleeps on it or is in flight to it afterwards.
+  void forget();
+
   uint64_t heap_limit = 8 << 20;
 
  private:

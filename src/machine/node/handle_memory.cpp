@@ -178,7 +178,7 @@ Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wi
   if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer)) return Status::invalid_device;
   if (process.peers.erase({m.device, m.peer}) == 0) return Status::peer_access_not_enabled;
   Context& context = node.context(process, m.device);
-  node.engine_.forget(context);
+  context.forget();
   for (const auto& [begin, region] : process.regions) {
     if (!node.may_touch(process, m.device, region)) context.space.unmap(begin);
   }

@@ -242,7 +242,7 @@ Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAc
     Access& access = mapping.access[m.device];
     if (access == Access::none && m.access != Access::none) map_window(context.space, begin, mapping);
     if (access != Access::none && m.access == Access::none) {
-      node.engine_.forget(context);
+      context.forget();
       context.space.unmap(begin);
     }
     access = m.access;
@@ -354,7 +354,7 @@ Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::Multica
       std::ranges::find(members, node.global_device(process, m.device), &mem::Multicast::Member::device);
   if (member == members.end()) return Status::invalid_device;
   for (const auto& p : node.processes_) {
-    for (auto& [device, context] : p->contexts) node.engine_.forget(*context);
+    for (auto& [device, context] : p->contexts) context->forget();
   }
   std::erase_if(member->pieces, [&](const auto& piece) {
     return piece.offset >= m.multicast_offset && piece.offset - m.multicast_offset <= m.bytes &&

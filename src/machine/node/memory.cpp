@@ -125,7 +125,7 @@ Region* Node::add_region(Process& process, Region region) {
 
 void Node::unmap_everywhere(Process& process, mem::Address begin) {
   for (auto& [device, context] : process.contexts) {
-    engine_.forget(*context);
+    context->forget();
     context->space.unmap(begin);
   }
   process.all.unmap(begin);
