@@ -4,7 +4,8 @@
 # tools/check_layers.py reads the same lines and fails on any other include.
 function(fb_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
-  add_library(fb_${name} STATIC ${ARG_SOURCES})
+  # Built where something needs it.
+  add_library(fb_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_include_directories(fb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   foreach(dep IN LISTS ARG_DEPS)
     target_link_libraries(fb_${name} PUBLIC fb_${dep})

@@ -16,11 +16,13 @@ std::string Context::describe(mem::Address a) {
 void Context::forget() {
   // A copy that is completed early may find that its kernel has spoiled its barrier. That is the kernel's mistake, and
   // not of whoever makes the memory go away: the copy ends without telling the barrier, and the rest goes on.
-  while (true) {
+  bool again = true;
+  while (again) {
+    again = false;
     try {
       services_.engine->forget(*this);
-      return;
     } catch (const simt::Trap&) {
+      again = true;
     }
   }
 }

@@ -95,9 +95,9 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
   const auto to_extent = m.to == 0 ? std::optional<uint64_t>(0) : box.extent(m.to_pitch, m.to_plane);
   const auto from_extent = m.from == 0 ? std::optional<uint64_t>(0) : box.extent(m.from_pitch, m.from_plane);
   if (!to_extent || !from_extent) return Status::invalid_value;
-  Bytes to, from;
-  if (*to_extent != 0 && !(to = find_bytes(process, m.to, *to_extent)).host) return Status::invalid_value;
-  if (*from_extent != 0 && !(from = find_bytes(process, m.from, *from_extent)).host) return Status::invalid_value;
+  const Bytes to = *to_extent != 0 ? find_bytes(process, m.to, *to_extent) : Bytes{};
+  const Bytes from = *from_extent != 0 ? find_bytes(process, m.from, *from_extent) : Bytes{};
+  if ((*to_extent != 0 && !to.host) || (*from_extent != 0 && !from.host)) return Status::invalid_value;
   std::shared_ptr<std::vector<std::byte>> payload;
   if (m.from == 0) {
     if (blob.size() != box.bytes()) return Status::invalid_value;
@@ -150,8 +150,8 @@ Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
   Box box{m.width * m.element, m.height, m.depth};
   const auto extent = box.extent(m.pitch, m.plane);
   if (!extent) return Status::invalid_value;
-  Bytes to;
-  if (*extent != 0 && !(to = find_bytes(process, m.to, *extent)).host) return Status::invalid_value;
+  const Bytes to = *extent != 0 ? find_bytes(process, m.to, *extent) : Bytes{};
+  if (*extent != 0 && !to.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, "fill");
   if (*extent == 0) return Status::ok;
   const uint64_t bytes = box.bytes();

@@ -148,7 +148,7 @@ bool Node::release_region(Process& process, mem::Address begin) {
 std::string Node::describe_for(const Process& process, uint32_t device, mem::Address a) const {
   const mem::Window* w = process.all.find(a);
   if (!w) return process.all.describe(a);
-  const std::string what = process.all.describe(a);
+  std::string what = process.all.describe(a);
   if (w->multicast)
     return what + fmt::format(", a multicast object that device {} was given no access to (cuMemSetAccess)", device);
   const uint32_t owner = w->allocation->device;

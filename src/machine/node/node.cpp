@@ -91,6 +91,8 @@ Node::~Node() {
     for (const auto& [device, context] : process->contexts) engine_.abandon(*context);
   }
   value_waits_.clear();
+  // Who waits and what is waited for hold each other.
+  for (const auto& thread : threads_) thread->waits_for.clear();
   // Operations hold those that come after them: let go of one at a time, or a long chain of them uses up the stack.
   for (const auto& process : processes_) {
     for (const Work& op : process->pending) op->after.clear();
@@ -399,8 +401,9 @@ bool Node::run(uint64_t steps) {
   return true;
 }
 
-void Node::mark_not_replayable(std::string why) {
-  if (not_replayable_.empty()) not_replayable_ = std::move(why);
+void Node::mark_not_replayable(const std::string& why) {
+  if (not_replayable_.find(why) != std::string::npos) return;
+  not_replayable_ += not_replayable_.empty() ? why : "; " + why;
 }
 
 }  // namespace fb::machine

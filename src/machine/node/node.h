@@ -90,7 +90,7 @@ class Node {
   uint64_t answers() const { return answers_; }
   // Of the host, by what processes have asked for.
   uint64_t memory_in_use() const { return memory_total_; }
-  void mark_not_replayable(std::string why);
+  void mark_not_replayable(const std::string& why);
   void fill(record::RunRecord& record) const;
   // The timeline so far, with the traffic of links; null unless it was asked for.
   const record::Trace* finish_trace();
