@@ -13,9 +13,10 @@ function(fb_layer name)
   target_link_libraries(fb_${name} PUBLIC ${ARG_LIBS})
 endfunction()
 
-# fb_test(NAME SOURCES … LAYERS …): one GoogleTest program; every test in it is a CTest test of its own.
+# fb_test(NAME SOURCES … LAYERS … [LOCK name]): one GoogleTest program; every test in it is a CTest test of its own. Tests
+# with the same lock never run side by side.
 function(fb_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LAYERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LOCK" "SOURCES;LAYERS;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   foreach(layer IN LISTS ARG_LAYERS)
@@ -23,5 +24,5 @@ function(fb_test name)
   endforeach()
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE FB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FB_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 RESOURCE_LOCK "${ARG_LOCK}")
 endfunction()

@@ -45,7 +45,9 @@ void copy_row_out(const TensorBox& box, const SharedRef& from, uint32_t offset, 
 MapRef resolve_tensor_map(Warp& w, const Inst& i, uint32_t lane, ptx::Space space, mem::Address a) {
   // Maps are aligned to 64 bytes: two halves.
   std::byte* host = w.resolve(i, space, lane, a, kTensorMapBytes / 2);
-  w.resolve(i, space, lane, a + kTensorMapBytes / 2, kTensorMapBytes / 2);
+  if (w.resolve(i, space, lane, a + kTensorMapBytes / 2, kTensorMapBytes / 2) != host + kTensorMapBytes / 2) {
+    w.trap(TrapKind::invalid_operand, i, lane, fmt::format("the tensor map at {:#x} lies in two allocations", a), a);
+  }
   return {host, a};
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class NodeHost {
   static fabric::Platform platform() {
     fabric::Platform p = fabric::load_platform("h100x8").value();
     p.node.devices = 4;
-    p.device.sms = 4;
+    p.device.sms = 8;
     return p;
   }
   static NodeOptions options(uint64_t memory, uint64_t seed) {
@@ -90,6 +91,92 @@ class NodeHost {
  private:
   std::map<HostThread*, Answer> answers_;
   uint64_t connections_ = 0;
+};
+
+// One process with one thread that has loaded node_kernels::kText. What it asks for must succeed, unless it is told
+// the status.
+class Rank {
+ public:
+  Rank(NodeHost& on, int32_t rank) : host(on), process(on.add_process(rank)), thread(on.add_thread(process)) {
+    module = load(node_kernels::kText);
+  }
+
+  template <wire::Kind kKind>
+  typename wire::Message<kKind>::Reply ask(const typename wire::Message<kKind>::Request& m,
+                                           std::span<const std::byte> blob = {}, int descriptor = -1) {
+    typename wire::Message<kKind>::Reply reply{};
+    const auto status = host.call<kKind>(thread, m, &reply, blob, descriptor);
+    if (status != wire::Status::ok)
+      throw std::runtime_error(std::string(wire::name_of(kKind)) + ": " +
+                               (status ? std::to_string(static_cast<uint32_t>(*status)) : "never answered"));
+    return reply;
+  }
+  template <wire::Kind kKind>
+  std::optional<wire::Status> status(const typename wire::Message<kKind>::Request& m,
+                                     std::span<const std::byte> blob = {}, int descriptor = -1) {
+    return host.call<kKind>(thread, m, nullptr, blob, descriptor);
+  }
+
+  wire::Id load(std::string_view text) {
+    return ask<wire::Kind::module_load>({}, std::as_bytes(std::span(text))).handle;
+  }
+  wire::Id function(std::string_view name, uint32_t device = 0) {
+    return ask<wire::Kind::function_find>({.module = module, .device = device}, std::as_bytes(std::span(name)))
+        .function;
+  }
+  uint64_t allocate(uint32_t device, uint64_t bytes, wire::MemoryKind kind = wire::MemoryKind::device) {
+    return ask<wire::Kind::allocate>({.device = device, .kind = kind, .bytes = bytes}).address;
+  }
+  wire::StreamRef stream(bool non_blocking = false, uint32_t device = 0) {
+    return {ask<wire::Kind::stream_create>({.device = device, .non_blocking = non_blocking ? 1u : 0u}).handle, device,
+            0};
+  }
+  std::optional<wire::Status> launch(const wire::StreamRef& stream, std::string_view name,
+                                     std::vector<uint64_t> params) {
+    wire::Launch m;
+    m.stream = stream;
+    m.function = function(name, stream.device);
+    return status<wire::Kind::launch>(m, std::as_bytes(std::span(params)));
+  }
+  void write(uint64_t address, uint32_t value, uint32_t device = 0) {
+    wire::Copy m;
+    m.stream = side(device);
+    m.to = address;
+    m.width = sizeof value;
+    m.wait = 1;
+    ask<wire::Kind::copy>(m, std::as_bytes(std::span(&value, 1)));
+  }
+  uint32_t read(uint64_t address, uint32_t device = 0) {
+    wire::Copy m;
+    m.stream = side(device);
+    m.from = address;
+    m.width = 4;
+    ask<wire::Kind::copy>(m);
+    uint32_t value = 0;
+    std::memcpy(&value, host.answer(thread).blob.data(), sizeof value);
+    return value;
+  }
+  // The processes's threads and itself.
+  void leave() {
+    for (const auto& t : host.node.threads()) {
+      if (t->process == &process && !t->gone) host.node.remove_thread(*t);
+    }
+    host.node.remove_process(process);
+  }
+
+  NodeHost& host;
+  Process& process;
+  HostThread& thread;
+  wire::Id module = 0;
+
+ private:
+  // A stream that orders nothing.
+  const wire::StreamRef& side(uint32_t device) {
+    auto& s = side_[device];
+    if (s.stream == 0) s = stream(true, device);
+    return s;
+  }
+  std::map<uint32_t, wire::StreamRef> side_;
 };
 
 }  // namespace fb::machine

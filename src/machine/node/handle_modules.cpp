@@ -14,7 +14,7 @@ namespace {
 using wire::Id;
 using wire::Status;
 
-constexpr size_t kLargestModule = 64 << 20;
+constexpr size_t kLargestModule = 32 << 20;
 constexpr uint32_t kDefaultDynamicShared = 48 * 1024;
 
 std::string_view text_of(std::span<const std::byte> blob) {
@@ -117,7 +117,7 @@ void Node::drop_module(Process& process, uint32_t device, Id module) {
   Context& c = context(process, device);
   const auto found = c.modules.find(module);
   if (found == c.modules.end()) return;
-  for (const mem::Address a : found->second.variables) release_region(process, a);
+  release_regions(process, found->second.variables);
   c.modules.erase(found);
   std::erase_if(c.dynamic_shared_limit, [&](const auto& l) { return l.first.first == module; });
 }
@@ -153,7 +153,7 @@ LoadedModule* Node::loaded(Process& process, uint32_t device, Id id, std::string
     const std::string text = to_string(module.error(), "module");
     note(process, "uses a module that the machine can't run:\n" + text);
     if (problem) *problem = text;
-    for (const mem::Address a : variables) release_region(process, a);
+    release_regions(process, variables);
     return nullptr;
   }
   Context::Module& kept = c.modules[id] = {std::move(*module), std::move(variables)};

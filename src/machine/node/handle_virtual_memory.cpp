@@ -213,6 +213,7 @@ Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wi
   Process& process = *call.thread->process;
   const auto found = mappings_of(process, m.address, m.bytes);
   if (found.empty()) return Status::invalid_value;
+  node.forget_everywhere(process);
   for (const mem::Address begin : found) {
     node.unmap_everywhere(process, begin);
     process.mappings.erase(begin);
@@ -237,14 +238,12 @@ Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAc
       return Status::invalid_value;
   }
   Context& context = node.context(process, static_cast<uint32_t>(m.device));
+  if (m.access == Access::none) context.forget();
   for (const mem::Address begin : found) {
     Mapping& mapping = process.mappings[begin];
     Access& access = mapping.access[m.device];
     if (access == Access::none && m.access != Access::none) map_window(context.space, begin, mapping);
-    if (access != Access::none && m.access == Access::none) {
-      context.forget();
-      context.space.unmap(begin);
-    }
+    if (access != Access::none && m.access == Access::none) context.space.unmap(begin);
     access = m.access;
   }
   return Status::ok;

@@ -32,7 +32,12 @@ Context& Node::context(Process& process, uint32_t device) {
   services.print = [&process](std::string_view text) {
     // Far more than the buffer of a real device holds.
     constexpr size_t kMostOutput = 16 << 20;
-    if (process.output.size() + text.size() <= kMostOutput) process.output += text;
+    constexpr std::string_view kLost = "\n[kernels printed more than is kept]\n";
+    if (process.output.size() + text.size() <= kMostOutput) {
+      process.output += text;
+    } else if (!process.output.ends_with(kLost)) {
+      process.output += kLost;
+    }
   };
   services.allocate = [this, &process, device](uint64_t bytes) -> mem::Address {
     Region region;
@@ -123,26 +128,35 @@ Region* Node::add_region(Process& process, Region region) {
   return &stored;
 }
 
+void Node::forget_everywhere(Process& process) {
+  for (auto& [device, context] : process.contexts) context->forget();
+}
+
 void Node::unmap_everywhere(Process& process, mem::Address begin) {
-  for (auto& [device, context] : process.contexts) {
-    context->forget();
-    context->space.unmap(begin);
-  }
+  for (auto& [device, context] : process.contexts) context->space.unmap(begin);
   process.all.unmap(begin);
 }
 
 bool Node::release_region(Process& process, mem::Address begin) {
-  const auto found = process.regions.find(begin);
-  if (found == process.regions.end()) return false;
-  unmap_everywhere(process, begin);
-  const Region& region = found->second;
-  if (region.kind == MemoryKind::imported) {
-    process.imported.erase({region.token, region.opened_on});
-  } else if (region.token != 0) {
-    tokens_.erase(region.token);
-  }
-  process.regions.erase(found);
+  if (!process.regions.contains(begin)) return false;
+  release_regions(process, {&begin, 1});
   return true;
+}
+
+void Node::release_regions(Process& process, std::span<const mem::Address> begins) {
+  forget_everywhere(process);
+  for (const mem::Address begin : begins) {
+    const auto found = process.regions.find(begin);
+    if (found == process.regions.end()) continue;
+    unmap_everywhere(process, begin);
+    const Region& region = found->second;
+    if (region.kind == MemoryKind::imported) {
+      process.imported.erase({region.token, region.opened_on});
+    } else if (region.token != 0) {
+      tokens_.erase(region.token);
+    }
+    process.regions.erase(found);
+  }
 }
 
 std::string Node::describe_for(const Process& process, uint32_t device, mem::Address a) const {

@@ -118,6 +118,9 @@ class Node {
   // Null when there are no addresses left.
   Region* add_region(Process& process, Region region);
   bool release_region(Process& process, mem::Address begin);
+  void release_regions(Process& process, std::span<const mem::Address> begins);
+  // Before unmap_everywhere(): nobody holds bytes of what is unmapped.
+  void forget_everywhere(Process& process);
   void unmap_everywhere(Process& process, mem::Address begin);
   bool valid_device(const Process& process, uint32_t device) const;
   uint32_t global_device(const Process& process, uint32_t device) const { return process.first_device + device; }

@@ -99,7 +99,7 @@ struct Graph {
   bool complete = false;
 };
 
-inline constexpr uint64_t kMostKept = 256 << 20;  // bytes of modules and graphs of a process
+inline constexpr uint64_t kMostKept = 64 << 20;  // bytes of modules and graphs of a process
 
 // A thread of the process with a connection of its own. Whatever answers it later holds on to it.
 struct HostThread : std::enable_shared_from_this<HostThread> {
