@@ -20,6 +20,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A lane loop that clang leaves scalar is slow, not wrong.
   add_compile_options(-Wno-pass-failed)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 at -O3 is wrong about what fmt and the standard library write.
+  add_compile_options(-Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+endif()
 if(FB_WERROR)
   add_compile_options(-Werror)
 endif()
