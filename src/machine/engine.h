@@ -70,8 +70,8 @@ class Engine {
   explicit Engine(const EngineOptions& options);
   ~Engine();
 
-  // A GPU; the number by which grids name it. An instruction takes a warp `issue` picoseconds, and an SM with many
-  // warps `issue_shared` for each of them.
+  // A GPU; the number by which grids name it. A warp issues an instruction every `cycles_per_instruction` cycles of
+  // `cycle` picoseconds, or less often where many warps share the SM's `schedulers`.
   uint32_t add_gpu(const DeviceLimits& limits, Time cycle = 570, uint32_t cycles_per_instruction = 4,
                    uint32_t schedulers = 4);
 
@@ -88,7 +88,6 @@ class Engine {
   // Nothing can run: lets time pass for those who look at the clock. False if nobody does, or it does not help.
   bool pass_time();
   bool out_of_budget() const { return instructions_ >= options_.budget; }
-  void set_budget(uint64_t budget) { options_.budget = budget; }
 
   // For the environments of blocks.
   simt::Watch& watch() { return watch_; }
@@ -108,7 +107,6 @@ class Engine {
   // Of every turn that was given: who, and how long. Two runs with the same hash took the same course.
   uint64_t course() const { return course_; }
   const std::vector<std::unique_ptr<GridRun>>& runs() const { return runs_; }
-  uint64_t blocks_that_fit(uint32_t gpu, const BlockNeeds& needs) const { return gpus_[gpu].slots.capacity(needs); }
   // What every resident warp of a grid waits for.
   Deadlock explain(const GridRun& run, const mem::AddressSpace& memory) const;
 
@@ -141,7 +139,6 @@ class Engine {
   void end(GridRun& run, Outcome&& outcome);
   void remove(GridRun& run);
   void complete_copy(size_t k);
-  void complete(simt::AsyncCopy& copy);
   void fault(simt::Warp& warp, const simt::Trap& trap);
   void wake_clock_readers();
   GridRun& run_of(const simt::Block& block);

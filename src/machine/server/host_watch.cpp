@@ -121,7 +121,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   // On a busy computer who spins politely gets so little time that counting it would take for ever.
   const bool long_ago = expect_spinning_ && wall_nanoseconds() - thread.answered > kSpinningExpectedWall;
   if (computed < limit && !long_ago) return Activity::runs;
-  thread.spinner = saw_spinning_ = true;
+  thread.spinner = true;
   return Activity::spins;
 }
 

@@ -38,8 +38,6 @@ class HostWatch {
   // "rank's thread 123: futex" for reports: where a process's threads outside the machine wait.
   static std::string describe(int32_t pid, const std::vector<uint32_t>& inside);
 
-  bool saw_spinning() const { return saw_spinning_; }
-
  private:
   struct Thread {
     uint64_t cpu_at_answer = 0;  // nanoseconds
@@ -54,7 +52,6 @@ class HostWatch {
   bool delivery_known_ = false;
   std::map<std::pair<int32_t, uint32_t>, Thread> threads_;
   bool expect_spinning_;
-  bool saw_spinning_ = false;
 };
 
 }  // namespace fb::machine
