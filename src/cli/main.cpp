@@ -12,6 +12,12 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", "fabricbench " FB_VERSION);
   program.require_subcommand(1);
   int exit_code = fb::cli::kExitUsage;
+  fb::cli::add_lint(program, exit_code);
+  fb::cli::add_list(program, exit_code);
+  fb::cli::add_show(program, exit_code);
+  fb::cli::add_template(program, exit_code);
+  fb::cli::add_new(program, exit_code);
+  fb::cli::add_check(program, exit_code);
   fb::cli::add_coverage(program, exit_code);
   fb::cli::add_ptx(program, exit_code);
   // What follows "--" belongs to the program that is executed.

@@ -62,15 +62,17 @@ Result<LaunchResult> run_program(const LaunchRequest& wanted, const RunDirectory
   LaunchRequest request = wanted;
   if (request.rank_memory == 0) request.rank_memory = default_rank_memory(request.ranks);
   if (request.machine.empty()) {
-    auto machine = find_machine();
-    if (!machine) return std::unexpected(std::move(machine.error()));
-    request.machine = std::move(*machine);
+    auto found = find_machine();
+    if (!found) return std::unexpected(std::move(found.error()));
+    request.machine = std::move(*found);
   }
   // In this order: everything is ended before signals are let through again.
   const SignalsHeld signals;
   const Descendants descendants;
   Supervisor supervisor(request, directory);
-  if (auto started = supervisor.start_machine(); !started) return std::unexpected(std::move(started.error()));
+  auto machine = supervisor.start_machine();
+  if (request.judge >= 0) close(request.judge);
+  if (!machine) return std::unexpected(std::move(machine.error()));
   supervisor.start_ranks();
   supervisor.watch();
   supervisor.finish_machine();

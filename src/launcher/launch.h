@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "launcher/process.h"
 #include "launcher/run_directory.h"
 #include "record/run_record.h"
 
@@ -35,9 +37,18 @@ struct LaunchRequest {
 
   double build_seconds = 0;  // for the record
 
-  std::string machine = {};  // path of fabricbench-machine; empty: find_machine()
-  std::string mpirun = {};   // its path
-  int out = 1, err = 2;      // where output goes
+  std::string machine = {};   // path of fabricbench-machine; empty: find_machine()
+  std::string mpirun = {};    // its path
+  int out = 1, err = 2;       // where output goes; -1: nowhere (LaunchResult::output_tail has its end)
+  uint64_t output_limit = 0;  // bytes of each rank that are passed on, the rest is dropped; 0: all
+
+  // A judge drives the run (fabricbench-machine --judge): the machine's end of its socket, which is closed as soon as
+  // the machine has it. -1: nobody does. Ranks then get the variables of their place and no others, each a socket of
+  // its own, and no input. Nothing else that is open in this process may be inherited (close-on-exec).
+  int judge = -1;
+  // Last changes to how the machine and a rank are started, as to put them into a sandbox.
+  std::function<void(Start&)> prepare_machine = {};
+  std::function<void(int rank, Start&)> prepare_rank = {};
 };
 
 struct LaunchResult {
@@ -45,6 +56,8 @@ struct LaunchResult {
   int exit_code = 0;         // 0 all is well, 1 the program failed, 2 we did
   uint64_t rank_memory = 0;  // what each rank was given
   std::string problem = {};  // in one line; empty where all is well
+  // By rank: the end of what it has written, to both of its outputs.
+  std::vector<std::string> output_tail = {};
 };
 
 // Wrong requests and a machine that does not start are Errors. Whatever happens, no process, socket or file of the run

@@ -50,6 +50,9 @@ void become(const Start& start, pid_t parent, char* const* arguments, char* cons
       !attach(start.err, STDERR_FILENO, O_WRONLY)) {
     return;
   }
+  for (const int fd : start.inherited) {
+    if (fcntl(fd, F_SETFD, 0) != 0) return;
+  }
   execve(arguments[0], arguments, environment);
 }
 

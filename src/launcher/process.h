@@ -40,6 +40,7 @@ struct Start {
   std::vector<std::string> command = {};      // command[0] is a path
   std::vector<std::string> environment = {};  // NAME=VALUE
   int in = -1, out = -1, err = -1;            // -1: /dev/null
+  std::vector<int> inherited = {};            // more descriptors, under the same numbers
   uint64_t data_limit = 0;                    // bytes of private memory; 0: as much as there is
   bool yielding = false;                      // gives way to others: it spins while it waits
   bool fixed_addresses = false;               // no randomised layout: the same run has the same addresses

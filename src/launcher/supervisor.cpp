@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -34,6 +35,7 @@ constexpr Milliseconds kGraceAfterIncident = 500ms;
 constexpr Milliseconds kMachineLimit = 30s;           // to write record and trace
 constexpr Milliseconds kMachineLimitHurried = 500ms;  // where something went wrong and no trace is wanted
 constexpr size_t kMostMachineErrors = 64u << 10;
+constexpr size_t kTail = 4096;  // bytes of a rank's output that are kept
 
 // A port that is free now. Nothing listens there until a rank does.
 std::string free_port() {
@@ -49,6 +51,12 @@ std::string free_port() {
   return std::to_string(ntohs(address.sin_port));
 }
 
+std::vector<std::string> environment_of_only(const std::map<std::string, std::string>& set) {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : set) variables.push_back(fmt::format("{}={}", name, value));
+  return variables;
+}
+
 // This process's environment with some variables set.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& set) {
   std::vector<std::string> variables;
@@ -56,7 +64,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view variable = *entry;
     if (!set.contains(std::string(variable.substr(0, variable.find('='))))) variables.emplace_back(variable);
   }
-  for (const auto& [name, value] : set) variables.push_back(fmt::format("{}={}", name, value));
+  std::ranges::copy(environment_of_only(set), std::back_inserter(variables));
   return variables;
 }
 
@@ -108,10 +116,15 @@ Result<void> Supervisor::start_machine() {
   if (request_.budget != 0) start.command.insert(start.command.end(), {"--budget", std::to_string(request_.budget)});
   if (request_.memory != 0) start.command.insert(start.command.end(), {"--memory", std::to_string(request_.memory)});
   if (request_.mpi) start.command.emplace_back("--hosts-spin");
+  if (is_judged()) {
+    start.command.insert(start.command.end(), {"--judge", std::to_string(request_.judge)});
+    start.inherited.push_back(request_.judge);
+  }
   start.environment = environment_with({});
   start.in = in.reader.get();
   start.out = out.writer.get();
   start.err = err.writer.get();
+  if (request_.prepare_machine) request_.prepare_machine(start);
   machine_ = start_process(start);
   machine_running_ = true;
   for (Descriptor* theirs : {&in.reader, &out.writer, &err.writer}) theirs->reset();
@@ -132,7 +145,7 @@ Result<void> Supervisor::start_machine() {
 }
 
 void Supervisor::start_ranks() {
-  const std::string port = free_port();
+  const std::string port = is_judged() ? "" : free_port();
   started_ = Clock::now();
   if (request_.mpi) {
     start_mpi(port);
@@ -146,14 +159,21 @@ void Supervisor::start_ranks() {
 std::vector<std::string> Supervisor::environment_of(int rank, const std::string& port) const {
   auto set = rank_variables(rank, request_);
   if (request_.mpi) set.clear();
+  set["FABRICBENCH_SOCKET"] = socket_of(rank);
+  if (is_judged()) return environment_of_only(set);
   set["MASTER_ADDR"] = "127.0.0.1";
   set["MASTER_PORT"] = port;
-  set["FABRICBENCH_SOCKET"] = directory_.file("machine.sock");
   if (!request_.library_path.empty()) {
     const char* path = getenv("LD_LIBRARY_PATH");
     set["LD_LIBRARY_PATH"] = path == nullptr ? request_.library_path : request_.library_path + ":" + path;
   }
   return environment_with(set);
+}
+
+// The machine listens at one socket, or at one for each rank that is judged.
+std::string Supervisor::socket_of(int rank) const {
+  const std::string socket = directory_.file("machine.sock");
+  return is_judged() ? fmt::format("{}.{}", socket, rank) : socket;
 }
 
 void Supervisor::add_rank(int rank, Start start) {
@@ -163,8 +183,10 @@ void Supervisor::add_rank(int rank, Start start) {
   start.data_limit = request_.rank_memory;
   start.fixed_addresses = true;
   // Input that is a file or a pipe is for the first rank; a terminal is not shared.
-  if (rank <= 0 && isatty(STDIN_FILENO) == 0 && fcntl(STDIN_FILENO, F_GETFD) >= 0) start.in = STDIN_FILENO;
+  if (!is_judged() && rank <= 0 && isatty(STDIN_FILENO) == 0 && fcntl(STDIN_FILENO, F_GETFD) >= 0)
+    start.in = STDIN_FILENO;
   for (const Descriptor* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  if (request_.prepare_rank) request_.prepare_rank(rank, start);
   const bool many = request_.ranks > 1;
   const std::string prefix = request_.prefix && !request_.mpi ? fmt::format("[rank {}] ", rank) : "";
   ranks_.push_back(Rank{.process = start_process(start),
@@ -253,23 +275,28 @@ bool Supervisor::wait_once(Milliseconds longest) {
   const auto is_ready = [&](size_t i) { return watched[i].revents != 0; };
   if (is_ready(0)) take_signal();
   if (is_ready(1)) read_machine();
-  if (is_ready(2)) read_output(machine_err_, machine_lines_);
+  if (is_ready(2)) read_output(machine_err_, machine_lines_, nullptr);
   for (size_t i = 4; i < watched.size(); i += 3) {
     Rank& rank = *of_rank[i];
-    if (is_ready(i)) read_output(rank.out, rank.out_lines);
-    if (is_ready(i + 1)) read_output(rank.err, rank.err_lines);
+    if (is_ready(i)) read_output(rank.out, rank.out_lines, &rank);
+    if (is_ready(i + 1)) read_output(rank.err, rank.err_lines, &rank);
     if (is_ready(i + 2)) rank_ended(rank);
   }
   // Last: what it said before it ended explains the end.
   if (is_ready(3)) {
     read_machine();
-    read_output(machine_err_, machine_lines_);
+    read_output(machine_err_, machine_lines_, nullptr);
     int status = 0;
     waitpid(machine_.id, &status, 0);
     machine_.handle.reset();
     machine_running_ = false;
     const bool asked = !machine_in_;
-    if (!asked || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    // The machine ends by itself after something fatal, and when the judge has left. Ranks fail for want of it.
+    const bool judge_left = is_judged() && !asked && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (judge_left) {
+      trouble(Ending::interrupted, "the judge has left", 0ms);
+      if (std::ranges::none_of(incidents_, &record::Incident::fatal)) ending_ = Ending::interrupted;
+    } else if (!asked || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       trouble(Ending::machine_lost,
               WIFEXITED(status) ? fmt::format("the machine exited with {}", WEXITSTATUS(status))
                                 : fmt::format("the machine was ended by SIG{}", sigabbrev_np(WTERMSIG(status))),
@@ -279,7 +306,7 @@ bool Supervisor::wait_once(Milliseconds longest) {
   return true;
 }
 
-void Supervisor::read_output(Descriptor& from, LineForwarder& lines) {
+void Supervisor::read_output(Descriptor& from, LineForwarder& lines, Rank* rank) {
   std::array<char, 65536> buffer;
   const ssize_t got = read(from.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -289,10 +316,20 @@ void Supervisor::read_output(Descriptor& from, LineForwarder& lines) {
     return;
   }
   const std::string_view text(buffer.data(), static_cast<size_t>(got));
+  if (rank != nullptr) return take_output(*rank, lines, text);
   if (&lines == &machine_lines_) {
     machine_errors_.append(text.substr(0, kMostMachineErrors - std::min(kMostMachineErrors, machine_errors_.size())));
     if (!machine_ready_) return;  // it will be the text of an error
   }
+  lines.take(text);
+}
+
+void Supervisor::take_output(Rank& rank, LineForwarder& lines, std::string_view text) const {
+  rank.tail += text;
+  if (rank.tail.size() > kTail) rank.tail.erase(0, rank.tail.size() - kTail);
+  const uint64_t limit = request_.output_limit == 0 ? UINT64_MAX : request_.output_limit;
+  text = text.substr(0, limit - rank.passed_on);
+  rank.passed_on += text.size();
   lines.take(text);
 }
 
@@ -323,7 +360,8 @@ void Supervisor::take_machine_line(std::string_view line) {
   }
   // Ranks that were ended from here are no news.
   if (killed_ && (incident->kind == "rank_lost" || incident->kind == "bad_message")) return;
-  write_all(request_.err, fmt::format("fabricbench: {}: {}\n", incident->kind, trim(incident->text)));
+  if (request_.err >= 0)
+    write_all(request_.err, fmt::format("fabricbench: {}: {}\n", incident->kind, trim(incident->text)));
   incidents_.push_back(*incident);
   if (!incident->fatal) return;
   const auto ending = record::ending_from(incident->kind).value_or(Ending::machine_lost);
@@ -356,6 +394,12 @@ void Supervisor::rank_ended(Rank& rank) {
     rank.end.signal = WTERMSIG(status);
   } else {
     rank.end.exit_code = WEXITSTATUS(status);
+    // A sandbox around the rank says so when a signal has ended it.
+    constexpr int kSignalled = 128;
+    if (is_judged() && rank.end.exit_code > kSignalled && rank.end.exit_code < kSignalled + SIGRTMIN) {
+      rank.end.signal = rank.end.exit_code - kSignalled;
+      rank.end.exit_code = 0;
+    }
   }
   // What it left running has no business any more.
   kill(-rank.process.id, SIGKILL);
@@ -374,7 +418,7 @@ void Supervisor::drain() {
     for (auto [from, lines] : {std::pair{&rank.out, &rank.out_lines}, std::pair{&rank.err, &rank.err_lines}}) {
       if (!*from) continue;
       pollfd more{from->get(), POLLIN, 0};
-      while (*from && poll(&more, 1, 0) > 0) read_output(*from, *lines);
+      while (*from && poll(&more, 1, 0) > 0) read_output(*from, *lines, &rank);
       if (*from) lines->finish();
       from->reset();
     }
@@ -383,9 +427,13 @@ void Supervisor::drain() {
 
 void Supervisor::finish_machine() {
   const auto begin = Clock::now();
+  // Ranks that are judged fail when the machine ends: was that first?
+  if (is_judged() && ending_ == Ending::failed) {
+    while (machine_running_ && Clock::now() < begin + kGraceAfterIncident) wait_once(50ms);
+  }
   // Incidents that are still on their way come before the end of the input.
   machine_in_.reset();
-  const bool hurry = ending_ != Ending::finished && request_.trace.empty();
+  const bool hurry = ending_ != Ending::finished && request_.trace.empty() && !is_judged();
   const auto limit = begin + (hurry ? kMachineLimitHurried : kMachineLimit);
   while (machine_running_ && Clock::now() < limit) wait_once(50ms);
   if (machine_running_) {
@@ -415,7 +463,10 @@ LaunchResult Supervisor::result() {
   record.incidents = incidents_;
   if (request_.build_seconds > 0) record.wall_seconds["build"] = request_.build_seconds;
   for (const auto& [phase, seconds] : wall_seconds_) record.wall_seconds[phase] = seconds;
-  for (const Rank& rank : ranks_) record.ranks.push_back(rank.end);
+  for (const Rank& rank : ranks_) {
+    record.ranks.push_back(rank.end);
+    result.output_tail.push_back(rank.tail);
+  }
   result.problem = problem_;
   result.exit_code = ending_ == Ending::finished ? 0 : ending_ == Ending::machine_lost ? 2 : 1;
   return result;

@@ -34,6 +34,8 @@ class Supervisor {
     Descriptor out, err;
     LineForwarder out_lines, err_lines;
     record::RankEnd end;
+    uint64_t passed_on = 0;  // bytes of output
+    std::string tail = {};
     bool running = true;
   };
 
@@ -43,7 +45,10 @@ class Supervisor {
   void add_rank(int rank, Start start);
 
   bool wait_once(std::chrono::milliseconds longest);  // false: time is up
-  void read_output(Descriptor& from, LineForwarder& lines);
+  void read_output(Descriptor& from, LineForwarder& lines, Rank* rank);
+  void take_output(Rank& rank, LineForwarder& lines, std::string_view text) const;
+  bool is_judged() const { return request_.judge >= 0; }
+  std::string socket_of(int rank) const;
   void read_machine();
   void take_machine_line(std::string_view line);
   void take_signal();

@@ -152,6 +152,11 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   } else {
     window = w.window;
   }
+  // An instruction is one release, however many peers its lanes write to.
+  if (access.kind != AccessKind::load && access.proxy != Proxy::async) {
+    wait_for_loads(w);
+    release(w, access);
+  }
   if (window->contains(e.begin, e.end - e.begin)) [[likely]] {
     charge(w, access, {window, access.lanes, e.sectors});
   } else {
@@ -234,8 +239,6 @@ void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& 
 }
 
 void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, uint32_t owner) {
-  wait_for_loads(w);
-  release(w, access);
   const auto trip = fabric_->write(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
@@ -244,8 +247,6 @@ void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, 
 }
 
 void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part, uint32_t owner) {
-  wait_for_loads(w);
-  release(w, access);
   const uint32_t device = w.block().device;
   const auto trip = fabric_->atomic(device, w.block().sm, owner, part.sectors, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
@@ -291,8 +292,6 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
     last_arrival_ = trip.back;
     return;
   }
-  wait_for_loads(w);
-  release(w, access);
   const auto trip = access.kind == AccessKind::store
                         ? fabric_->multicast_write(device, sm, members_, bytes, w.clock.now)
                         : fabric_->multicast_atomic(device, sm, members_, bytes, w.clock.now);

@@ -122,6 +122,8 @@ RunRecord record_from(const Json& json) {
   take(json, "replayable", record.replayable);
   take(json, "not_replayable_because", record.not_replayable_because);
   take(json, "unsupported_calls", record.unsupported_calls);
+  take(json, "calls_in_run", record.calls_in_run);
+  take(json, "late_requests", record.late_requests);
   take_list(json, "devices", device_from, record.devices);
   take_list(json, "ranks", rank_from, record.ranks);
   take(json, "wall_seconds", record.wall_seconds);
@@ -165,6 +167,8 @@ std::string to_json(const RunRecord& record) {
                      {"replayable", record.replayable},
                      {"not_replayable_because", record.not_replayable_because},
                      {"unsupported_calls", record.unsupported_calls},
+                     {"calls_in_run", record.calls_in_run},
+                     {"late_requests", record.late_requests},
                      {"devices", list_of(record.devices)},
                      {"ranks", list_of(record.ranks)},
                      {"wall_seconds", record.wall_seconds}};

@@ -75,6 +75,10 @@ struct RunRecord {
   bool replayable = true;
   std::string not_replayable_because = {};
   std::map<std::string, uint64_t> unsupported_calls = {};
+  // Where a judge drove the run: what ranks asked for while they were judged, by the request's name
+  // (wire/messages.def), and how many requests came between steps, when nobody was to work.
+  std::map<std::string, uint64_t> calls_in_run = {};
+  uint64_t late_requests = 0;
   std::vector<DeviceCounters> devices = {};
 
   std::vector<RankEnd> ranks = {};

@@ -75,6 +75,8 @@ Stop Warp::run(uint64_t quantum, uint64_t& executed) {
     if (yielded_) return Stop::quantum;
   }
   if (splits_.empty()) return Stop::finished;
+  // The last lanes may have come to where the others wait with the quantum's last instruction.
+  if (splits_.size() > 1) merge();
   const bool can_run = std::ranges::any_of(splits_, [](const Split& s) { return s.state == SplitState::ready; });
   return can_run ? Stop::quantum : Stop::blocked;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/strings.h"
 #include "toolchain/cluster_dims.h"
 #include "toolchain/diagnostics.h"
@@ -17,9 +19,16 @@ using Words = std::vector<std::string>;
 
 void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
+std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
+
 // Runs clang; what it says of `source` comes back as Errors.
-Result<void> run_compiler(const DeviceCompile& request, const Words& command) {
-  const Finished run = run_program(command, request.time_limit);
+Result<void> run_compiler(const DeviceCompile& request, const Locations& where, Invocation invocation) {
+  add(invocation.reads, {where.sdk + "/include", request.source});
+  add(invocation.reads, request.include_dirs);
+  add(invocation.reads, request.reads);
+  if (!request.precompiled_header.empty()) invocation.reads.push_back(request.precompiled_header);
+  if (!request.dependencies.empty()) invocation.writes.push_back(folder_of(request.dependencies));
+  const Finished run = run_program(wrapped(request.wrapper, invocation), request.time_limit);
   if (run.timed_out) return error(fmt::format("the compiler was stopped after {} s", request.time_limit.count()));
   // clang ignores these with a warning, and the program would be silently wrong.
   if (auto refused = find_managed_variables(run.output, request.source); !refused.list.empty()) {
@@ -49,7 +58,9 @@ Result<std::string> compile_device(const DeviceCompile& request, const Locations
   add(command, request.extra_flags);
   add(command, more_flags);
   add(command, {"--", request.source});
-  if (auto done = run_compiler(request, command); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = run_compiler(request, where, {command, {}, {folder_of(output)}}); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
   return read_file(output);
 }
 
@@ -80,7 +91,11 @@ std::vector<std::string> device_flags(const DeviceCompile& request) {
   return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, "--cuda-feature=+ptx85", "-gline-tables-only"};
 }
 
-std::vector<std::string> host_flags() { return {"--cuda-host-only", "-fPIE", "-pthread"}; }
+std::vector<std::string> host_flags(const DeviceCompile& request) {
+  Words flags = {"--cuda-host-only", "-pthread"};
+  add(flags, request.shared ? Words{"-fPIC", "-fvisibility=hidden"} : Words{"-fPIE"});
+  return flags;
+}
 
 Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   const auto where = locate();
@@ -105,12 +120,12 @@ Result<void> compile_host(const HostCompile& request) {
 
   Words command = {where->compiler};
   add(command, language_flags(request.unit, where->sdk));
-  add(command, host_flags());
+  add(command, host_flags(request.unit));
   if (!request.ptx.empty()) add(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", request.ptx});
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);
   add(command, {"--", request.unit.source});
-  return run_compiler(request.unit, command);
+  return run_compiler(request.unit, *where, {command, {}, {folder_of(request.object)}});
 }
 
 }  // namespace fb::toolchain

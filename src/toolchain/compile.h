@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "toolchain/invocation.h"
 
 namespace fb::toolchain {
 
@@ -23,6 +24,9 @@ struct DeviceCompile {
   std::string precompiled_header = {};
   // Where to write a list of the user's files that were read, as make reads it; empty: nowhere.
   std::string dependencies = {};
+  bool shared = false;  // for a shared object, of which only what is marked can be seen
+  Wrapper wrapper = {};
+  std::vector<std::string> reads = {};  // what the wrapper must know of besides the SDK and the names above
 };
 
 // The host side of one source file, with the device side inside it.
@@ -37,7 +41,7 @@ struct HostCompile {
 // What clang must be told of a CUDA file, for both sides; the SDK is in `sdk`.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk);
 std::vector<std::string> device_flags(const DeviceCompile& request);
-std::vector<std::string> host_flags();
+std::vector<std::string> host_flags(const DeviceCompile& request);
 
 // PTX text. Wrong source, a missing compiler and a missing SDK come back as Errors: locations are those in `source`,
 // and a message about another file names that file. Failures of the system (no process, no disk) throw.

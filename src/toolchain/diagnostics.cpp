@@ -57,6 +57,7 @@ Errors parse_diagnostics(std::string_view output, std::string_view source) {
   bool in_error = false;  // notes follow what they explain
   for (const auto text : split(output, '\n')) {
     const auto line = parse_line(text);
+    if (text.starts_with("LLVM ERROR: ")) errors.list.push_back({{}, std::string(text)});  // out of memory, mostly
     if (!line) continue;
     const bool note = line->severity == "note";
     if (!note) in_error = line->severity != "warning";

@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "toolchain/subprocess.h"
+#include "toolchain/temporary_directory.h"
 #include "toolchain/user_files.h"
 
 namespace fb::toolchain {
@@ -48,6 +49,7 @@ void write_prelude(const std::string& path, const std::string& text, const std::
 std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
   std::string text = "#include <cuda_runtime.h>\n";
   for (const auto& name : find_user_files(unit.source, unit.include_dirs).other_includes) {
+    if (name.starts_with('/') || name.find("..") != std::string::npos) continue;
     const bool standard = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
     if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
       text += fmt::format("#include <{}>\n", name);
@@ -70,52 +72,56 @@ void keep_the_latest(const std::string& folder) {
 
 }  // namespace
 
-std::string precompiled_header(const Cache& cache, const Locations& where, const std::string& identity,
-                               const DeviceCompile& unit, Side side) {
-  if (!cache.keeps() || !unit.include_runtime) return "";
+std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Locations& where,
+                                                    const std::string& identity, const DeviceCompile& unit, Side side) {
+  if (!cache.keeps() || !unit.include_runtime) return std::nullopt;
   DeviceCompile prelude;
   prelude.standard = unit.standard;
   prelude.optimisation = unit.optimisation;
   prelude.gpu_arch = unit.gpu_arch;
+  prelude.shared = unit.shared;
   prelude.include_runtime = false;
   for (const auto& define : unit.defines) {
     if (concerns_headers(define)) prelude.defines.push_back(define);
   }
   auto flags = language_flags(prelude, where.sdk);
-  const auto of_side = side == Side::device ? device_flags(prelude) : host_flags();
+  const auto of_side = side == Side::device ? device_flags(prelude) : host_flags(prelude);
   flags.insert(flags.end(), of_side.begin(), of_side.end());
   flags.insert(flags.end(), unit.extra_flags.begin(), unit.extra_flags.end());
+  flags.emplace_back("-fpch-instantiate-templates");  // once, and not in every file that uses it
 
   const std::string text = prelude_text(unit, where.sdk);
   auto words = flags;
   words.insert(words.end(), {"precompiled header", identity, text});
   const std::string key = hash_words(words);
-  std::string file = cache.path_of(key + ".pch");
-  if (is_whole(cache, file, key)) {
-    utimensat(AT_FDCWD, file.c_str(), nullptr, 0);  // used now
-    return file;
+  PrecompiledHeader header{cache.path_of(key + ".pch"), cache.path_of(fmt::format("prelude-{}.h", hash_bytes(text)))};
+  if (is_whole(cache, header.file, key)) {
+    utimensat(AT_FDCWD, header.file.c_str(), nullptr, 0);  // used now
+    return header;
   }
 
   try {
-    const std::string fresh = fmt::format("{}.{}", file, getpid());
-    const std::string source = cache.path_of(fmt::format("prelude-{}.h", hash_bytes(text)));
-    write_prelude(source, text, fresh + ".h");
+    const TemporaryDirectory scratch;
+    const std::string made = scratch.path() + "/header.pch";
+    const std::string fresh = fmt::format("{}.{}", header.file, getpid());
+    write_prelude(header.text, text, fresh + ".h");
     keep_the_latest(cache.folder());
     std::vector<std::string> command = {where.compiler};
     command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(), {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", fresh, source});
-    const Finished run = run_program(command, unit.time_limit);
-    if (run.exit_code != 0) {
-      unlink(fresh.c_str());
-      return "";
-    }
+    command.insert(command.end(),
+                   {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
+    const Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
+    const Finished run = run_program(wrapped(unit.wrapper, invocation), unit.time_limit);
+    if (run.exit_code != 0) return std::nullopt;
+    const std::string bytes = read_file(made);
     Cache writable = cache;
-    writable.put(key, hash_bytes(read_file(fresh)));
-    fs::rename(fresh, file);
+    writable.put(key, hash_bytes(bytes));
+    write_file(fresh, bytes);
+    fs::rename(fresh, header.file);
   } catch (const std::system_error&) {
-    return "";  // no room for it: slower, not wrong
+    return std::nullopt;  // no room for it: slower, not wrong
   }
-  return file;
+  return header;
 }
 
 }  // namespace fb::toolchain

@@ -1,59 +1,32 @@
 #include "toolchain/program.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <future>
 #include <map>
 #include <optional>
 #include <set>
 #include <system_error>
-#include <thread>
 
 #include "base/strings.h"
 #include "toolchain/cache.h"
 #include "toolchain/compile.h"
-#include "toolchain/diagnostics.h"
+#include "toolchain/compile_both.h"
+#include "toolchain/identity.h"
 #include "toolchain/locate.h"
-#include "toolchain/precompiled_header.h"
 #include "toolchain/subprocess.h"
 #include "toolchain/temporary_directory.h"
 
 namespace fb::toolchain {
 namespace {
 
-namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds kTimeLimit{120};
 
 void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
-
-std::string file_facts(const std::string& path) {
-  std::error_code failed;
-  const fs::path real = fs::canonical(path, failed);
-  if (failed) return path;
-  return fmt::format("{} {} {}", real.string(), fs::file_size(real, failed),
-                     fs::last_write_time(real, failed).time_since_epoch().count());
-}
-
-// Compiler and SDK: what every result depends on besides its source and its flags.
-std::string identity_of(const Locations& where) {
-  Words words = {"1", file_facts(where.compiler), where.sdk};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  for (const auto& file : files) add(words, {file.string(), read_file(file.string())});
-  return hash_words(words);
-}
 
 // "mpicxx --showme:compile" and the like.
 Result<Words> ask_mpi(const std::string& what) {
@@ -106,24 +79,6 @@ std::vector<std::string> read_dependencies(const std::string& path) {
   }
   finish();
   return names;
-}
-
-// Gives `content` to the process that opens the FIFO `path`, as soon as it does; gives up when `reader_ended`.
-void feed(const std::string& path, std::string_view content, const std::future<Result<void>>& reader) {
-  const auto reader_ended = [&] { return reader.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
-  int fd = -1;
-  while ((fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO && !reader_ended()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (fd < 0) return;
-  while (!content.empty() && !reader_ended()) {
-    const ssize_t wrote = write(fd, content.data(), content.size());
-    if (wrote > 0) content.remove_prefix(static_cast<size_t>(wrote));
-    if (wrote < 0 && errno != EAGAIN && errno != EINTR) break;
-    pollfd room{fd, POLLOUT, 0};
-    poll(&room, 1, 10);
-  }
-  close(fd);
 }
 
 class Builder {
@@ -179,7 +134,7 @@ class Builder {
     Words words = {"object", identity_, source, text};
     add(words, language_flags(unit, where_.sdk));
     add(words, device_flags(unit));
-    add(words, host_flags());
+    add(words, host_flags(unit));
     add(words, unit.extra_flags);
     add(words, request_.extra_flags);
     const std::string key = hash_words(words);
@@ -207,9 +162,8 @@ class Builder {
   Result<std::string> compile(const DeviceCompile& unit, const std::string& key) {
     compiled_ = true;
     const std::string stem = fmt::format("{}/unit{}", scratch_.path(), ready_.size());
-    auto done = compile_sides(unit, stem, true);
-    // A precompiled header that clang does not like, or that makes it crash, is not the user's mistake.
-    if (!done && speaks_of_precompiled(done.error())) done = compile_sides(unit, stem, false);
+    const BothCompile both{.unit = unit, .host_only_flags = request_.extra_flags, .stem = stem};
+    auto done = compile_both(both, cache_, where_, identity_);
     if (!done) return std::unexpected(std::move(done.error()));
 
     const std::string object = read_file(stem + ".o");
@@ -226,52 +180,6 @@ class Builder {
     cache_.put(object_key, object);
     cache_.put(key, manifest);
     return object_key;
-  }
-
-  bool speaks_of_precompiled(const Errors& errors) {
-    const bool found = std::ranges::any_of(errors.list, [](const Diagnostic& d) {
-      return d.message.find(".pch") != std::string::npos || d.message.starts_with("the compiler failed");
-    });
-    if (!found || !cache_.keeps()) return false;
-    std::error_code ignored;
-    for (const auto& used : precompiled_) fs::remove(used, ignored);
-    return true;
-  }
-
-  // Both sides at once: the host side reads the PTX last, from a FIFO, and by then it is mostly there.
-  Result<void> compile_sides(DeviceCompile unit, const std::string& stem, bool precompiled) {
-    const bool device = unit.source.ends_with(".cu");
-    HostCompile host{.unit = unit, .ptx = device ? stem + ".ptx" : "", .object = stem + ".o"};
-    add(host.unit.extra_flags, request_.extra_flags);
-    host.unit.dependencies = stem + ".host.d";
-    unit.dependencies = stem + ".device.d";
-    if (device) {
-      unlink(host.ptx.c_str());
-      if (mkfifo(host.ptx.c_str(), 0600) != 0)
-        throw std::system_error(errno, std::generic_category(), "mkfifo " + host.ptx);
-    }
-    std::string host_header, device_header;
-    auto of_host = std::async(std::launch::async, [&]() -> Result<void> {
-      if (precompiled) host_header = precompiled_header(cache_, where_, identity_, host.unit, Side::host);
-      host.unit.precompiled_header = host_header;
-      return compile_host(host);
-    });
-    if (!device) return of_host.get();
-    Result<std::string> ptx = error("");
-    try {
-      if (precompiled) device_header = precompiled_header(cache_, where_, identity_, unit, Side::device);
-      unit.precompiled_header = device_header;
-      ptx = compile_to_ptx(unit);
-    } catch (...) {
-      feed(host.ptx, "", of_host);
-      throw;
-    }
-    // The runtime reads the text as a C string.
-    feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
-    auto done = of_host.get();
-    precompiled_ = {host_header, device_header};
-    if (!ptx) return std::unexpected(std::move(ptx.error()));
-    return done;
   }
 
   Result<BuiltProgram> link(const Words& objects, const std::string& output) {
@@ -338,7 +246,6 @@ class Builder {
   TemporaryDirectory scratch_;
   Words mpi_compile_, mpi_link_;
   std::map<std::string, std::string> ready_;  // an object's key → its file
-  std::vector<std::string> precompiled_;
   bool compiled_ = false;
 };
 

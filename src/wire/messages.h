@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/harness.h"
 #include "wire/status.h"
 
 namespace fb::wire {
@@ -47,7 +48,8 @@ struct Nothing {
 
 // --- The session ----------------------------------------------------------------------------------------------------
 
-enum class Purpose : uint32_t { calls, callbacks };
+// judge: on the socket that the machine inherits, and nowhere else.
+enum class Purpose : uint32_t { calls, callbacks, judge };
 
 // The first message of every connection; each host thread has one of its own.
 struct Hello {

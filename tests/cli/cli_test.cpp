@@ -39,6 +39,10 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run("--help").text);
+  expect_golden("help_list.txt", run("list --help").text);
+  expect_golden("help_show.txt", run("show --help").text);
+  expect_golden("help_template.txt", run("template --help").text);
+  expect_golden("help_new.txt", run("new --help").text);
   expect_golden("help_exec.txt", run("exec --help").text);
   expect_golden("help_ptx.txt", run("ptx --help").text);
   expect_golden("help_coverage.txt", run("coverage --help").text);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/strings.h"
 #include "launcher/process.h"
@@ -38,8 +40,9 @@ int processes_with(const std::string& text) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(in), {}};
-    if (line.find(text) != std::string::npos) ++count;
+    std::ostringstream line;  // a process may go while it is looked at
+    line << in.rdbuf();
+    if (line.str().find(text) != std::string::npos) ++count;
   }
   return count;
 }
@@ -257,6 +260,73 @@ TEST_F(LaunchMpi, IsEndedAfterAFatalIncident) {
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->record.ending, Ending::deadlock);
   EXPECT_LT(ran.seconds, 3.0);
+}
+
+// --- With a judge
+
+class JudgedLaunch : public Launch {
+ protected:
+  JudgedLaunch() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ours = Descriptor(ends[0]);
+    theirs = ends[1];
+  }
+  // Until nobody has the other end any more.
+  std::string heard() const {
+    std::string text;
+    char buffer[256];
+    for (ssize_t got = read(ours.get(), buffer, sizeof buffer); got > 0; got = read(ours.get(), buffer, sizeof buffer))
+      text.append(buffer, static_cast<size_t>(got));
+    return text;
+  }
+
+  Descriptor ours;
+  int theirs = -1;
+};
+
+TEST_F(JudgedLaunch, OnlyTheMachineHasTheJudgesSocket) {
+  const auto ran = run({}, {.ranks = 2, .judge = theirs});
+  ASSERT_TRUE(ran.result);
+  EXPECT_EQ(heard(), ran.folder + "/machine.sock");
+}
+
+TEST_F(JudgedLaunch, ARankGetsItsPlaceAndItsOwnSocketAndNothingElse) {
+  const auto ran = run({"everything", "1"}, {.ranks = 2, .judge = theirs});
+  EXPECT_EQ(ran.out, "FABRICBENCH_SOCKET=" + ran.folder +
+                         "/machine.sock.1\nGROUP_RANK=0\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nRANK=1\nWORLD_SIZE=2\n");
+}
+
+TEST_F(JudgedLaunch, ASandboxThatSaysASignalIsBelieved) {
+  const auto ran = run({"wait", "aborted", "0"}, {.ranks = 2, .judge = theirs});
+  ASSERT_TRUE(ran.result);
+  EXPECT_EQ(ran.result->record.ending, Ending::rank_lost);
+  EXPECT_EQ(ran.result->record.ranks[0].signal, SIGABRT);
+  EXPECT_EQ(ran.result->record.ranks[0].exit_code, 0);
+}
+
+TEST_F(Launch, TheStartOfRanksAndMachineCanBeChanged) {
+  LaunchRequest request{.ranks = 2};
+  int machines = 0;
+  request.prepare_machine = [&](Start& start) { machines += start.command[0] == FB_TEST_MACHINE; };
+  request.prepare_rank = [](int rank, Start& start) {
+    start.command = {FB_TEST_RANK, rank == 1 ? "everything" : ""};
+    start.environment = {"ONLY=this"};
+  };
+  const auto ran = run({"exit"}, request);
+  EXPECT_EQ(machines, 1);
+  EXPECT_EQ(ran.out, "ONLY=this\n");
+}
+
+TEST_F(Launch, OutputBeyondTheLimitIsDroppedAndItsEndIsKept) {
+  const auto ran = run({"lines", "1"}, {.ranks = 2, .output_limit = 32});
+  ASSERT_TRUE(ran.result);
+  EXPECT_EQ(ran.out, "from one rank 1\nfrom one rank 1\n");
+  ASSERT_EQ(ran.result->output_tail.size(), 2u);
+  EXPECT_EQ(ran.result->output_tail[0], "");
+  const std::string& tail = ran.result->output_tail[1];
+  EXPECT_TRUE(tail.ends_with("from one rank 1\nno end"));
+  EXPECT_LE(tail.size(), 4096u);
 }
 
 }  // namespace

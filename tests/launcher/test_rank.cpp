@@ -26,7 +26,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (what == "exit") return 5;
+  if (what == "aborted") return 128 + SIGABRT;  // as a sandbox says it
   if (what == "kill") raise(SIGKILL);
+  if (what == "everything") {
+    for (char** entry = environ; *entry != nullptr; ++entry) std::printf("%s\n", *entry);
+  }
   if (what == "sleep") sleep(1000);
   if (what == "deaf") {  // to polite requests
     signal(SIGTERM, SIG_IGN);

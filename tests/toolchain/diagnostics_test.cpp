@@ -36,6 +36,8 @@ TEST(Diagnostics, KeepErrorsWithoutAPlace) {
 TEST(Diagnostics, AreNeverEmpty) {
   EXPECT_EQ(parse_diagnostics("Segmentation fault\n", "a.cu").list[0].message,
             "the compiler failed: Segmentation fault");
+  EXPECT_EQ(parse_diagnostics("LLVM ERROR: out of memory\nStack dump:\n", "a.cu").list[0].message,
+            "LLVM ERROR: out of memory");
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end()) return Status::invalid_value;
   const Region& r = found->second;
+  if (r.of_judge) return Status::invalid_value;
   const bool wants_host = is_host(m.kind);
   if (wants_host ? r.kind != MemoryKind::host : r.kind != MemoryKind::device && r.kind != MemoryKind::managed)
     return Status::invalid_value;

@@ -78,6 +78,13 @@ void map_window(mem::AddressSpace& space, mem::Address begin, const Mapping& m) 
 
 }  // namespace
 
+std::shared_ptr<Physical> Node::find_exported(int descriptor) const {
+  const auto found = exported_.find(read_secret(descriptor));
+  return found == exported_.end() ? nullptr : found->second.lock();
+}
+
+wire::Descriptor Node::write_exported(const Physical& physical) { return write_secret(physical.secret); }
+
 Status Handlers::on_physical_create(Node& node, Call& call, const wire::PhysicalCreate& m, wire::Handle& reply,
                                     Answer&) {
   Process& process = *call.thread->process;
@@ -144,15 +151,14 @@ Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle
     }
     node.exported_[secret] = physical;
   }
-  answer.owned = write_secret(physical->secret);
+  answer.owned = node.write_exported(*physical);
   return answer.owned ? Status::ok : Status::out_of_memory;
 }
 
 Status Handlers::on_physical_import(Node& node, Call& call, const wire::Nothing&, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!call.descriptor) return Status::invalid_value;
-  const auto found = node.exported_.find(read_secret(call.descriptor.get()));
-  auto physical = found == node.exported_.end() ? nullptr : found->second.lock();
+  auto physical = node.find_exported(call.descriptor.get());
   if (!physical) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = add_physical(process, std::move(physical));

@@ -132,7 +132,8 @@ Status Handlers::on_release_ordered(Node& node, Call& call, const wire::ReleaseO
   if (!stream) return Status::invalid_handle;
   if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
   const auto found = process.regions.find(m.address);
-  if (found == process.regions.end() || found->second.kind != wire::MemoryKind::device) return Status::invalid_value;
+  if (found == process.regions.end() || found->second.kind != wire::MemoryKind::device || found->second.of_judge)
+    return Status::invalid_value;
   node.spend(*call.thread, node.platform_.calls.other);
   const Work op = node.make_operation(process, m.stream.device, "free");
   op->work = [&node, &process, a = m.address](const Work& self) {
@@ -263,6 +264,7 @@ Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, 
       op = make_operation(process, stream.device, "");
     }
     if (status != Status::ok) return status;
+    count_in_run(n.kind);
     works.push_back(std::move(op));
   }
   const Work entry = make_operation(process, stream.device, "graph"), exit = make_operation(process, stream.device, "");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "machine/judging/judgement.h"
 #include "machine/node/handlers.h"
 
 namespace fb::machine {
@@ -179,6 +180,11 @@ void Node::remove_process(Process& process) {
   process.output = {};
 }
 
+Judgement& Node::add_judge(uint32_t ranks, uint64_t connection) {
+  judgement_ = std::make_unique<Judgement>(*this, ranks, connection);
+  return *judgement_;
+}
+
 std::string Node::name_of(const Process& process) const {
   return process.rank >= 0 ? fmt::format("rank {}", process.rank) : fmt::format("process {}", process.number);
 }
@@ -244,6 +250,11 @@ bool adds_work(Kind kind) {
          kind == Kind::callback || kind == Kind::release_ordered || kind == Kind::graph_launch;
 }
 
+bool is_of_judge(Kind kind) {
+  return kind == Kind::judge_begin || kind == Kind::judge_tensor || kind == Kind::judge_release ||
+         kind == Kind::judge_step;
+}
+
 bool is_full(const Process& process) { return process.live >= kMostQueued || process.payload >= kMostPayload; }
 
 template <class Request, class Reply>
@@ -271,7 +282,14 @@ void Node::handle(Call& call) {
   thread.waiting = true;
   thread.request = call.kind;
   thread.now = std::max(thread.now, engine_.now());
+  if (!is_permitted(thread, call.kind)) {
+    Answer refusal;
+    refusal.status = Status::not_permitted;
+    log_call(thread, refusal.status);
+    return answer(thread, std::move(refusal));
+  }
   if (adds_work(call.kind) && is_full(*thread.process)) return hold(call);
+  count_in_run(call.kind);
   if (call.kind != Kind::stream_query && call.kind != Kind::event_query) thread.polls = 0;
   Answer answer;
   try {
@@ -295,6 +313,18 @@ void Node::handle(Call& call) {
   if (answer.status == kLater) return;
   log_call(thread, answer.status);
   this->answer(thread, std::move(answer));
+}
+
+bool Node::is_permitted(const HostThread& thread, Kind kind) const {
+  return is_of_judge(kind) == (thread.purpose == wire::Purpose::judge);
+}
+
+void Node::count_in_run(Kind kind) {
+  // These belong to the harness and to the library, not to the program.
+  if (!judgement_ || !judgement_->in_run() || kind == Kind::none || kind == Kind::step_next ||
+      kind == Kind::callback_next || is_of_judge(kind))
+    return;
+  ++calls_in_run_[wire::name_of(kind)];
 }
 
 void Node::hold(Call& call) {

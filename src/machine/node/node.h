@@ -29,6 +29,8 @@
 
 namespace fb::machine {
 
+class Judgement;
+
 struct Answer {
   wire::Status status = wire::Status::ok;
   std::vector<std::byte> body, blob;
@@ -68,6 +70,10 @@ class Node {
   const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
   const std::vector<std::shared_ptr<HostThread>>& threads() const { return threads_; }
 
+  // From here on the node belongs to a judgement of so many ranks; `connection` is the judge's.
+  Judgement& add_judge(uint32_t ranks, uint64_t connection);
+  Judgement* judgement() const { return judgement_.get(); }
+
   // What a process is told when it has said hello.
   Answer welcome(const Process& process) const;
 
@@ -98,6 +104,7 @@ class Node {
 
  private:
   friend struct Handlers;
+  friend class Judgement;
 
   struct Token {
     Process* owner = nullptr;
@@ -133,6 +140,9 @@ class Node {
   struct Moving;
   void move_rows(std::shared_ptr<Moving> moving);
   Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
+  // What a descriptor stands for; null: for nothing that was exported.
+  std::shared_ptr<Physical> find_exported(int descriptor) const;
+  static wire::Descriptor write_exported(const Physical& physical);
 
   // Modules (node/modules.cpp)
   LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
@@ -174,6 +184,9 @@ class Node {
   void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
   void spend(HostThread& thread, Time cost) { thread.now += cost; }
   wire::Status broken(const Process& process, uint32_t device) const;
+  bool is_permitted(const HostThread& thread, wire::Kind kind) const;
+  // Requests of ranks while they are being judged.
+  void count_in_run(wire::Kind kind);
   void log(const char* what, std::initializer_list<uint64_t> words);
   void log_call(HostThread& thread, wire::Status status);
   void note_finished(const Operation& op);
@@ -206,6 +219,8 @@ class Node {
   std::vector<std::multimap<int32_t, Work>> waiting_kernels_;   // by device: more than it runs at once; by priority
   uint64_t next_grid_ = 1;
   uint64_t answers_ = 0;
+  uint64_t faults_ = 0;  // of kernels
+  std::map<std::string, uint64_t> calls_in_run_;
   std::FILE* events_ = nullptr;
   uint64_t log_hash_ = 0x9E3779B97F4A7C15u;
   std::string not_replayable_;
@@ -214,6 +229,7 @@ class Node {
   std::optional<record::Trace> trace_;
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> trace_rows_;  // by process and stream
   const fabric::TrafficLog* traffic_ = nullptr;
+  std::unique_ptr<Judgement> judgement_;
 };
 
 }  // namespace fb::machine

@@ -29,6 +29,7 @@ struct Region {
   uint32_t opened_on = 0;  // imported: the device for which it was opened
   uint32_t opened = 0;     // … and how often
   uint64_t token = 0;      // imported: of what; exported: as what
+  bool of_judge = false;   // the process may use it and not free it
 };
 
 // What a physical handle stands for: memory or a multicast object. Several processes may hold it.

@@ -4,6 +4,7 @@
 
 #include "base/demangle.h"
 #include "base/hash.h"
+#include "machine/judging/judgement.h"
 #include "machine/node/node.h"
 
 namespace fb::machine {
@@ -84,6 +85,8 @@ void Node::fill(record::RunRecord& record) const {
   record.replayable = not_replayable_.empty();
   record.not_replayable_because = not_replayable_;
   record.unsupported_calls = unsupported_;
+  record.calls_in_run = calls_in_run_;
+  if (judgement_) record.late_requests = judgement_->late_requests();
   record.devices = counters_;
   for (uint32_t d = 0; d < platform_.devices(); ++d) {
     const fabric::Counters& c = fabric_.counters(d);
@@ -113,6 +116,10 @@ std::string Node::explain_deadlock() const {
   }
   for (const auto& thread : threads_) {
     if (thread->gone || !thread->waiting || thread->request == Kind::callback_next) continue;
+    if (const auto place = judgement_ ? judgement_->explain(*thread) : std::nullopt) {
+      text += "\n" + *place + "\n";
+      continue;
+    }
     text += fmt::format("\n{}: a host thread waits in {}", name_of(*thread->process), wire::name_of(thread->request));
     size_t named = 0;
     for (const Work& w : thread->waits_for) {

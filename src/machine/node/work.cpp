@@ -210,6 +210,7 @@ void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
     return begin_waiting_kernels(op->device);
   }
   const uint32_t device = op->device - process.first_device;
+  ++faults_;
   report_({"fault", process.rank < 0 ? std::nullopt : std::optional(process.rank),
            fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome)), false});
   const Status status = status_of(outcome.fault.kind);

@@ -19,6 +19,7 @@ class Connection {
   Connection(uint64_t own_number, wire::Descriptor socket) : number(own_number), socket_(std::move(socket)) {}
 
   const uint64_t number;
+  int rank = -1;                 // whose socket it came by; -1: there is one for all
   HostThread* thread = nullptr;  // after hello
   int32_t pid = 0;
 
@@ -30,6 +31,7 @@ class Connection {
   // Reads what is there. True: a message is whole.
   bool read();
   bool has_message() const { return complete_; }
+  wire::Kind kind_of_message() const { return incoming_.frame.kind; }
   // The message that read() announced; the next one can be read afterwards.
   wire::Received take();
 

@@ -31,7 +31,8 @@ uint64_t wall_nanoseconds() {
 }
 
 // The first bytes of a small file of /proc; empty where it is gone.
-std::string_view read_small(const std::string& path, char (&buffer)[512]) {
+template <size_t kBytes>
+std::string_view read_small(const std::string& path, char (&buffer)[kBytes]) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   const ssize_t got = read(fd, buffer, sizeof buffer);
@@ -146,6 +147,19 @@ bool HostWatch::network_is_quiet() {
 }
 
 size_t HostWatch::count(int32_t pid) { return threads_of(pid).size(); }
+
+uint32_t HostWatch::find_thread(int32_t pid, uint32_t id) {
+  for (const uint32_t thread : threads_of(pid)) {
+    char buffer[4096];
+    // "NSpid:\t1234\t2": here, and in each namespace further in.
+    std::string_view status = read_small(fmt::format("/proc/{}/task/{}/status", pid, thread), buffer);
+    const size_t line = status.find("\nNSpid:");
+    if (line == std::string_view::npos) continue;
+    status = status.substr(line + 1, status.find('\n', line + 1) - line - 1);
+    if (number_at(status.substr(status.find_last_of('\t') + 1)) == id) return thread;
+  }
+  return id;
+}
 
 void HostWatch::answered(int32_t pid, uint32_t id) {
   Thread& thread = threads_[{pid, id}];

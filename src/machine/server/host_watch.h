@@ -31,6 +31,9 @@ class HostWatch {
   bool network_is_quiet();
   // Threads that a process has.
   static size_t count(int32_t pid);
+  // The thread that calls itself `id`: a process may live in a namespace where numbers are others. `id` where that
+  // can't be told.
+  static uint32_t find_thread(int32_t pid, uint32_t id);
   // The thread has been answered: it computes from now on.
   void answered(int32_t pid, uint32_t thread);
   void forget(int32_t pid);

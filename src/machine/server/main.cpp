@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "machine/server/server.h"
+#include "sandbox/confine.h"
 
 int main(int argc, char** argv) {
   using namespace fb;
@@ -25,11 +26,20 @@ int main(int argc, char** argv) {
   app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");
   app.add_option("--events", options.node.events,
                  "Write every event here: two runs of one seed are equal line by line");
+  app.add_option("--judge", options.judge,
+                 "A connected socket that the machine inherits: the judge is at its other end, and ranks connect to\n"
+                 "SOCKET.0, SOCKET.1, …");
+  bool confined = false;
+  app.add_flag("--confine", confined, "Give up all system calls that serving ranks does not need");
   app.add_flag("--hosts-spin", options.hosts_spin, "Host threads wait by spinning, as MPI does");
   app.add_option("--memory", options.node.memory, "Bytes that all devices together may use");
   app.add_option("--budget", options.node.budget, "Warp instructions until the run is stopped");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGPIPE, SIG_IGN);
+  if (options.judge >= 0 && options.ranks < 1) {
+    fmt::print(stderr, "fabricbench-machine: --judge needs --ranks\n");
+    return 2;
+  }
   options.node.strict = mode == "strict";
   options.node.trace = !trace_file.empty();
   try {
@@ -45,6 +55,7 @@ int main(int argc, char** argv) {
     record.world = options.ranks;
     {
       machine::Server server(*platform, options);
+      if (confined) sandbox::confine({}, sandbox::Filter::machine);
       std::puts("ready");
       std::fflush(stdout);
       server.run(record);

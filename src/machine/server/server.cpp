@@ -1,5 +1,6 @@
 #include "machine/server/server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,11 +34,13 @@ uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().
 
 Server::Server(const fabric::Platform& platform, const ServerOptions& options)
     : options_(options),
+      nodes_(platform.node.nodes),
       node_(
           platform, options.node,
           [this](HostThread& thread, Answer&& answer) {
             const auto found = connections_.find(thread.connection);
             if (found == connections_.end()) return;
+            if (thread.purpose == wire::Purpose::judge) return found->second->send(answer, thread.request);
             if (!thread.process->output.empty()) found->second->send_output(std::exchange(thread.process->output, {}));
             watch_.answered(thread.process->pid, thread.id);
             settled_[thread.process->number] = false;
@@ -45,23 +48,36 @@ Server::Server(const fabric::Platform& platform, const ServerOptions& options)
           },
           [this](record::Incident incident) { report(std::move(incident)); }),
       watch_(options.hosts_spin) {
-  listen();
+  if (options_.judge < 0) {
+    listen(options_.socket, -1);
+    return;
+  }
+  for (int rank = 0; rank < options_.ranks; ++rank) listen(fmt::format("{}.{}", options_.socket, rank), rank);
+  add_judge();
 }
 
 Server::~Server() {
-  if (listener_) unlink(options_.socket.c_str());
+  for (const Listener& listener : listeners_) unlink(listener.path.c_str());
 }
 
-void Server::listen() {
+void Server::add_judge() {
+  judge_ = next_connection_++;
+  auto connection = std::make_unique<Connection>(judge_, wire::Descriptor(options_.judge));
+  fcntl(options_.judge, F_SETFD, FD_CLOEXEC);
+  connection->thread = &node_.add_judge(static_cast<uint32_t>(options_.ranks), judge_).judge();
+  connections_[judge_] = std::move(connection);
+}
+
+void Server::listen(const std::string& path, int rank) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (options_.socket.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
-  std::ranges::copy(options_.socket, address.sun_path);
+  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
+  std::ranges::copy(path, address.sun_path);
   wire::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
-  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail(options_.socket);
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail(path);
   if (::listen(socket.get(), 1024) != 0) fail("listen");
-  listener_ = std::move(socket);
+  listeners_.push_back({path, std::move(socket), rank});
 }
 
 void Server::report(record::Incident incident) {
@@ -72,9 +88,9 @@ void Server::report(record::Incident incident) {
   if (incidents_.size() < kMostIncidents) incidents_.push_back(std::move(incident));
 }
 
-void Server::accept_all() {
+void Server::accept_all(const wire::Descriptor& listener, int rank) {
   while (true) {
-    const int fd = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     wire::Descriptor socket(fd);
     if (connections_.size() >= kMostConnections) continue;
@@ -83,6 +99,7 @@ void Server::accept_all() {
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) continue;
     auto connection = std::make_unique<Connection>(next_connection_, std::move(socket));
     connection->pid = peer.pid;
+    connection->rank = rank;
     connections_[next_connection_++] = std::move(connection);
   }
 }
@@ -93,39 +110,65 @@ void Server::accept_all() {
 bool Server::poll(int milliseconds) {
   std::vector<pollfd> set;
   std::vector<Connection*> who;
-  set.push_back({listener_.get(), POLLIN, 0});
   set.push_back({STDIN_FILENO, POLLIN, 0});
-  for (const auto& [number, connection] : connections_) {
+  for (const Listener& listener : listeners_) set.push_back({listener.socket.get(), POLLIN, 0});
+  const size_t first = set.size();
+  const auto watch = [&](Connection& connection) {
     // While a thread waits for its answer it has nothing to say: what it sends then is not read, so that nobody can
     // fill the machine's memory. That it has gone is heard of all the same.
-    const bool waits = connection->thread && connection->thread->waiting;
-    const short events =
-        static_cast<short>((waits ? POLLRDHUP : POLLIN) | (connection->wants_to_write() ? POLLOUT : 0));
-    set.push_back({connection->fd(), events, 0});
-    who.push_back(connection.get());
+    const short events = static_cast<short>((is_not_read(connection) ? POLLRDHUP : POLLIN) |
+                                            (connection.wants_to_write() ? POLLOUT : 0));
+    set.push_back({connection.fd(), events, 0});
+    who.push_back(&connection);
+  };
+  for (const auto& [number, connection] : connections_) {
+    if (number != judge_) watch(*connection);
   }
+  // The judge last: what came before its next step has come between steps.
+  if (const auto judge = connections_.find(judge_); judge != connections_.end()) watch(*judge->second);
   if (::poll(set.data(), set.size(), milliseconds) <= 0) return false;
   bool any = false;
-  if (set[0].revents != 0) accept_all();
-  if (set[1].revents != 0) {
+  for (size_t k = 1; k < first; ++k) {
+    if (set[k].revents == 0) continue;
+    any = true;
+    accept_all(listeners_[k - 1].socket, listeners_[k - 1].rank);
+  }
+  if (set[0].revents != 0) {
     char buffer[256];
     const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) finished_ = true;
   }
   std::vector<uint64_t> lost;
   for (size_t k = 0; k < who.size(); ++k) {
-    const short events = set[k + 2].revents;
+    const short events = set[k + first].revents;
     if (events == 0) continue;
     any = true;
     Connection& c = *who[k];
     if ((events & POLLOUT) != 0) c.flush();
-    const bool waits = c.thread && c.thread->waiting;
-    if (!waits && c.read()) serve(c);
+    const bool waits = is_not_read(c);
+    if (!waits && c.read()) {
+      if (!frozen() || c.number == judge_) {
+        serve(c);
+      } else if (c.kind_of_message() != wire::Kind::step_next && c.kind_of_message() != wire::Kind::callback_next) {
+        node_.judgement()->note_late();
+      }
+    }
     const bool hung_up = (events & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && (waits || !c.has_message());
     if (c.gone() || (waits && hung_up)) lost.push_back(c.number);
   }
   for (const uint64_t number : lost) drop(*connections_[number]);
-  return any || set[0].revents != 0;
+  return any;
+}
+
+bool Server::is_not_read(const Connection& connection) const {
+  return (connection.thread && connection.thread->waiting) || (frozen() && connection.has_message());
+}
+
+// What came while ranks were frozen.
+void Server::serve_held() {
+  for (const auto& [number, connection] : connections_) {
+    if (connection->has_message() && !connection->gone()) serve(*connection);
+  }
 }
 
 void Server::serve(Connection& connection) {
@@ -138,7 +181,9 @@ void Server::serve(Connection& connection) {
   call.blob = message.blob;
   call.descriptor = std::move(message.descriptor);
   if (connection.thread->process->has_shared_memory) node_.look_again();
+  const bool was_frozen = frozen();
   node_.handle(call);
+  if (was_frozen && !frozen()) serve_held();
 }
 
 void Server::hello(Connection& connection, const wire::Received& message) {
@@ -147,7 +192,16 @@ void Server::hello(Connection& connection, const wire::Received& message) {
   refusal.status = wire::Status::not_permitted;
   if (message.frame.kind != wire::Kind::hello) return connection.send(refusal, message.frame.kind);
   std::memcpy(&m, message.body.data(), sizeof m);
-  if (m.version != wire::kVersion) return connection.send(refusal, wire::Kind::hello);
+  if (m.version != wire::kVersion || m.purpose > wire::Purpose::callbacks)
+    return connection.send(refusal, wire::Kind::hello);
+  if (connection.rank >= 0) {
+    if (!may_come(connection)) return connection.send(refusal, wire::Kind::hello);
+    // Whatever it says.
+    const auto nodes = static_cast<int>(nodes_);
+    m.rank = connection.rank;
+    m.node = connection.rank / ((options_.ranks + nodes - 1) / nodes);
+    m.thread = HostWatch::find_thread(connection.pid, m.thread);
+  }
   Process* process = nullptr;
   for (const auto& p : node_.processes()) {
     if (p->pid == connection.pid && !p->gone) process = p.get();
@@ -163,7 +217,21 @@ void Server::hello(Connection& connection, const wire::Received& message) {
   connection.send(node_.welcome(*process), wire::Kind::hello);
 }
 
+// A rank is one process.
+bool Server::may_come(Connection& connection) {
+  for (const auto& p : node_.processes()) {
+    if ((p->rank == connection.rank) == (p->pid == connection.pid && !p->gone)) continue;
+    report({"bad_message", connection.rank, fmt::format("rank {}: a second process connected", connection.rank), true});
+    return false;
+  }
+  return true;
+}
+
 void Server::drop(Connection& connection) {
+  if (connection.number == judge_) {
+    finished_ = true;
+    return;
+  }
   HostThread* thread = connection.thread;
   const std::string& fault = connection.fault();
   const int32_t pid = connection.pid;
@@ -177,11 +245,17 @@ void Server::drop(Connection& connection) {
   }
   connections_.erase(connection.number);
   if (!thread) return;
-  node_.remove_thread(*thread);
   Process& process = *thread->process;
+  const Judgement* judgement = node_.judgement();
+  const bool needed = judgement && judgement->needs(*thread);
+  node_.remove_thread(*thread);
   settled_[process.number] = false;
   const bool others =
       std::ranges::any_of(node_.threads(), [&](const auto& t) { return t->process == &process && !t->gone; });
+  if (judgement && (needed || !others)) {
+    if (const auto loss = judgement->explain_loss(process); loss && !finished_)
+      report({"rank_lost", process.rank, *loss, true});
+  }
   if (others) return;
   const std::string loss = node_.explain_loss(process);
   if (!loss.empty()) report({"rank_lost", process.rank < 0 ? std::nullopt : std::optional(process.rank), loss, false});
@@ -251,6 +325,10 @@ void Server::run(record::RunRecord& record) {
       quiet_since_ = 0;
       continue;
     }
+    if (frozen()) {
+      poll(1000);
+      continue;
+    }
     const Activity activity = settle();
     if (activity == Activity::runs) {
       poll(1);
@@ -281,6 +359,14 @@ void Server::idle(Activity activity) {
     report(
         {"budget", std::nullopt, "The run has used up its budget of instructions: a kernel that does not end.", true});
     return;
+  }
+  if (Judgement* judgement = node_.judgement()) {
+    if (judgement->end_step()) return;
+    // Ranks wait for the judge.
+    if (!judgement->step_is_under_way()) {
+      poll(20);
+      return;
+    }
   }
   if (connections_.empty()) {
     poll(1000);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/judging/judgement.h"
 #include "machine/node/node.h"
 #include "machine/server/connection.h"
 #include "machine/server/host_watch.h"
@@ -16,9 +17,10 @@
 namespace fb::machine {
 
 struct ServerOptions {
-  std::string socket;
-  int ranks = 0;  // processes that must have come before time moves; 0: unknown
+  std::string socket;  // with a judge: the rank's number is added, "<socket>.3"
+  int ranks = 0;       // processes that must have come before time moves; 0: unknown
   bool hosts_spin = false;
+  int judge = -1;  // a connected socket: the judge is at its other end, and need not say hello
   NodeOptions node;
 };
 
@@ -32,14 +34,19 @@ class Server {
   const record::Trace* finish_trace() { return node_.finish_trace(); }
 
  private:
-  void listen();
-  void accept_all();
+  void listen(const std::string& path, int rank);
+  void accept_all(const wire::Descriptor& listener, int rank);
+  void add_judge();
   void report(record::Incident incident);
   // Waits for sockets up to `milliseconds` and reads what came; true if anything did.
   bool poll(int milliseconds);
+  bool is_not_read(const Connection& connection) const;
   void serve(Connection& connection);
+  void serve_held();
+  bool may_come(Connection& connection);
   void hello(Connection& connection, const wire::Received& message);
   void drop(Connection& connection);
+  bool frozen() const { return node_.judgement() && node_.judgement()->frozen(); }
   Activity settle();
   Activity look_at_all();
   void idle(Activity activity);
@@ -47,10 +54,17 @@ class Server {
   std::string explain_outside() const;
 
   ServerOptions options_;
-  wire::Descriptor listener_;
+  struct Listener {
+    std::string path;
+    wire::Descriptor socket;
+    int rank = -1;  // of those who connect there; -1: as they say
+  };
+  std::vector<Listener> listeners_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
   uint64_t next_connection_ = 1;
   std::vector<record::Incident> incidents_;
+  uint64_t judge_ = 0;  // connection; 0: there is none
+  uint32_t nodes_ = 1;  // of the platform
   Node node_;
   HostWatch watch_;
   std::map<uint32_t, bool> settled_;  // by process: all its threads wait in the machine, and nothing has changed since

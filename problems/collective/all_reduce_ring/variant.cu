@@ -1,0 +1,63 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+// Pulls: each rank keeps its partial sums in memory of its own, and reads those of its left neighbour. One block, whole
+// chunks. A place is written again only when its chunk has come around, thus after the right neighbour has read it.
+struct Flags {
+  uint32_t left_stage, right_stage;  // how far the neighbours are: 2 * world - 1 stages a call
+};
+using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+
+__device__ void await(uint32_t& flag, uint32_t stage) {
+  if (threadIdx.x == 0) {
+    while (Flag(flag).load(cuda::memory_order_acquire) < stage) {
+    }
+  }
+  __syncthreads();
+}
+
+__global__ void ring(Flags* left, Flags* mine, Flags* right, const float* from, float* parts, const float* in,
+                     float* out, int64_t n, int rank, int world, uint32_t before) {
+  await(mine->right_stage, before);  // the right neighbour reads nothing of the call before any more
+  for (int stage = 0; stage < 2 * world - 1; ++stage) {
+    const int chunk = (rank - stage + 2 * world) % world;
+    if (stage > 0) await(mine->left_stage, before + stage);
+    for (int64_t i = n * chunk / world + threadIdx.x; i < n * (chunk + 1) / world; i += blockDim.x) {
+      float value = stage < world ? in[i] : 0;
+      if (stage > 0) value += from[i];
+      parts[i] = value;
+      if (stage >= world - 1) out[i] = value;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      Flag(right->left_stage).store(before + stage + 1, cuda::memory_order_release);
+      Flag(left->right_stage).store(before + stage + 1, cuda::memory_order_release);
+    }
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()), world_(rank.world()), flags_(rank, sizeof(Flags)), parts_(rank, sizeof(float) * args.n) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    const int left = (rank_ + world_ - 1) % world_, right = (rank_ + 1) % world_;
+    ring<<<1, 512, 0, stream>>>(flags_.at<Flags>(left), flags_.mine<Flags>(), flags_.at<Flags>(right),
+                                parts_.at<const float>(left), parts_.mine<float>(), args.in, args.out, args.n, rank_,
+                                world_, stages_);
+    stages_ += static_cast<uint32_t>(2 * world_ - 1);
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t stages_ = 0;
+  fabricbench::PeerMemory flags_, parts_;
+};
+// [/solution]

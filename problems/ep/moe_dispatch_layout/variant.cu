@@ -1,0 +1,78 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+// One block that reads the routing of all ranks itself, between two barriers: nobody sends a count.
+using fabricbench::Peers;
+
+constexpr int kThreads = 512;
+
+__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+  __syncthreads();
+  if (const int peer = threadIdx.x; peer < world) {
+    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
+    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
+    }
+  }
+  __syncthreads();
+}
+
+__global__ void layout_by_reading(Args args, Peers<const int> count, Peers<const int> topk, Peers<uint32_t> flags,
+                                  int rank, int world, uint32_t call) {
+  const int64_t k = args.k, local = args.experts / world;
+  for (int64_t i = threadIdx.x; i < args.experts; i += kThreads) args.expert_tokens[i] = 0;
+  for (int64_t i = threadIdx.x; i < local; i += kThreads) args.received[i] = 0;
+  for (int64_t i = threadIdx.x; i < world; i += kThreads) args.rank_tokens[i] = args.offset[i] = 0;
+  for (int64_t i = threadIdx.x; i < args.tokens * world; i += kThreads) args.to_rank[i] = 0;
+  meet(flags, rank, world, 2 * call - 1);
+
+  for (int source = 0; source < world; ++source) {
+    const int64_t valid = *count.of[source];
+    for (int64_t token = threadIdx.x; token < valid; token += kThreads) {
+      uint64_t ranks = 0;
+      for (int64_t j = 0; j < k; ++j) {
+        const int expert = topk.of[source][token * k + j];
+        if (expert < 0) continue;
+        ranks |= uint64_t{1} << expert / local;
+        if (expert / local == rank) atomicAdd(&args.received[expert % local], 1);
+        if (source == rank) atomicAdd(&args.expert_tokens[expert], 1);
+      }
+      for (int r = 0; r < world; ++r) {
+        if ((ranks >> r & 1) == 0) continue;
+        if (source < rank) atomicAdd(&args.offset[r], 1);
+        if (source != rank) continue;
+        atomicAdd(&args.rank_tokens[r], 1);
+        args.to_rank[token * world + r] = 1;
+      }
+    }
+  }
+  meet(flags, rank, world, 2 * call);
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        count_(rank, args.count),
+        topk_(rank, args.topk),
+        flags_(rank, sizeof(uint32_t) * fabricbench::kMostRanks) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    layout_by_reading<<<1, kThreads, 0, stream>>>(args, count_.peers<const int>(), topk_.peers<const int>(),
+                                                  flags_.peers<uint32_t>(), rank_, world_, ++call_);
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t call_ = 0;
+  fabricbench::PeerMemory count_, topk_, flags_;
+};
+// [/solution]

@@ -1,0 +1,11 @@
+#include <fabricbench/oracle.h>
+
+using namespace fabricbench::oracle;
+
+void expect(Case& c) {
+  const auto in = c.input<uint8_t>("in", 0);
+  Output out = c.output("out");
+  for (int64_t i = 0; i < c["n"]; ++i) out.set(i, in[static_cast<size_t>(i)]);
+}
+
+FABRICBENCH_ORACLE(expect)

@@ -1,0 +1,230 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <cuda/atomic>
+#include <vector>
+
+#include "args.h"
+
+// What is asked of the heap, and the kernels that fill and read blocks.
+namespace proof {
+
+using fabricbench::Peers;
+
+constexpr int kSlots = 8;  // blocks at a time
+constexpr int kMostWorld = 8;
+constexpr int kThreads = 256;
+constexpr int kSegment = 16;  // words in a row that one rank writes
+
+struct Request {
+  int slot;
+  int64_t bytes, alignment;
+};
+struct Phase {
+  std::vector<int> frees;  // slots; first
+  std::vector<Request> allocations;
+};
+
+// oracle.cpp draws the same.
+inline std::vector<Phase> make_phases(uint64_t seed, int64_t heap, int64_t count) {
+  const auto below = [&seed](int64_t n) {
+    uint64_t z = (seed += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return static_cast<int64_t>((z ^ (z >> 31)) % static_cast<uint64_t>(n));
+  };
+  std::vector<Phase> phases(static_cast<size_t>(count));
+  int64_t live[kSlots] = {};  // bytes, rounded up to 256
+  int64_t total = 0;
+  const auto free = [&](Phase& phase, int slot) {
+    if (live[slot] == 0) return;
+    phase.frees.push_back(slot);
+    total -= live[slot];
+    live[slot] = 0;
+  };
+  const auto allocate = [&](Phase& phase, int slot, int64_t bytes, int64_t alignment) {
+    phase.allocations.push_back({slot, bytes, alignment});
+    const int64_t rounded = (bytes + 255) / 256 * 256;
+    if (rounded > heap - total) return;  // to be refused
+    live[slot] = rounded;
+    total += rounded;
+  };
+  const int64_t eighth = heap / kSlots;
+  for (int64_t p = 0; p < count; ++p) {
+    Phase& phase = phases[static_cast<size_t>(p)];
+    const auto chosen = static_cast<int>(below(kSlots));
+    if (p == 0) {  // to the brim
+      for (int slot = 0; slot < kSlots; ++slot) allocate(phase, slot, eighth, 256);
+    } else if (p == 1) {  // a hole, and a block that is too large for it
+      free(phase, chosen);
+      allocate(phase, chosen, eighth + 1, 16);
+    } else if (p == 2) {  // a block that fits
+      for (int slot = 0; slot < kSlots; ++slot) {
+        if (live[slot] == 0) allocate(phase, slot, eighth - below(16), 16);
+      }
+    } else if (p == 3 || p == count - 1) {  // the whole heap, and not a byte more
+      for (int slot = 0; slot < kSlots; ++slot) free(phase, slot);
+      allocate(phase, chosen, heap, 256);
+      allocate(phase, (chosen + 1) % kSlots, 1 + below(256), 16);
+    } else {
+      for (int slot = 0; slot < kSlots; ++slot) {
+        if (p == 4 || below(3) == 0) free(phase, slot);
+      }
+      for (int slot = 0; slot < kSlots; ++slot) {
+        int64_t most = heap / 16;
+        for (int64_t halve = below(6); halve > 0; --halve) most /= 2;
+        const int64_t bytes = 1 + below(most), alignment = int64_t{16} << below(5);
+        if (live[slot] == 0 && below(4) != 0 && total + (bytes + 255) / 256 * 256 <= heap / 4) {
+          allocate(phase, slot, bytes, alignment);
+        }
+      }
+    }
+  }
+  return phases;
+}
+
+// The blocks that a kernel is about; without bytes there is none.
+struct Blocks {
+  uint8_t* at[kSlots][kMostWorld];
+  int64_t bytes[kSlots], first[kSlots];  // first: the word of `in` with which the contents begin
+};
+
+// All work of the rank's stream before is visible to all ranks' streams after. One block.
+__global__ void meet(Peers<uint32_t> flags, int rank, int world, uint32_t epoch) {
+  if (const int peer = static_cast<int>(threadIdx.x); peer < world) {
+    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
+    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
+    }
+  }
+}
+
+__global__ void read_seed(Peers<const uint32_t> in, int world, uint32_t* seed) {
+  *seed = 0;
+  for (int r = 0; r < world; ++r) *seed += *in.of[r] * static_cast<uint32_t>(2 * r + 1);
+}
+
+// Segment g of the block on rank p is written by rank p + 1 + g % (world - 1), around the corner: never by its own.
+// Blocks (x, slot).
+__global__ void __launch_bounds__(kThreads)
+    fill_blocks(Blocks blocks, const uint32_t* in, int64_t in_words, int rank, int world) {
+  const auto slot = static_cast<int>(blockIdx.y);
+  const int64_t bytes = blocks.bytes[slot];
+  for (int p = 0; p < world; ++p) {
+    if (p == rank) continue;
+    const int first_segment = (rank - p - 1 + world) % world;
+    for (int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;; i += int64_t{gridDim.x} * kThreads) {
+      const int64_t word = (first_segment + i / kSegment * (world - 1)) * kSegment + i % kSegment;
+      if (word * 4 >= bytes) break;
+      const int64_t from = blocks.first[slot] + word;
+      const uint32_t value = in[from < in_words ? from : from - in_words];
+      uint8_t* const to = blocks.at[slot][p] + word * 4;
+      if (word * 4 + 4 <= bytes) {
+        *reinterpret_cast<uint32_t*>(to) = value;
+      } else {
+        for (int64_t k = 0; k < bytes - word * 4; ++k) to[k] = static_cast<uint8_t>(value >> (8 * k));
+      }
+    }
+  }
+}
+
+// Block (slot).
+__global__ void __launch_bounds__(kThreads)
+    digest_blocks(Blocks blocks, int rank, const uint32_t* before, uint32_t* out) {
+  const auto slot = static_cast<int>(blockIdx.x);
+  const int64_t bytes = blocks.bytes[slot];
+  if (bytes == 0) {
+    if (threadIdx.x == 0) out[slot] = before[slot];
+    return;
+  }
+  __shared__ uint32_t digest;
+  if (threadIdx.x == 0) digest = static_cast<uint32_t>(bytes);
+  __syncthreads();
+  const uint8_t* const block = blocks.at[slot][rank];
+  uint32_t part = 0;
+  for (int64_t word = threadIdx.x; word * 4 < bytes; word += kThreads) {
+    uint32_t value = 0;
+    if (word * 4 + 4 <= bytes) {
+      value = *reinterpret_cast<const uint32_t*>(block + word * 4);
+    } else {
+      for (int64_t k = 0; k < bytes - word * 4; ++k) value |= static_cast<uint32_t>(block[word * 4 + k]) << (8 * k);
+    }
+    part += value * (static_cast<uint32_t>(word) * 0x9E3779B1u | 1u);
+  }
+  atomicAdd(&digest, part);
+  __syncthreads();
+  if (threadIdx.x == 0) out[slot] = digest;
+}
+
+}  // namespace proof
+
+template <class Solution>
+class Driver {
+ public:
+  Driver(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        flags_(rank, sizeof(uint32_t) * static_cast<size_t>(rank.world())),
+        inputs_(rank, args.in),
+        heap_(rank, args.heap) {
+    fabricbench::check_cuda(cudaHostAlloc(&seed_, sizeof *seed_, cudaHostAllocMapped), "cudaHostAlloc");
+  }
+  ~Driver() { cudaFreeHost(seed_); }
+
+  void run(const Args& args, cudaStream_t stream) {
+    meet(stream);  // all inputs are there
+    proof::read_seed<<<1, 1, 0, stream>>>(inputs_.peers<const uint32_t>(), world_, seed_);
+    fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+
+    std::vector<int64_t> offsets(proof::kSlots, -1);  // -1: no block
+    proof::Blocks live{};
+    int64_t number = 0;  // of requests
+    uint32_t* out = args.out;
+    for (const proof::Phase& phase : proof::make_phases(*seed_, args.heap, args.phases)) {
+      for (const int slot : phase.frees) release(offsets, live, slot);
+      std::vector<char> is_new(proof::kSlots);
+      for (const proof::Request& request : phase.allocations) {
+        const int64_t offset = heap_.allocate(request.bytes, request.alignment);
+        const int slot = request.slot;
+        offsets[static_cast<size_t>(slot)] = offset;
+        live.first[slot] = ++number * 977 % (args.heap / 4);
+        if (offset < 0 || offset % request.alignment != 0 || offset > args.heap - request.bytes) continue;
+        live.bytes[slot] = request.bytes;
+        for (int r = 0; r < world_; ++r) live.at[slot][r] = static_cast<uint8_t*>(heap_.address(r, offset));
+        is_new[static_cast<size_t>(slot)] = 1;
+      }
+      proof::Blocks fresh = live;
+      for (int slot = 0; slot < proof::kSlots; ++slot) {
+        if (is_new[static_cast<size_t>(slot)] == 0) fresh.bytes[slot] = 0;
+      }
+      proof::fill_blocks<<<dim3(2, proof::kSlots), proof::kThreads, 0, stream>>>(fresh, args.in, args.heap / 4, rank_,
+                                                                                 world_);
+      meet(stream);  // all blocks are filled
+      proof::digest_blocks<<<proof::kSlots, proof::kThreads, 0, stream>>>(
+          live, rank_, out == args.out ? out : out - proof::kSlots, out);
+      meet(stream);  // all blocks are read: those that will be freed may be written again
+      fabricbench::check_cuda(cudaGetLastError(), "launch");
+      out += proof::kSlots;
+    }
+    for (int slot = 0; slot < proof::kSlots; ++slot) release(offsets, live, slot);
+  }
+
+ private:
+  void release(std::vector<int64_t>& offsets, proof::Blocks& live, int slot) {
+    int64_t& offset = offsets[static_cast<size_t>(slot)];
+    if (offset >= 0) heap_.free(offset);
+    offset = -1;
+    live.bytes[slot] = 0;
+  }
+
+  void meet(cudaStream_t stream) {
+    proof::meet<<<1, 32, 0, stream>>>(flags_.peers<uint32_t>(), rank_, world_, ++epoch_);
+  }
+
+  int rank_, world_;
+  uint32_t epoch_ = 0;
+  uint32_t* seed_ = nullptr;  // both sides see it
+  fabricbench::PeerMemory flags_, inputs_;
+  Solution heap_;
+};

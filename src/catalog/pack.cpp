@@ -1,0 +1,127 @@
+#include "catalog/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/strings.h"
+#include "catalog/names.h"
+#include "catalog/toml_reader.h"
+
+namespace fb::catalog {
+namespace {
+
+namespace fs = std::filesystem;
+
+void append(Errors& all, const Errors& more) { all.list.insert(all.list.end(), more.list.begin(), more.list.end()); }
+
+// Sub-folders by name; those that begin with '.' are nobody's problem.
+std::vector<std::string> folders_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    std::string name = entry.path().filename().string();
+    if (entry.is_directory(failed) && !name.starts_with('.')) names.push_back(std::move(name));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// Name and version; the problems are not read.
+Pack read_pack_file(const std::string& root, Errors& errors) {
+  Pack pack;
+  pack.root = (fs::absolute(root) / "").lexically_normal().parent_path().string();
+  const std::string file = (fs::path(pack.root) / "pack.toml").string();
+  std::error_code failed;
+  if (!fs::is_regular_file(file, failed)) {
+    errors.list.push_back({{}, fmt::format("{}: is missing, so {} is no pack of problems", file, pack.root)});
+    return pack;
+  }
+  Errors located;
+  TomlReader reader(located);
+  if (const auto table = reader.parse(read_file(file))) {
+    reader.refuse_unknown(*table, {"name", "version"});
+    pack.name = reader.text(*table, "name");
+    pack.version = reader.text(*table, "version");
+    if (!pack.name.empty() && !is_label(pack.name))
+      reader.complain(*table->get("name"), fmt::format("name '{}': lower-case letters, digits and '-'", pack.name));
+  }
+  for (const Diagnostic& d : located.list)
+    errors.list.push_back({{}, std::string(trim(to_string(Errors(d.message, d.at), file)))});
+  return pack;
+}
+
+// A folder that was named by its path.
+bool is_problem_folder(std::string_view path) {
+  std::error_code failed;
+  return path.contains('/') && fs::is_regular_file(fs::path(path) / "problem.toml", failed);
+}
+
+Result<Pack> load_one(const std::string& root, const std::string& folder) {
+  Errors errors;
+  Pack pack = read_pack_file(root, errors);
+  auto problem = load_problem(folder);
+  if (!problem) append(errors, problem.error());
+  if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  pack.problems.push_back(std::move(*problem));
+  return pack;
+}
+
+}  // namespace
+
+std::vector<std::string> problem_folders(const std::string& root) {
+  std::vector<std::string> all;
+  for (const std::string& category : folders_in(root)) {
+    for (const std::string& name : folders_in(fs::path(root) / category)) all.push_back(category + "/" + name);
+  }
+  return all;
+}
+
+Pack read_pack(const std::string& root, Errors& errors) {
+  Pack pack = read_pack_file(root, errors);
+  std::map<std::string, std::string> seen;  // name → folder
+  for (const std::string& folder : problem_folders(pack.root)) {
+    const std::string path = (fs::path(pack.root) / folder).string();
+    auto problem = load_problem(path);
+    const auto [same, is_new] = seen.emplace(fs::path(folder).filename().string(), folder);
+    if (!is_new) errors.list.push_back({{}, fmt::format("{}: the name is that of {} already", path, same->second)});
+    if (!problem) {
+      append(errors, problem.error());
+    } else if (is_new) {
+      pack.problems.push_back(std::move(*problem));
+    }
+  }
+  return pack;
+}
+
+Result<Pack> load_pack(const std::string& root) {
+  Errors errors;
+  Pack pack = read_pack(root, errors);
+  if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  return pack;
+}
+
+Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
+  const auto folders = problem_folders(root);
+  std::vector<std::string> names, matches;
+  for (const std::string& folder : folders) {
+    names.push_back(fs::path(folder).filename().string());
+    if (folder == problem || names.back() == problem) matches.push_back(folder);
+  }
+  if (matches.size() == 1) return load_one(root, (fs::path(root) / matches[0]).string());
+  if (matches.size() > 1) return error(fmt::format("'{}' is {} and {}: say which", problem, matches[0], matches[1]));
+  if (is_problem_folder(problem)) {
+    const fs::path folder = (fs::absolute(problem) / "").lexically_normal().parent_path();
+    return load_one(folder.parent_path().parent_path().string(), folder.string());
+  }
+  // A pack that is none has no problems at all: say that instead.
+  Errors errors;
+  read_pack_file(root, errors);
+  if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  const std::string_view last = problem.substr(problem.rfind('/') + 1);
+  return error(fmt::format("no problem is called '{}'{}", problem, did_you_mean(last, names)));
+}
+
+}  // namespace fb::catalog

@@ -1,0 +1,37 @@
+#pragma once
+
+// A pack of problems: a folder with pack.toml (name, version) and <category>/<name>/problem.toml below it. Nothing else
+// registers a problem.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/problem.h"
+
+namespace fb::catalog {
+
+struct Pack {
+  std::string name, version, root;
+  std::vector<Problem> problems;  // by category, then name
+};
+
+// All problems; the errors are those of all folders.
+Result<Pack> load_pack(const std::string& root);
+// The same for people who look around: what is right comes back, what is wrong is added to `errors`.
+Pack read_pack(const std::string& root, Errors& errors);
+
+// The pack with one problem only, so that mistakes in others do not matter: by its name, as category/name, or, if none
+// is called so, by the path of its folder, which then decides about the pack. The message for an unknown name has the
+// nearest ones.
+Result<Pack> load_from_pack(const std::string& root, std::string_view problem);
+
+// "category/name" of every folder that looks like a problem, without reading it; sorted.
+std::vector<std::string> problem_folders(const std::string& root);
+
+// The pack to use when nobody says which: $FABRICBENCH_PROBLEMS, else ../share/fabricbench/problems beside the running
+// program, else the source tree this program was built from.
+Result<std::string> locate_problems();
+
+}  // namespace fb::catalog

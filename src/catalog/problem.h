@@ -1,0 +1,74 @@
+#pragma once
+
+// A problem as its folder says it. docs/problems.md describes the folder.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/dtype.h"
+#include "catalog/expression.h"
+
+namespace fb::catalog {
+
+// A field of Args that points to device memory of the rank.
+struct Tensor {
+  std::string name, about;
+  bool output = false;
+  DType dtype = DType::f32;
+  std::vector<Expression> shape;  // over the parameters, world and rank
+  std::string fill;               // of inputs; empty for outputs
+  bool replicated = false;        // an output whose expected value is the same on all ranks
+  // Device of the node that holds it, over the same names as the shape; nothing: the rank's own.
+  std::optional<Expression> device;
+};
+
+struct SizeClass {
+  std::string name;
+  Values values;  // one for each parameter
+  bool quick = false, timed = false;
+};
+
+struct Rules {
+  std::vector<std::string> forbid_in_run;   // kinds of requests, see rules.def
+  std::vector<std::string> forbid_symbols;  // of the built object
+};
+
+// Of one call and the worst rank; over the parameters and world.
+struct Cost {
+  Expression link_bytes, memory_bytes, flops;
+};
+
+struct Problem {
+  std::string name, folder;  // the folder's name and its path
+  std::string title, track, category, library, level_reason, provenance, platform;
+  int level = 0;
+  std::vector<std::string> tags;
+  std::vector<int> worlds;                                      // the first is that of a quick check
+  std::vector<std::pair<std::string, std::string>> parameters;  // name and what it is; in the order of Args
+  std::vector<Tensor> tensors;                                  // in the order of Args
+  std::vector<SizeClass> sizes;
+  Rules rules;
+  Cost cost;
+  std::string statement;  // text of statement.md
+  std::string reference;  // text of reference.cu
+  std::string oracle;     // path of oracle.cpp
+  std::string driver;     // text of driver.cu, empty if there is none
+  std::string variant;    // text of variant.cu, empty if there is none
+  std::string hash;       // of the names and contents of all files of the folder
+
+  // What expressions may name: the parameters, world and rank.
+  Values values(const SizeClass& size, int world, int rank) const;
+  // The product of the tensor's shape.
+  Result<int64_t> elements(const Tensor& tensor, const Values& values) const;
+};
+
+// Reads a folder. The folder's name is the problem's, the name of the folder above its category. All mistakes are
+// reported, each as "file:line:column: message"; the messages need no location of their own.
+Result<Problem> load_problem(const std::string& folder);
+
+}  // namespace fb::catalog

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "base/strings.h"
+#include "catalog/names.h"
+#include "catalog/problem_reader.h"
+#include "catalog/source.h"
+
+namespace fb::catalog {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Files = std::map<std::string, std::string>;  // name → content
+
+constexpr auto kRequired =
+    std::to_array<std::string_view>({"problem.toml", "statement.md", "reference.cu", "oracle.cpp"});
+constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "variant.cu", "README.md"});
+
+// Files that editors leave are not of the problem.
+bool is_stray(const std::string& name) { return name.starts_with('.') || name.ends_with('~'); }
+
+class FolderReader {
+ public:
+  explicit FolderReader(const std::string& folder)
+      : folder_((fs::absolute(folder) / "").lexically_normal().parent_path()) {}
+
+  Result<Problem> read() {
+    std::error_code failed;
+    if (!fs::is_directory(folder_, failed)) return error(fmt::format("{}: is no folder", folder_.string()));
+    read_files();
+    Problem problem = read_toml();
+    problem.name = folder_.filename().string();
+    problem.folder = folder_.string();
+    problem.statement = text("statement.md");
+    problem.reference = text("reference.cu");
+    problem.oracle = (folder_ / "oracle.cpp").string();
+    problem.driver = text("driver.cu");
+    problem.variant = text("variant.cu");
+    problem.hash = hash();
+    if (!is_snake_case(problem.name)) complain("", fmt::format("the name '{}' is not snake_case", problem.name));
+    check_sources(problem);
+    if (!errors_.list.empty()) return std::unexpected(std::move(errors_));
+    return problem;
+  }
+
+ private:
+  void complain(const std::string& file, std::string message, Location at = {}) {
+    const std::string path = (file.empty() ? folder_ : folder_ / file).string();
+    errors_.list.push_back({{}, std::string(trim(to_string(Errors(std::move(message), at), path)))});
+  }
+  void complain(const std::string& file, const Errors& errors) {
+    for (const Diagnostic& d : errors.list) complain(file, d.message, d.at);
+  }
+
+  // Empty if there is no such file.
+  std::string text(const std::string& name) const {
+    const auto found = files_.find(name);
+    return found == files_.end() ? "" : found->second;
+  }
+
+  void read_files();
+  Problem read_toml();
+  void check_sources(const Problem& problem);
+  void check_variant(const Problem& problem, std::span<const Region> regions);
+  std::string hash() const;
+
+  fs::path folder_;
+  Files files_;
+  Errors errors_;
+};
+
+void FolderReader::read_files() {
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (is_stray(name)) continue;
+    const bool known =
+        std::ranges::find(kRequired, name) != kRequired.end() || std::ranges::find(kOptional, name) != kOptional.end();
+    if (!known || !entry.is_regular_file()) {
+      complain(name, fmt::format("a problem has no such file (only {} and {})", fmt::join(kRequired, ", "),
+                                 fmt::join(kOptional, ", ")));
+      continue;
+    }
+    files_[name] = read_file(entry.path().string());
+    if (trim(files_[name]).empty()) complain(name, "is empty");
+  }
+  for (const std::string_view name : kRequired) {
+    if (!files_.contains(std::string(name))) complain(std::string(name), "is missing");
+  }
+}
+
+Problem FolderReader::read_toml() {
+  const auto file = files_.find("problem.toml");
+  if (file == files_.end()) return {};
+  Places places;
+  Errors errors;
+  Problem problem = read_problem(file->second, places, errors);
+  check_problem(problem, places, errors);
+  const std::string parent = folder_.parent_path().filename().string();
+  if (!problem.category.empty() && problem.category != parent) {
+    errors.list.push_back(
+        {places.category, fmt::format("category '{}', but the folder lies in '{}'", problem.category, parent)});
+  }
+  std::ranges::sort(errors.list, {}, [](const Diagnostic& d) { return std::tuple(d.at.line, d.at.column, d.message); });
+  complain("problem.toml", errors);
+  return problem;
+}
+
+void FolderReader::check_sources(const Problem& problem) {
+  if (!problem.reference.empty()) {
+    if (problem.driver.empty() && !problem.reference.contains("\"args.h\""))
+      complain("reference.cu", "does not include \"args.h\"");
+    const auto regions = regions_of(problem.reference);
+    if (!regions) {
+      complain("reference.cu", regions.error());
+    } else {
+      for (const Region& region : *regions) {
+        const auto wrong = [&](std::string message) { complain("reference.cu", std::move(message), {region.line, 1}); };
+        if (trim(region.solution).empty()) wrong("the region has no solution");
+        if (trim(region.placeholder).empty())
+          wrong("the region has no template: '// [template]' and lines that begin with '//| ' are missing");
+      }
+      check_variant(problem, *regions);
+    }
+  }
+  if (const std::string oracle = text("oracle.cpp"); !oracle.empty() && !oracle.contains("FABRICBENCH_ORACLE"))
+    complain("oracle.cpp", "does not say FABRICBENCH_ORACLE(…)");
+  if (!problem.driver.empty() && !problem.driver.contains("Driver"))
+    complain("driver.cu", "does not define 'template <class Solution> class Driver'");
+}
+
+// A variant is an answer: it has the regions of the reference.
+void FolderReader::check_variant(const Problem& problem, std::span<const Region> regions) {
+  if (problem.variant.empty()) return;
+  const auto given = regions_of(problem.variant);
+  if (!given) return complain("variant.cu", given.error());
+  for (const Region& region : *given) {
+    if (std::ranges::find(regions, region.name, &Region::name) == regions.end())
+      complain("variant.cu", fmt::format("reference.cu has no region '{}'", region.name), {region.line, 1});
+  }
+  for (const Region& region : regions) {
+    if (std::ranges::find(*given, region.name, &Region::name) == given->end())
+      complain("variant.cu", fmt::format("has no region '{}' as reference.cu has", region.name));
+  }
+}
+
+std::string FolderReader::hash() const {
+  // Lengths keep names and contents apart.
+  std::string all;
+  for (const auto& [name, content] : files_)
+    all += fmt::format("{}:{}:{}:", name.size(), name, content.size()).append(content);
+  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace
+
+Result<Problem> load_problem(const std::string& folder) { return FolderReader(folder).read(); }
+
+}  // namespace fb::catalog

@@ -1,0 +1,289 @@
+#include "catalog/problem_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/strings.h"
+#include "catalog/names.h"
+#include "catalog/rules.h"
+#include "catalog/toml_reader.h"
+
+namespace fb::catalog {
+namespace {
+
+constexpr int kMostRanks = 72;  // of one NVLink domain
+constexpr int kLevels = 3;
+constexpr auto kFills = std::to_array<std::string_view>({"spread", "unit", "integers", "bits", "none"});
+
+// Why a tensor of this format can't be filled so; empty if it can.
+std::string why_no_fill(std::string_view fill, DType type) {
+  if ((fill == "spread" || fill == "unit") && !is_float(type)) return "needs a float";
+  if (fill == "integers" && !is_signed(type)) return "needs a float or a signed integer";
+  if (fill == "bits" && is_float(type)) return "needs an integer";
+  return {};
+}
+
+// May be empty: that has been complained about.
+bool is_title(std::string_view name) {
+  return trim(name) == name && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+Expression one() { return Expression::parse("1").value(); }
+
+class ProblemReader {
+ public:
+  ProblemReader(Places& places, Errors& errors) : reader_(errors), places_(places) {}
+
+  Problem read(const toml::table& file) {
+    reader_.refuse_unknown(file, {"title", "track", "category", "library", "level", "level_reason", "tags",
+                                  "provenance", "worlds", "platform", "parameters", "size", "tensor", "rules", "cost"});
+    read_facts(file);
+    read_worlds(file);
+    read_parameters(file);
+    for (const toml::table* size : reader_.tables(file, "size")) read_size(*size);
+    check_sizes(file);
+    for (const toml::table* tensor : reader_.tables(file, "tensor")) read_tensor(*tensor);
+    if (!problem_.tensors.empty() && std::ranges::none_of(problem_.tensors, &Tensor::output))
+      reader_.complain(places_.tensors[0], "no tensor is an output (role = \"out\")");
+    if (const auto* rules = section(file, "rules")) read_rules(*rules);
+    read_cost(file);
+    return std::move(problem_);
+  }
+
+ private:
+  const toml::table* section(const toml::table& file, std::string_view key) {
+    const toml::node* node = file.get(key);
+    if (node == nullptr) return nullptr;
+    if (const auto* table = node->as_table()) return table;
+    reader_.complain(*node, fmt::format("'{}' must be a table, [{}]", key, key));
+    return nullptr;
+  }
+
+  void read_facts(const toml::table& file);
+  void read_worlds(const toml::table& file);
+  void read_parameters(const toml::table& file);
+  void read_size(const toml::table& size);
+  void check_sizes(const toml::table& file);
+  void read_tensor(const toml::table& tensor);
+  void read_fill(const toml::table& from, Tensor& tensor);
+  void read_rules(const toml::table& rules);
+  void read_cost(const toml::table& file);
+  bool is_parameter(std::string_view name) const {
+    return std::ranges::any_of(problem_.parameters, [&](const auto& p) { return p.first == name; });
+  }
+  // An expression over the parameters and `others`.
+  Expression expression(const toml::node& node, std::string_view key, std::initializer_list<std::string_view> others);
+
+  TomlReader reader_;
+  Places& places_;
+  Problem problem_;
+};
+
+void ProblemReader::read_facts(const toml::table& file) {
+  problem_.title = reader_.text(file, "title");
+  problem_.track = reader_.text(file, "track");
+  problem_.category = reader_.text(file, "category");
+  problem_.library = reader_.text(file, "library");
+  problem_.level_reason = reader_.text(file, "level_reason");
+  problem_.provenance = reader_.text(file, "provenance");
+  problem_.platform = reader_.optional_text(file, "platform").value_or("h100x8");
+  if (!problem_.track.empty() && problem_.track != "comm" && problem_.track != "kernel")
+    reader_.complain(*file.get("track"), fmt::format("track '{}': there are comm and kernel", problem_.track));
+  if (!problem_.library.empty() && !is_label(problem_.library))
+    reader_.complain(*file.get("library"),
+                     fmt::format("library '{}': lower-case letters, digits and '-'", problem_.library));
+  if (const toml::node* category = file.get("category")) places_.category = TomlReader::place(*category);
+  if (const auto level = reader_.integer(file, "level")) {
+    if (*level < 1 || *level > kLevels) {
+      reader_.complain(*file.get("level"), fmt::format("level {}: there are levels 1 to {}", *level, kLevels));
+    } else {
+      problem_.level = static_cast<int>(*level);
+    }
+  }
+  for (auto& [tag, at] : reader_.texts(file, "tags")) {
+    if (!is_label(tag)) reader_.complain(at, fmt::format("tag '{}': lower-case letters, digits and '-'", tag));
+    problem_.tags.push_back(std::move(tag));
+  }
+}
+
+void ProblemReader::read_worlds(const toml::table& file) {
+  for (const toml::node* node : reader_.list(file, "worlds")) {
+    const auto* value = node->as_integer();
+    if (value == nullptr) {
+      reader_.complain(*node, "'worlds' must hold whole numbers");
+    } else if (value->get() < 1 || value->get() > kMostRanks) {
+      reader_.complain(*node, fmt::format("a world of {} ranks: there are 1 to {}", value->get(), kMostRanks));
+    } else if (std::ranges::find(problem_.worlds, value->get()) != problem_.worlds.end()) {
+      reader_.complain(*node, fmt::format("a world of {} ranks stands twice", value->get()));
+    } else {
+      problem_.worlds.push_back(static_cast<int>(value->get()));
+    }
+  }
+}
+
+void ProblemReader::read_parameters(const toml::table& file) {
+  const toml::table* table = section(file, "parameters");
+  if (table == nullptr) return;
+  // toml++ sorts keys by name; Args has them as they stand in the file.
+  std::vector<std::pair<Location, const toml::key*>> keys;
+  for (const auto& [key, node] : *table) {
+    const auto& begin = key.source().begin;
+    keys.push_back({{static_cast<uint32_t>(begin.line), static_cast<uint32_t>(begin.column)}, &key});
+  }
+  std::ranges::sort(keys, {}, [](const auto& k) { return std::pair(k.first.line, k.first.column); });
+  for (const auto& [at, key] : keys) {
+    const std::string name(key->str());
+    if (const std::string why = why_no_field(name); !why.empty()) reader_.complain(at, "parameter " + why);
+    if (name == "name" || name == "quick" || name == "timed")
+      reader_.complain(at, fmt::format("parameter '{}': every [[size]] has a key of this name", name));
+    problem_.parameters.emplace_back(name, reader_.text(*table, name));
+  }
+}
+
+void ProblemReader::read_size(const toml::table& from) {
+  SizeClass size;
+  size.name = reader_.text(from, "name");
+  size.quick = reader_.flag(from, "quick");
+  size.timed = reader_.flag(from, "timed");
+  if (!is_title(size.name))
+    reader_.complain(*from.get("name"),
+                     fmt::format("size '{}': printable characters without blanks around", size.name));
+  if (!size.name.empty() && std::ranges::find(problem_.sizes, size.name, &SizeClass::name) != problem_.sizes.end())
+    reader_.complain(*from.get("name"), fmt::format("a second size '{}'", size.name));
+  std::vector<std::string> known = {"name", "quick", "timed"};
+  for (const auto& [name, about] : problem_.parameters) {
+    size.values[name] = reader_.integer(from, name).value_or(1);
+    known.push_back(name);
+  }
+  reader_.refuse_unknown(from, known);
+  places_.sizes.push_back(TomlReader::place(from));
+  problem_.sizes.push_back(std::move(size));
+}
+
+void ProblemReader::check_sizes(const toml::table& file) {
+  if (problem_.sizes.empty()) return;
+  const toml::node& first = *file.get("size");
+  if (std::ranges::none_of(problem_.sizes, &SizeClass::quick)) reader_.complain(first, "no size has quick = true");
+  if (std::ranges::none_of(problem_.sizes, &SizeClass::timed)) reader_.complain(first, "no size has timed = true");
+}
+
+Expression ProblemReader::expression(const toml::node& node, std::string_view key,
+                                     std::initializer_list<std::string_view> others) {
+  // A whole number may stand without quotes.
+  if (const auto* number = node.as_integer(); number != nullptr && number->get() >= 0)
+    return Expression::parse(fmt::format("{}", number->get())).value();
+  const auto* text = node.as_string();
+  if (text == nullptr) {
+    reader_.complain(node, fmt::format("'{}' must be an expression, as \"2 * n\"", key));
+    return one();
+  }
+  auto parsed = Expression::parse(text->get());
+  if (!parsed) {
+    const Diagnostic& wrong = parsed.error().list[0];
+    reader_.complain(node, fmt::format("'{}', character {}: {}", text->get(), wrong.at.column, wrong.message));
+    return one();
+  }
+  bool known = true;
+  for (const std::string& name : parsed->names()) {
+    if (is_parameter(name) || std::ranges::find(others, name) != others.end()) continue;
+    const bool of_ranks = name == "rank";
+    reader_.complain(node,
+                     of_ranks ? fmt::format("'{}': a cost is that of the worst rank and can't name 'rank'", text->get())
+                              : fmt::format("'{}': there is no parameter '{}'", text->get(), name));
+    known = false;
+  }
+  return known ? std::move(*parsed) : one();
+}
+
+void ProblemReader::read_tensor(const toml::table& from) {
+  reader_.refuse_unknown(from, {"name", "role", "dtype", "shape", "fill", "replicated", "device", "about"});
+  Tensor tensor;
+  tensor.name = reader_.text(from, "name");
+  tensor.about = reader_.text(from, "about");
+  if (!tensor.name.empty()) {
+    const toml::node& at = *from.get("name");
+    if (const std::string why = why_no_field(tensor.name); !why.empty()) reader_.complain(at, "tensor " + why);
+    if (is_parameter(tensor.name)) reader_.complain(at, fmt::format("'{}' is a parameter already", tensor.name));
+    if (std::ranges::find(problem_.tensors, tensor.name, &Tensor::name) != problem_.tensors.end())
+      reader_.complain(at, fmt::format("a second tensor '{}'", tensor.name));
+  }
+  const std::string role = reader_.text(from, "role");
+  tensor.output = role == "out";
+  if (!role.empty() && role != "in" && role != "out")
+    reader_.complain(*from.get("role"), fmt::format("role '{}': there are in and out", role));
+  const std::string dtype = reader_.text(from, "dtype");
+  const auto type = dtype_from(dtype);
+  if (type) tensor.dtype = *type;
+  if (!dtype.empty() && !type) {
+    std::vector<std::string_view> names;
+    for (size_t k = 0; k < kDTypes; ++k) names.push_back(name_of(static_cast<DType>(k)));
+    reader_.complain(*from.get("dtype"), fmt::format("dtype '{}': there are {}", dtype, fmt::join(names, " ")));
+  }
+  for (const toml::node* extent : reader_.list(from, "shape"))
+    tensor.shape.push_back(expression(*extent, "shape", {"world", "rank"}));
+  if (type && (role == "in" || role == "out")) read_fill(from, tensor);
+  if (const toml::node* device = from.get("device")) tensor.device = expression(*device, "device", {"world", "rank"});
+  tensor.replicated = reader_.flag(from, "replicated");
+  if (tensor.replicated && !tensor.output)
+    reader_.complain(*from.get("replicated"), "'replicated' is a property of outputs");
+  if (tensor.replicated && std::ranges::any_of(tensor.shape, [](const auto& e) { return e.names().contains("rank"); }))
+    reader_.complain(*from.get("replicated"), "a shape that names 'rank' is not the same on all ranks");
+  places_.tensors.push_back(TomlReader::place(from));
+  problem_.tensors.push_back(std::move(tensor));
+}
+
+void ProblemReader::read_fill(const toml::table& from, Tensor& tensor) {
+  if (tensor.output) {
+    if (const toml::node* fill = from.get("fill")) reader_.complain(*fill, "'fill' is a property of inputs");
+    return;
+  }
+  tensor.fill = reader_.text(from, "fill");
+  if (tensor.fill.empty()) return;
+  if (std::ranges::find(kFills, tensor.fill) == kFills.end()) {
+    reader_.complain(*from.get("fill"), fmt::format("fill '{}': there are {}", tensor.fill, fmt::join(kFills, " ")));
+  } else if (const std::string why = why_no_fill(tensor.fill, tensor.dtype); !why.empty()) {
+    reader_.complain(*from.get("fill"), fmt::format("fill '{}' {}, not {}", tensor.fill, why, name_of(tensor.dtype)));
+  }
+}
+
+void ProblemReader::read_rules(const toml::table& from) {
+  reader_.refuse_unknown(from, {"forbid_in_run", "forbid_symbols"});
+  std::vector<std::string> kinds;
+  for (const Rule& rule : rules()) kinds.emplace_back(rule.kind);
+  for (auto& [kind, at] : reader_.texts(from, "forbid_in_run")) {
+    if (find_rule(kind) == nullptr)
+      reader_.complain(at, fmt::format("'{}' is no kind of request{}", kind, did_you_mean(kind, kinds)));
+    problem_.rules.forbid_in_run.push_back(std::move(kind));
+  }
+  for (auto& [symbol, at] : reader_.texts(from, "forbid_symbols"))
+    problem_.rules.forbid_symbols.push_back(std::move(symbol));
+}
+
+void ProblemReader::read_cost(const toml::table& file) {
+  if (reader_.required(file, "cost") == nullptr) return;
+  const toml::table* from = section(file, "cost");
+  if (from == nullptr) return;
+  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops"});
+  const auto read = [&](std::string_view key, Expression& into, Location& place) {
+    const toml::node* node = reader_.required(*from, key);
+    if (node == nullptr) return;
+    place = TomlReader::place(*node);
+    into = expression(*node, key, {"world"});
+  };
+  read("link_bytes", problem_.cost.link_bytes, places_.link_bytes);
+  read("memory_bytes", problem_.cost.memory_bytes, places_.memory_bytes);
+  read("flops", problem_.cost.flops, places_.flops);
+}
+
+}  // namespace
+
+Problem read_problem(std::string_view text, Places& places, Errors& errors) {
+  const auto file = TomlReader(errors).parse(text);
+  if (!file) return {};
+  return ProblemReader(places, errors).read(*file);
+}
+
+}  // namespace fb::catalog

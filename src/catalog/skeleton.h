@@ -1,0 +1,21 @@
+#pragma once
+
+// A new problem to start from: small, but right, so that its author changes something that works.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fb::catalog {
+
+// The files of problem `name` of `category`: name of the file and its text.
+Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view category,
+                                                                       std::string_view name);
+
+// The same as they stand in src/catalog/skeleton, with CATEGORY in place of the category.
+std::vector<std::pair<std::string_view, std::string_view>> skeleton_files();
+
+}  // namespace fb::catalog

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+#include "cli/verdict_text.h"
+#include "judge/judge.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string problem, file, problems, platform, trace, backend = "virtual";
+  std::string seed;
+  bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false;
+  size_t jobs = 0;
+};
+
+std::string read_answer_file(const std::string& file) {
+  if (file != "-") return read_file(file);
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+int check(const Options& o) {
+  const auto pack = choose_problem(o.problems, o.problem);
+  if (!pack) return say_errors(pack.error());
+  judge::JudgeRequest request;
+  request.pack = &*pack;
+  request.problem = &pack->problems.front();
+  request.answer = read_answer_file(o.file);
+  request.answer_file = o.file == "-" ? "answer" : o.file;
+  request.backend = o.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
+  request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
+  if (!o.seed.empty()) request.seed = std::stoull(o.seed);
+  request.platform = o.platform;
+  request.trace = o.trace;
+  request.use_sandbox = !o.no_sandbox;
+  request.use_cache = !o.no_cache;
+  request.measure_reference = !o.no_reference;
+  request.side_by_side = o.jobs;
+  const record::Verdict verdict = judge::judge(request);
+  if (o.json) {
+    fmt::print("{}\n", to_json(verdict));
+  } else {
+    fmt::print("{}", describe(verdict, o.file));
+  }
+  if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
+  return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command = program.add_subcommand("check", "Judge a solution of a problem");
+  command->footer(
+      "Without --seed the inputs and schedules are drawn anew; a verdict tells its seed, which replays it.\n"
+      "Exit code: 0 passed, 1 not passed, 2 wrong usage or a failure of ours.\n\n"
+      "Examples:\n"
+      "  fabricbench template all_reduce_one_shot -o solution.cu\n"
+      "  fabricbench check --quick all_reduce_one_shot solution.cu   the smallest sizes on one world\n"
+      "  fabricbench check all_reduce_one_shot solution.cu           all sizes, worlds and schedules; the speed\n"
+      "  fabricbench check --seed 7 --trace run.json all_reduce_one_shot solution.cu");
+  command->add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder")->required();
+  command->add_option("file", o.file, "The solution; - reads it from standard input")->required();
+  command->add_flag("--json", o.json, "Print the verdict as JSON");
+  command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"virtual", "cuda"}));
+  command->add_option("--seed", o.seed, "Replay a verdict")->check(CLI::TypeValidator<uint64_t>("UINT"));
+  auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
+  command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
+  command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");
+  command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
+  add_problems_option(*command, o.problems);
+  command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)");
+  command->add_flag("--no-reference", o.no_reference, "Do not measure the reference: no speed");
+  command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
+                    "Run the candidate as yourself, without protection; the verdict says so");
+  command->callback([options, &exit_code] { exit_code = check(*options); });
+}
+
+}  // namespace fb::cli

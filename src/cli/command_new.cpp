@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/strings.h"
+#include "catalog/names.h"
+#include "catalog/skeleton.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+
+namespace fb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string problems, name;
+};
+
+// A folder of one's own becomes a pack with its first problem.
+Result<void> make_pack(const fs::path& root) {
+  if (fs::exists(root / "pack.toml")) return {};
+  if (fs::exists(root) && !fs::is_empty(root))
+    return error(
+        fmt::format("{} is no pack of problems: pack.toml is missing, and the folder is not empty", root.string()));
+  const std::string folder = (fs::absolute(root) / "").lexically_normal().parent_path().filename().string();
+  fs::create_directories(root);
+  write_file((root / "pack.toml").string(),
+             fmt::format("name = \"{}\"\nversion = \"0.1.0\"\n", catalog::is_label(folder) ? folder : "my-problems"));
+  return {};
+}
+
+int create(const Options& o) {
+  const size_t slash = o.name.find('/');
+  if (slash == std::string::npos) return say_errors(Errors(fmt::format("'{}': say CATEGORY/NAME", o.name)));
+  const std::string category = o.name.substr(0, slash), name = o.name.substr(slash + 1);
+  const auto files = catalog::make_skeleton(category, name);
+  if (!files) return say_errors(files.error());
+  const auto root = problems_folder(o.problems);
+  if (!root) return say_errors(root.error());
+  if (const auto made = make_pack(*root); !made) return say_errors(made.error());
+  for (const std::string& other : catalog::problem_folders(*root)) {
+    if (fs::path(other).filename() == name)
+      return say_errors(Errors(fmt::format("{}/{}: there is a problem of this name", *root, other)));
+  }
+  const fs::path folder = fs::path(*root) / category / name;
+  fs::create_directories(folder);
+  for (const auto& [file, text] : *files) write_file((folder / file).string(), text);
+  fmt::print("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
+             folder.string());
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_new(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("new", "Begin a problem");
+  command->footer(
+      "Writes a folder with a small problem that works, \"send to the next rank\", to start from. A folder given with\n"
+      "--problems that is empty or not there yet becomes a pack.\n\n"
+      "Examples:\n"
+      "  fabricbench new collective/all_reduce_tree\n"
+      "  fabricbench new --problems my_pack p2p/halo_exchange");
+  command->add_option("NAME", options->name, "Where it belongs and what it is called")
+      ->type_name("CATEGORY/NAME")
+      ->required();
+  add_problems_option(*command, options->problems);
+  command->callback([options, &exit_code] { exit_code = create(*options); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "catalog/describe.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string problems, problem;
+  bool json = false;
+};
+
+int show(const Options& o) {
+  const auto pack = choose_problem(o.problems, o.problem);
+  if (!pack) return say_errors(pack.error());
+  const catalog::Problem& problem = pack->problems[0];
+  fmt::print("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_show(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("show", "What a problem asks for");
+  command->footer(
+      "The statement, the fields of Args, sizes, rules, what a call costs at least, and the hash that verdicts "
+      "carry.\n\n"
+      "Examples:\n"
+      "  fabricbench show all_reduce_one_shot\n"
+      "  fabricbench show all_reduce_one_shot --json | jq -r .statement\n"
+      "  fabricbench show ./my_pack/p2p/mine");
+  command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
+  command->add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
+  add_problems_option(*command, options->problems);
+  command->callback([options, &exit_code] { exit_code = show(*options); });
+}
+
+}  // namespace fb::cli

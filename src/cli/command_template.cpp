@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/strings.h"
+#include "catalog/source.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string problems, problem, output;
+  bool force = false;
+};
+
+int make(const Options& o) {
+  const auto pack = choose_problem(o.problems, o.problem);
+  if (!pack) return say_errors(pack.error());
+  const auto text = catalog::make_template(pack->problems[0]);
+  if (!text) return say_errors(text.error());
+  if (o.output.empty() || o.output == "-") {
+    fmt::print("{}", *text);
+    return kExitDone;
+  }
+  if (std::filesystem::exists(o.output) && !o.force)
+    return say_errors(Errors(fmt::format("{} exists: --force overwrites it", o.output)));
+  write_file(o.output, *text);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_template(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("template", "The file in which to write a solution");
+  command->footer(
+      "A solution goes between // [solution] and // [/solution]; only what stands there is judged, the rest of the "
+      "file\n"
+      "is given. The fields of Args stand in a comment.\n\n"
+      "Examples:\n"
+      "  fabricbench template all_reduce_one_shot -o mine.cu\n"
+      "  fabricbench check all_reduce_one_shot mine.cu");
+  command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
+  command->add_option("-o,--output", options->output, "Write it here instead of standard output")->type_name("FILE");
+  command->add_flag("--force", options->force, "Overwrite the file if there is one");
+  add_problems_option(*command, options->problems);
+  command->callback([options, &exit_code] { exit_code = make(*options); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// What commands about problems have in common: --problems, and finding the problem that was named.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "catalog/pack.h"
+
+namespace fb::cli {
+
+void add_problems_option(CLI::App& command, std::string& folder);
+
+// The folder that --problems says, or else the one that is found.
+Result<std::string> problems_folder(const std::string& chosen);
+
+// The pack with this problem alone.
+Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std::string& problem);
+
+// Prints what is wrong; the exit code for it.
+int say_errors(const Errors& errors);
+
+}  // namespace fb::cli

@@ -1,0 +1,69 @@
+#include "cli/verdict_text.h"
+
+#include <fmt/format.h>
+
+namespace fb::cli {
+namespace {
+
+using record::Verdict;
+using record::VerdictClass;
+
+std::string time_text(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::string place_text(const Verdict& v) {
+  std::string text;
+  const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + std::move(part); };
+  if (v.place.world > 0) add(fmt::format("{} ranks", v.place.world));
+  if (!v.place.size.empty()) add(fmt::format("size {}", v.place.size));
+  if (v.place.call >= 0) add(fmt::format("call {}", v.place.call + 1));
+  if (v.place.rank >= 0) add(fmt::format("rank {}", v.place.rank));
+  if (v.place.world > 0) add(v.place.schedule == 0 ? "ordered by time" : fmt::format("schedule {}", v.place.schedule));
+  return text;
+}
+
+std::string timings_text(const Verdict& v) {
+  std::string text;
+  for (const auto& t : v.timings) {
+    text += fmt::format("  {:<10} {} ranks  {:>12}", t.size, t.world, time_text(t.seconds));
+    if (t.reference_seconds > 0)
+      text += fmt::format("   reference {:>12}   speed {:.2f}", time_text(t.reference_seconds),
+                          t.reference_seconds / t.seconds);
+    if (t.limit_seconds > 0) text += fmt::format("   limit {}", time_text(t.limit_seconds));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const Verdict& v, const std::string& file) {
+  std::string text;
+  if (v.verdict == VerdictClass::pass) {
+    text = fmt::format("PASS  {}  ({} sessions, {} calls, {} values compared)\n", v.problem, v.sessions, v.calls,
+                       v.values);
+    if (!v.timings.empty()) text += "Modelled time on " + v.platform + ":\n" + timings_text(v);
+    if (v.speed) text += fmt::format("Speed {:.2f} of the reference", *v.speed);
+    if (v.sol) text += fmt::format("{}{:.0f} % of the hardware's limit", v.speed ? ", " : "", *v.sol * 100);
+    if (v.speed || v.sol) text += "\n";
+  } else {
+    text = fmt::format("{}  {}\n{}\n", to_string(v.verdict), v.problem, v.summary);
+    if (const std::string place = place_text(v); !place.empty()) text += "Seen with " + place + ".\n";
+    // The explanation often begins with the summary.
+    std::string rest = v.explanation;
+    if (rest.starts_with(v.summary))
+      rest.erase(0, v.summary.size() + (rest.size() > v.summary.size() && rest[v.summary.size()] == '.'));
+    while (rest.starts_with('\n')) rest.erase(0, 1);
+    if (!rest.empty()) text += "\n" + rest;
+    if (v.place.world > 0) {
+      text += fmt::format("\nAgain: fabricbench check --seed {}{} {} {}\n", v.seed,
+                          v.thoroughness == "quick" ? " --quick" : "", v.problem, file);
+    }
+  }
+  for (const auto& note : v.notes) text += "Note: " + note + "\n";
+  if (v.sandbox == "none") text += "Note: judged without a sandbox; this verdict proves nothing.\n";
+  return text;
+}
+
+}  // namespace fb::cli

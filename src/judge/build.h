@@ -1,0 +1,46 @@
+#pragma once
+
+// From an assembled source to candidate.so. The compiler is trusted, what it reads is not: it runs in a sandbox in
+// which there are the system's files, the SDK, the source and args.h, and no reference, oracle or other file of the
+// host.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/sandbox.h"
+
+namespace fb::judge {
+
+struct BuildLimits {
+  std::chrono::seconds time{20};  // of each run of a compiler; both sides run at once
+  uint64_t memory = uint64_t{2} << 30;
+  uint64_t output = uint64_t{64} << 20;
+};
+
+struct BuildRequest {
+  std::string source = {};  // from assemble()
+  std::string args_header = {};
+  std::string folder = {};                    // exists; candidate.so is written here
+  std::vector<std::string> hidden = {};       // folders that the compiler must not see even if they are the system's
+  const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish
+  BuildLimits limits = {};
+  bool use_cache = true;
+};
+
+struct Built {
+  std::string path = {};
+  bool from_cache = false;
+  double seconds = 0;
+};
+
+// For the virtual node, with clang and our libraries. Errors are the candidate's: at most 20, "solution.cu:3:5:
+// message". Failures of ours (no compiler, no SDK, a sandbox that does not start) throw std::runtime_error.
+Result<Built> build_candidate(const BuildRequest& request);
+
+// For GPUs, with nvcc and NVIDIA's libraries. Likewise.
+Result<Built> build_candidate_cuda(const BuildRequest& request);
+
+}  // namespace fb::judge

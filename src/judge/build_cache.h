@@ -1,0 +1,43 @@
+#pragma once
+
+// What builds with any compiler have in common: a place to work in, and a cache in front.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/build.h"
+#include "toolchain/cache.h"
+#include "toolchain/invocation.h"
+#include "toolchain/temporary_directory.h"
+
+namespace fb::judge {
+
+// Source and args.h in a folder that is read, and a folder that is written.
+class Workplace {
+ public:
+  explicit Workplace(const BuildRequest& request);
+
+  std::string sources() const { return scratch_.path() + "/source"; }
+  std::string outputs() const { return scratch_.path() + "/out"; }
+  std::string source() const { return sources() + "/candidate.cu"; }
+  std::string object() const { return outputs() + "/candidate.so"; }
+
+ private:
+  toolchain::TemporaryDirectory scratch_;
+};
+
+// `make` writes place.object() or says why not; not called where the cache has what is made of `words`.
+Result<Built> build_cached(const BuildRequest& request, const std::vector<std::string>& words,
+                           const std::function<Result<void>(const Workplace&, const toolchain::Cache&)>& make);
+
+// Runs a compiler; `parse` makes Errors of what it said where it failed.
+Result<void> run_compiler(const toolchain::Wrapper& wrapper, const toolchain::Invocation& invocation,
+                          const BuildLimits& limits, const std::function<Errors(std::string_view)>& parse);
+
+// Path, size and time of a program: another one has others.
+std::string file_facts(const std::string& path);
+
+}  // namespace fb::judge

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/strings.h"
+#include "judge/build.h"
+#include "judge/build_cache.h"
+#include "judge/build_sandbox.h"
+#include "toolchain/diagnostics.h"
+#include "toolchain/locate.h"
+
+namespace fb::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+std::string find_nvcc() {
+  for (const std::string name : {"nvcc", "/usr/local/cuda/bin/nvcc"}) {
+    if (auto found = toolchain::find_program(name); !found.empty()) return fs::canonical(found).string();
+  }
+  throw std::runtime_error("nvcc was not found in PATH or /usr/local/cuda/bin: install NVIDIA's CUDA toolkit");
+}
+
+// nvcc writes "solution.cu(12): error: text", gcc and the linker write as clang does.
+Errors parse_nvcc(std::string_view output) {
+  Errors errors;
+  for (const auto line : split(output, '\n')) {
+    const size_t close = line.find("): "), open = line.rfind('(', close);
+    if (close == std::string_view::npos || open == std::string_view::npos) continue;
+    const std::string_view said = line.substr(close + 3);
+    if (!said.starts_with("error") && !said.starts_with("catastrophic error")) continue;
+    errors.list.push_back({{},
+                           fmt::format("{}:{}: {}", line.substr(0, open), line.substr(open + 1, close - open - 1),
+                                       trim(said.substr(said.find(':') + 1)))});
+  }
+  return errors.list.empty() ? toolchain::parse_diagnostics(output, "") : errors;
+}
+
+}  // namespace
+
+Result<Built> build_candidate_cuda(const BuildRequest& request) {
+  const std::string nvcc = find_nvcc();
+  const auto where = toolchain::locate();
+  if (!where) throw std::runtime_error(to_string(where.error(), "build"));
+  const std::string toolkit = fs::path(nvcc).parent_path().parent_path().string();
+  const std::string headers = where->sdk + "/include/fabricbench";
+  const Words flags = {"-shared",
+                       "-Xcompiler",
+                       "-fPIC,-fvisibility=hidden",
+                       "-std=c++20",
+                       "-arch=sm_90",
+                       "--expt-relaxed-constexpr",
+                       "--extended-lambda",
+                       "-lineinfo",
+                       "-cudart",
+                       "shared",
+                       "-Xlinker",
+                       "--hash-style=both"};
+  Words words = {"candidate for GPUs 1", file_facts(nvcc), request.source, request.args_header};
+  words.insert(words.end(), flags.begin(), flags.end());
+  for (const auto* name : {"entry.h", "rank.h", "peer_memory.h"}) words.push_back(read_file(headers + "/" + name));
+
+  return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache&) -> Result<void> {
+    // Of the SDK only what is the judge's: CUDA's own headers are NVIDIA's here.
+    fs::create_directory_symlink(headers, place.sources() + "/fabricbench");
+    Words command = {nvcc};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"-I" + place.sources(), "-o", place.object(), place.source(), "-lcuda"});
+    if (const std::string stubs = toolkit + "/lib64/stubs"; access(stubs.c_str(), R_OK) == 0) {
+      command.push_back("-L" + stubs);
+    }
+    const toolchain::Invocation invocation{command, {place.sources(), headers}, {place.outputs()}};
+    return run_compiler(build_wrapper(request, toolkit), invocation, request.limits, parse_nvcc);
+  });
+}
+
+}  // namespace fb::judge

@@ -1,0 +1,201 @@
+#include "judge/call_data.h"
+
+#include <fabricbench/oracle.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "base/hash.h"
+#include "base/rng.h"
+
+namespace fb::judge {
+namespace {
+
+using catalog::DType;
+namespace oracle_sdk = fabricbench::oracle;
+
+template <class T>
+void put(std::byte*& to, T value) {
+  std::memcpy(to, &value, sizeof value);
+  to += sizeof value;
+}
+
+void put_number(DType type, std::byte*& to, double value) {
+  switch (type) {
+    case DType::f32:
+      return put(to, static_cast<float>(value));
+    case DType::f16:
+      return put(to, oracle_sdk::f16(static_cast<float>(value)));
+    case DType::bf16:
+      return put(to, oracle_sdk::bf16(static_cast<float>(value)));
+    case DType::f64:
+      return put(to, value);
+    case DType::i32:
+      return put(to, static_cast<int32_t>(value));
+    case DType::u32:
+      return put(to, static_cast<uint32_t>(static_cast<int64_t>(value)));
+    case DType::i64:
+      return put(to, static_cast<int64_t>(value));
+    case DType::u64:
+      return put(to, static_cast<uint64_t>(static_cast<int64_t>(value)));
+    case DType::u8:
+      return put(to, static_cast<uint8_t>(static_cast<int64_t>(value)));
+  }
+}
+
+double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+template <class T>
+double read_as(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+double read_element(DType type, const std::byte* at) {
+  switch (type) {
+    case DType::f32:
+      return read_as<float>(at);
+    case DType::f16: {
+      oracle_sdk::f16 value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+    case DType::bf16: {
+      oracle_sdk::bf16 value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+    case DType::f64:
+      return read_as<double>(at);
+    case DType::i32:
+      return read_as<int32_t>(at);
+    case DType::u32:
+      return read_as<uint32_t>(at);
+    case DType::i64:
+      return read_as<int64_t>(at);
+    case DType::u64:
+      return read_as<uint64_t>(at);
+    case DType::u8:
+      return read_as<uint8_t>(at);
+  }
+  return 0;
+}
+
+void write_element(DType type, std::byte* at, double value) { put_number(type, at, value); }
+
+void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint64_t seed) {
+  Rng rng(seed);
+  std::byte* to = bytes.data();
+  std::byte* const end = to + bytes.size();
+  if (tensor.fill == "bits" || tensor.fill == "none") {
+    // Where the oracle writes, too: what it leaves out is nothing that anybody could know.
+    while (end - to >= 8) put(to, rng.next());
+    for (uint64_t rest = rng.next(); to < end; rest >>= 8) put(to, static_cast<uint8_t>(rest));
+    return;
+  }
+  while (to < end) {
+    const uint64_t bits = rng.next();
+    double value = 0;
+    if (tensor.fill == "integers") {
+      value = static_cast<double>(bits % 17) - 8;
+    } else if (tensor.fill == "unit") {
+      value = 2 * unit(bits) - 1;
+    } else {  // spread: random sign, magnitude and fraction
+      value = std::ldexp(1 + unit(bits), static_cast<int>(bits % 9) - 4) * ((bits >> 8 & 1) != 0 ? -1 : 1);
+    }
+    put_number(tensor.dtype, to, value);
+  }
+}
+
+Layout::Layout(const catalog::Problem& of_problem, const catalog::SizeClass& of_size, int of_world)
+    : problem(&of_problem), size(&of_size), world(of_world) {
+  for (int rank = 0; rank < world; ++rank) {
+    auto& slots = ranks.emplace_back();
+    const auto values = problem->values(*size, world, rank);
+    for (const auto& tensor : problem->tensors) {
+      const auto elements = problem->elements(tensor, values);
+      if (!elements) throw std::runtime_error(to_string(elements.error(), problem->name));
+      slots.push_back({&tensor, *elements});
+    }
+  }
+}
+
+int Layout::device(int rank, size_t tensor) const {
+  const auto& device = problem->tensors[tensor].device;
+  return device ? static_cast<int>(device->evaluate(problem->values(*size, world, rank)).value_or(-1)) : -1;
+}
+
+CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call)
+    : layout_(&layout), seed_(seed), call_(call), contents_(static_cast<size_t>(layout.world) * layout.tensors()) {
+  for (int rank = 0; rank < layout.world; ++rank) {
+    for (size_t t = 0; t < layout.tensors(); ++t) {
+      const auto& slot = layout.at(rank, t);
+      Contents& contents = at(rank, t);
+      if (!slot.tensor->output) {
+        contents.bytes.resize(slot.bytes());
+        fill_tensor(*slot.tensor, contents.bytes, mix(seed, {static_cast<uint64_t>(rank), t}));
+      } else if (!slot.tensor->replicated || rank == 0) {
+        // An element that the oracle forgets is found: nothing is within a bound of NaN.
+        contents.expected.value.resize(static_cast<size_t>(slot.elements));
+        contents.expected.bound.resize(static_cast<size_t>(slot.elements), std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  }
+  ask([&](auto& raw) { oracle.fill(raw); });
+  expect_again(oracle);
+}
+
+void CallData::expect_again(const Oracle& oracle) {
+  ask([&](auto& raw) { oracle.expect(raw); });
+  for (int rank = 0; rank < layout_->world; ++rank) {
+    for (size_t t = 0; t < layout_->tensors(); ++t) {
+      const Contents& contents = at(rank, t);
+      for (size_t i = 0; i < contents.expected.value.size(); ++i) {
+        if (std::isnan(contents.expected.bound[i]) || !std::isfinite(contents.expected.value[i])) {
+          throw std::runtime_error(fmt::format("the oracle of {} says nothing finite of {}[{}] on rank {}",
+                                               layout_->problem->name, layout_->problem->tensors[t].name, i, rank));
+        }
+      }
+    }
+  }
+}
+
+template <class Task>
+void CallData::ask(Task task) {
+  std::vector<oracle_sdk::RawTensor> tensors;
+  for (int rank = 0; rank < layout_->world; ++rank) {
+    for (size_t t = 0; t < layout_->tensors(); ++t) {
+      const auto& slot = layout_->at(rank, t);
+      Contents& contents = at(rank, t);
+      const bool has_expected = !contents.expected.value.empty() || (slot.tensor->output && slot.elements == 0);
+      tensors.push_back({.name = slot.tensor->name.c_str(),
+                         .rank = rank,
+                         .dtype = static_cast<uint32_t>(slot.tensor->dtype),
+                         .output = slot.tensor->output ? 1u : 0u,
+                         .replicated = slot.tensor->replicated ? 1u : 0u,
+                         .elements = static_cast<uint64_t>(slot.elements),
+                         .data = contents.bytes.data(),
+                         .expected = has_expected ? contents.expected.value.data() : nullptr,
+                         .bound = has_expected ? contents.expected.bound.data() : nullptr});
+    }
+  }
+  std::vector<oracle_sdk::RawParameter> parameters;
+  for (const auto& [name, about] : layout_->problem->parameters)
+    parameters.push_back({name.c_str(), layout_->size->values.find(name)->second});
+  oracle_sdk::RawCase raw{.world = layout_->world,
+                          .call = call_,
+                          .seed = seed_,
+                          .tensors = tensors.size(),
+                          .parameters = parameters.size(),
+                          .tensor = tensors.data(),
+                          .parameter = parameters.data()};
+  task(raw);
+}
+
+}  // namespace fb::judge

@@ -1,0 +1,256 @@
+#include "judge/conversation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <expected>
+#include <stdexcept>
+
+#include "base/hash.h"
+#include "base/rng.h"
+
+namespace fb::judge {
+namespace {
+
+using record::VerdictClass;
+using wire::Direction;
+
+// Adds the time it lives to one of the outcome's phases.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Whether it was answered. The machine ends by itself for reasons that its record has; what it refuses is our mistake.
+template <class T>
+bool answered(const std::expected<T, wire::Status>& answer, const char* what) {
+  if (!answer && answer.error() != wire::Status::unknown)
+    throw std::runtime_error(fmt::format("the machine refuses to {}: {}", what, wire::to_string(answer.error())));
+  return answer.has_value();
+}
+
+constexpr uint64_t kPieceRounding = 256;
+
+uint64_t largest_output(const Layout& layout) {
+  uint64_t bytes = 0;
+  for (const auto& slots : layout.ranks) {
+    for (const auto& slot : slots) bytes = std::max(bytes, slot.tensor->output ? slot.bytes() : 0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Session& session) {
+  uint64_t most = 4096;
+  for (const Phase& phase : session.phases) {
+    const Layout layout(problem, *phase.size, session.world);
+    const uint64_t calls = std::max(phase.burst, phase.timed > 0 ? 1u : 0u);
+    uint64_t bytes = largest_output(layout) + kPieceRounding;
+    // Inputs go in and are read back, outputs are read back.
+    for (const auto& slots : layout.ranks) {
+      for (const auto& slot : slots) bytes += calls * (slot.tensor->output ? 1 : 2) * (slot.bytes() + kPieceRounding);
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session,
+                           wire::JudgeLink& link, Outcome& outcome)
+    : problem_(problem),
+      oracle_(oracle),
+      session_(session),
+      link_(link),
+      outcome_(outcome),
+      arena_(arena_bytes(problem, session)),
+      tensors_(static_cast<size_t>(session.world) * problem.tensors.size()) {
+  place_.world = session.world;
+  place_.schedule = session.schedule;
+}
+
+void Conversation::run() {
+  {
+    const Stopwatch watch(outcome_.wall_seconds["start"]);
+    if (!answered(link_.begin(arena_.descriptor(), arena_.size()), "begin")) return;
+  }
+  for (const Phase& phase : session_.phases) {
+    if (!run_phase(phase)) return;
+  }
+  step_ = "leave";
+  finished_ = answered(link_.leave(), "end the ranks");
+}
+
+bool Conversation::run_phase(const Phase& phase) {
+  const Layout layout(problem_, *phase.size, session_.world);
+  place_.size = phase.size->name;
+  place_.call = -1;
+  next_call_ = 0;
+  last_.reset();
+  arena_.reset();
+  poison_bytes_ = largest_output(layout);
+  poison_ = arena_.take(poison_bytes_);
+  // Bits that nobody can guess, and that are no result.
+  catalog::Tensor pattern;
+  pattern.fill = "bits";
+  fill_tensor(pattern, arena_.at(poison_, poison_bytes_), mix(phase.seed, 0x9015011));
+  if (!make_tensors(layout) || !construct(layout)) return false;
+  if (phase.burst > 0 && !run_calls(layout, phase, phase.burst, false)) return false;
+  for (uint32_t k = 0; k < phase.timed; ++k) {
+    if (!run_calls(layout, phase, 1, true)) return false;
+  }
+  return destroy(layout);
+}
+
+bool Conversation::make_tensors(const Layout& layout) {
+  for (int rank = 0; rank < layout.world; ++rank) {
+    for (size_t t = 0; t < layout.tensors(); ++t) {
+      const auto made =
+          link_.make_tensor(static_cast<uint32_t>(rank), layout.at(rank, t).bytes(), layout.device(rank, t));
+      if (!answered(made, "make a tensor")) return false;
+      tensor(rank, t) = {.address = *made, .load = {}, .store = {}};
+    }
+  }
+  return true;
+}
+
+bool Conversation::construct(const Layout& layout) {
+  const Stopwatch watch(outcome_.wall_seconds["run"]);
+  step_ = "construct";
+  std::vector<uint64_t> words;
+  for (int rank = 0; rank < layout.world; ++rank) {
+    for (size_t t = 0; t < layout.tensors(); ++t) words.push_back(tensor(rank, t).address);
+    for (const auto& [name, about] : problem_.parameters)
+      words.push_back(static_cast<uint64_t>(layout.size->values.find(name)->second));
+  }
+  const auto step = link_.construct(words);
+  return answered(step, "construct") && check_step(*step);
+}
+
+bool Conversation::destroy(const Layout& layout) {
+  const Stopwatch watch(outcome_.wall_seconds["run"]);
+  step_ = "destroy";
+  place_.call = -1;
+  const auto step = link_.destroy();
+  if (!answered(step, "destroy") || !check_step(*step)) return false;
+  for (int rank = 0; rank < layout.world; ++rank) {
+    for (size_t t = 0; t < layout.tensors(); ++t) {
+      if (!answered(link_.release(static_cast<uint32_t>(rank), tensor(rank, t).address), "release a tensor"))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t calls, bool timed) {
+  step_ = "run";
+  std::vector<CallData> data;
+  std::vector<wire::Transfer> transfers;
+  {
+    const Stopwatch watch(outcome_.wall_seconds["oracle"]);
+    for (uint32_t c = 0; c < calls; ++c)
+      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c);
+    const auto add = [&](int rank, uint32_t call, Direction direction, uint64_t address, uint64_t bytes, uint64_t at) {
+      transfers.push_back({.rank = static_cast<uint32_t>(rank),
+                           .call = call,
+                           .direction = direction,
+                           .address = address,
+                           .bytes = bytes,
+                           .arena_offset = at});
+    };
+    for (int rank = 0; rank < layout.world; ++rank) {
+      for (size_t t = 0; t < layout.tensors(); ++t) {
+        Tensor& tensor_of_rank = tensor(rank, t);
+        const uint64_t bytes = layout.at(rank, t).bytes();
+        const bool output = problem_.tensors[t].output;
+        for (uint32_t c = 0; c < calls; ++c) {
+          // A step of one call after a burst uses the places of the burst's first call.
+          if (tensor_of_rank.store.size() <= c) {
+            tensor_of_rank.load.push_back(output ? poison_ : arena_.take(bytes));
+            tensor_of_rank.store.push_back(arena_.take(bytes));
+          }
+          if (!output) std::ranges::copy(data[c].input(rank, t), arena_.at(tensor_of_rank.load[c], bytes).begin());
+          add(rank, c, Direction::load, tensor_of_rank.address, bytes, tensor_of_rank.load[c]);
+          add(rank, c, Direction::store, tensor_of_rank.address, bytes, tensor_of_rank.store[c]);
+        }
+      }
+    }
+  }
+  place_.call = static_cast<int>(next_call_);
+  std::optional<wire::StepResult> step;
+  {
+    const Stopwatch watch(outcome_.wall_seconds["run"]);
+    if (auto ran = link_.run(transfers, calls, next_call_); answered(ran, "run")) step = std::move(*ran);
+  }
+  if (!step || !check_step(*step)) return false;
+  outcome_.calls += calls;
+  if (timed) {
+    outcome_.timings.push_back({.size = layout.size->name,
+                                .world = layout.world,
+                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12});
+  }
+  const Stopwatch watch(outcome_.wall_seconds["compare"]);
+  for (uint32_t c = 0; c < calls; ++c) {
+    const CallData* before = c > 0 ? &data[c - 1] : last_ ? &*last_ : nullptr;
+    if (!check_call(layout, c, next_call_ + c, data[c], before)) return false;
+  }
+  next_call_ += calls;
+  last_ = std::move(data.back());
+  return true;
+}
+
+bool Conversation::check_step(const wire::StepResult& step) {
+  if (step.faults > 0) {
+    report(VerdictClass::fault, {}, {});  // the record has the text
+    return false;
+  }
+  if (step.late_requests > 0) {
+    report(
+        VerdictClass::cheat, fmt::format("{} requests were made after {} had returned", step.late_requests, step_),
+        fmt::format("A thread of the candidate called CUDA after all ranks had returned from {} and all work was done. "
+                    "What run() starts must be ordered on `stream` or finished when it returns.\n",
+                    step_));
+    return false;
+  }
+  return true;
+}
+
+bool Conversation::check_call(const Layout& layout, uint32_t call_in_step, uint32_t call, const CallData& data,
+                              const CallData* before) {
+  place_.call = static_cast<int>(call);
+  for (int rank = 0; rank < layout.world; ++rank) {
+    place_.rank = rank;
+    for (size_t t = 0; t < layout.tensors(); ++t) {
+      const auto& slot = layout.at(rank, t);
+      const auto got = arena_.at(tensor(rank, t).store[call_in_step], slot.bytes());
+      if (!slot.tensor->output) {
+        if (std::ranges::equal(got, data.input(rank, t))) continue;
+        report(VerdictClass::wrong, fmt::format("rank {} changed its input `{}`", rank, slot.tensor->name),
+               "Inputs belong to the caller: a solution may read them only.\n");
+        return false;
+      }
+      outcome_.values += static_cast<uint64_t>(slot.elements);
+      const auto mismatch = compare(slot, rank, t, data.expected(rank, t), got, arena_.at(poison_, slot.bytes()));
+      if (!mismatch) continue;
+      report(VerdictClass::wrong, summarize(*mismatch, layout), explain(*mismatch, layout, data, before, got));
+      return false;
+    }
+  }
+  place_.rank = -1;
+  return true;
+}
+
+void Conversation::report(VerdictClass verdict, std::string summary, std::string explanation) {
+  outcome_.finding = Finding{verdict, std::move(summary), std::move(explanation), place_};
+}
+
+}  // namespace fb::judge

@@ -1,0 +1,68 @@
+#pragma once
+
+// The judge's talk with the machine in one session: makes tensors, has the candidate constructed, called and destroyed,
+// compares everything that comes out.
+
+#include <optional>
+#include <vector>
+
+#include "judge/arena.h"
+#include "judge/call_data.h"
+#include "judge/compare.h"
+#include "judge/outcome.h"
+#include "judge/plan.h"
+#include "wire/judge_link.h"
+
+namespace fb::judge {
+
+class Conversation {
+ public:
+  Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session, wire::JudgeLink& link,
+               Outcome& outcome);
+
+  // Bytes of shared memory that the largest phase needs.
+  static uint64_t arena_bytes(const catalog::Problem& problem, const Session& session);
+
+  // Fills the outcome. Ends early at the first finding; and where the machine has ended, without one: then the record
+  // says what happened.
+  void run();
+
+  // Where it was when it ended.
+  const record::Place& place() const { return place_; }
+  // Which step: "construct", "run", "destroy".
+  const char* step() const { return step_; }
+  bool finished() const { return finished_; }
+
+ private:
+  struct Tensor {
+    uint64_t address = 0;
+    std::vector<uint64_t> load, store;  // arena offsets, by call
+  };
+
+  bool run_phase(const Phase& phase);
+  bool make_tensors(const Layout& layout);
+  bool construct(const Layout& layout);
+  bool run_calls(const Layout& layout, const Phase& phase, uint32_t calls, bool timed);
+  bool destroy(const Layout& layout);
+  bool check_step(const wire::StepResult& step);
+  bool check_call(const Layout& layout, uint32_t call_in_step, uint32_t call, const CallData& data,
+                  const CallData* before);
+  void report(record::VerdictClass verdict, std::string summary, std::string explanation);
+  Tensor& tensor(int rank, size_t t) { return tensors_[static_cast<size_t>(rank) * problem_.tensors.size() + t]; }
+
+  const catalog::Problem& problem_;
+  const Oracle& oracle_;
+  const Session& session_;
+  wire::JudgeLink& link_;
+  Outcome& outcome_;
+  Arena arena_;
+  uint64_t poison_ = 0, poison_bytes_ = 0;
+  std::vector<Tensor> tensors_;
+  std::optional<CallData> last_;  // of the step before
+  uint32_t next_call_ = 0;
+  record::Place place_;
+  const char* step_ = "start";
+  bool finished_ = false;
+};
+
+}  // namespace fb::judge

@@ -1,0 +1,308 @@
+#include "judge/judge.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "base/strings.h"
+#include "catalog/source.h"
+#include "fabric/platform.h"
+#include "judge/answer.h"
+#include "judge/build.h"
+#include "judge/oracle.h"
+#include "judge/parallel.h"
+#include "judge/score.h"
+#include "judge/symbols.h"
+#include "launcher/launch.h"
+#include "toolchain/cache.h"
+#include "toolchain/temporary_directory.h"
+
+namespace fb::judge {
+namespace {
+
+using record::Verdict;
+using record::VerdictClass;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// A time this much below the floor is refused; the rest is rounding.
+constexpr double kFloorMargin = 0.95;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+uint64_t draw_seed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) throw std::runtime_error("no random numbers: getrandom failed");
+  return seed;
+}
+
+Verdict& conclude(Verdict& verdict, VerdictClass result, std::string summary, std::string explanation) {
+  verdict.verdict = result;
+  verdict.summary = std::move(summary);
+  verdict.explanation = std::move(explanation);
+  return verdict;
+}
+
+std::string join(const Errors& errors) {
+  std::string text;
+  for (const auto& diagnostic : errors.list) {
+    if (diagnostic.at.line > 0) text += fmt::format("{}:{}: ", diagnostic.at.line, diagnostic.at.column);
+    text += diagnostic.message + "\n";
+  }
+  return text;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// One judgement, in the order in which it happens. Each step returns false when the verdict stands.
+class Judgement {
+ public:
+  explicit Judgement(const JudgeRequest& request) : request_(request), problem_(*request.problem) {
+    verdict_.problem = problem_.name;
+    verdict_.problem_hash = problem_.hash;
+    if (request.pack != nullptr) {
+      verdict_.pack = request.pack->name;
+      verdict_.pack_version = request.pack->version;
+    }
+    verdict_.backend = request.backend == Backend::cuda ? "cuda" : "virtual";
+    verdict_.platform = request.platform.empty() ? problem_.platform : request.platform;
+    verdict_.thoroughness = request.thoroughness == Thoroughness::quick ? "quick" : "full";
+    verdict_.sandbox = request.use_sandbox ? "bubblewrap" : "none";
+    verdict_.version = FB_VERSION;
+    verdict_.candidate_hash = toolchain::hash_bytes(request.answer);
+  }
+
+  Verdict run() {
+    const auto begin = Clock::now();
+    try {
+      verdict_.seed = request_.seed ? *request_.seed : draw_seed();
+      if (prepare() && build() && check_symbols() && run_sessions() && check_floor()) {
+        conclude(verdict_, VerdictClass::pass, "pass", {});
+        if (request_.thoroughness == Thoroughness::full) compare_with_reference();
+      }
+    } catch (const std::exception& e) {
+      conclude(verdict_, VerdictClass::infra, first_line(e.what()), std::string(e.what()) + "\n");
+    }
+    verdict_.wall_seconds["all"] = seconds_since(begin);
+    return std::move(verdict_);
+  }
+
+ private:
+  bool prepare() {
+    if (!request_.use_sandbox) return true;
+    auto ability = sandbox::probe();
+    if (!ability) {
+      conclude(verdict_, VerdictClass::infra, "no sandbox: a candidate is not run without one",
+               join(ability.error()) + "--unsafe-no-sandbox judges without; its verdicts prove nothing.\n");
+      return false;
+    }
+    ability_ = std::move(*ability);
+    return true;
+  }
+
+  bool build() {
+    const auto begin = Clock::now();
+    auto answer = read_answer(problem_, request_.answer);
+    if (!answer) {
+      const std::string text = join(answer.error());
+      conclude(verdict_, VerdictClass::compile_error, first_line(text), text);
+      return false;
+    }
+    verdict_.notes = answer->notes;
+    const auto source = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
+    if (!source) throw std::runtime_error(join(source.error()));
+    BuildRequest wanted;
+    wanted.source = *source;
+    wanted.args_header = catalog::args_header(problem_);
+    wanted.folder = folder_.path();
+    wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
+    wanted.sandbox = ability_ ? &*ability_ : nullptr;
+    wanted.use_cache = request_.use_cache;
+    const auto built = request_.backend == Backend::cuda ? build_candidate_cuda(wanted) : build_candidate(wanted);
+    verdict_.wall_seconds["build"] = seconds_since(begin);
+    if (!built) {
+      const std::string text = join(built.error());
+      conclude(verdict_, VerdictClass::compile_error, first_line(text), text);
+      return false;
+    }
+    candidate_ = built->path;
+    return true;
+  }
+
+  bool check_symbols() {
+    const auto broken = judge::check_symbols(candidate_, problem_.rules.forbid_symbols);
+    if (!broken) {  // no object that a linker would make
+      conclude(verdict_, VerdictClass::cheat, "the object that was built is damaged", join(broken.error()));
+      return false;
+    }
+    if (broken->empty()) return true;
+    std::string text;
+    for (const auto& one : *broken) text += fmt::format("{}: {}\n", one.symbol, one.why);
+    conclude(verdict_, VerdictClass::rule_violation,
+             fmt::format("the code uses {}, which is not allowed", broken->front().symbol), text);
+    return false;
+  }
+
+  bool run_sessions() {
+    if (request_.backend == Backend::cuda) {
+      conclude(verdict_, VerdictClass::infra,
+               "the candidate was compiled and linked with nvcc; running it on real GPUs is not implemented",
+               "Backend cuda builds a candidate and checks its symbols. Its run on real GPUs does not exist yet.\n");
+      return false;
+    }
+    const auto begin = Clock::now();
+    auto oracle = Oracle::load(problem_);
+    if (!oracle) {
+      conclude(verdict_, VerdictClass::infra, "the problem's oracle can't be used", join(oracle.error()));
+      return false;
+    }
+    verdict_.wall_seconds["load oracle"] = seconds_since(begin);
+    const auto plan = make_plan(problem_, request_.thoroughness, verdict_.seed);
+    const auto outcomes = run_plan(*oracle, plan);
+    verdict_.wall_seconds["sessions"] = seconds_since(begin);
+    for (size_t k = 0; k < outcomes.size(); ++k) {
+      if (!add(outcomes[k], plan[k])) return false;
+    }
+    return true;
+  }
+
+  std::vector<std::string> run_plan(const Oracle& oracle, const std::vector<Session>& plan) const {
+    size_t side_by_side = request_.side_by_side;
+    if (side_by_side == 0) side_by_side = std::max(1u, std::thread::hardware_concurrency());
+    return run_jobs(
+        plan.size(), side_by_side,
+        [&](size_t k) {
+          SessionRequest wanted;
+          wanted.problem = &problem_;
+          wanted.oracle = &oracle;
+          wanted.session = &plan[k];
+          wanted.candidate = candidate_;
+          wanted.platform = verdict_.platform;
+          if (k == 0) wanted.trace = request_.trace;
+          wanted.sandbox = ability_ ? &*ability_ : nullptr;
+          wanted.limits = request_.limits;
+          return to_json(run_session(wanted));
+        },
+        [](size_t, const std::string& text) {
+          const auto outcome = parse_outcome(text);
+          return !outcome || outcome->finding.has_value();
+        });
+  }
+
+  // False: it has a finding.
+  bool add(const std::string& text, const Session& session) {
+    auto outcome = parse_outcome(text);
+    if (!outcome) {
+      conclude(verdict_, VerdictClass::infra, "a session was lost",
+               "The process of a session ended without an outcome.\n");
+      return false;
+    }
+    ++verdict_.sessions;
+    if (session.schedule != 0) ++verdict_.schedules;
+    verdict_.calls += outcome->calls;
+    verdict_.values += outcome->values;
+    verdict_.instructions += outcome->instructions;
+    verdict_.replayable &= outcome->replayable;
+    for (auto& note : outcome->notes) {
+      if (std::ranges::find(verdict_.notes, note) == verdict_.notes.end()) verdict_.notes.push_back(std::move(note));
+    }
+    for (const auto& [phase, seconds] : outcome->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
+    verdict_.timings.insert(verdict_.timings.end(), outcome->timings.begin(), outcome->timings.end());
+    if (!outcome->finding) return true;
+    verdict_.place = outcome->finding->place;
+    conclude(verdict_, outcome->finding->verdict, std::move(outcome->finding->summary),
+             std::move(outcome->finding->explanation));
+    return false;
+  }
+
+  const catalog::SizeClass& size_named(const std::string& name) const {
+    return *std::ranges::find(problem_.sizes, name, &catalog::SizeClass::name);
+  }
+
+  bool check_floor() {
+    if (verdict_.timings.empty()) return true;
+    const auto platform = fabric::load_platform(verdict_.platform);
+    if (!platform) throw std::runtime_error(join(platform.error()));
+    for (auto& t : verdict_.timings) {
+      t.limit_seconds = limit_seconds(problem_, size_named(t.size), t.world, *platform);
+      const double floor = floor_seconds(problem_, size_named(t.size), t.world, *platform);
+      if (t.seconds >= kFloorMargin * floor) continue;
+      verdict_.place = {.size = t.size, .world = t.world};
+      conclude(verdict_, VerdictClass::cheat,
+               fmt::format("size {}: {:.2f} us are less than the links need ({:.2f} us)", t.size, t.seconds * 1e6,
+                           floor * 1e6),
+               "The data that must cross the links can't cross them in this time.\n");
+      return false;
+    }
+    return true;
+  }
+
+  void compare_with_reference() {
+    const auto begin = Clock::now();
+    if (request_.measure_reference && !verdict_.timings.empty()) {
+      const auto reference = reference_times(request_);
+      if (!reference) {
+        verdict_.notes.push_back("no speed: the reference could not be measured: " +
+                                 first_line(join(reference.error())));
+      } else {
+        for (auto& t : verdict_.timings) {
+          for (const auto& r : *reference) {
+            if (r.size == t.size && r.world == t.world) t.reference_seconds = r.seconds;
+          }
+        }
+      }
+    }
+    score(verdict_);
+    verdict_.wall_seconds["reference"] = seconds_since(begin);
+  }
+
+  const JudgeRequest& request_;
+  const catalog::Problem& problem_;
+  Verdict verdict_;
+  std::optional<sandbox::Ability> ability_;
+  toolchain::TemporaryDirectory folder_;
+  std::string candidate_;
+};
+
+// Changes when the machine does: modelled times are its own.
+std::string machine_identity() {
+  const auto machine = launcher::find_machine();
+  return machine ? toolchain::hash_bytes(read_file(*machine)) : "";
+}
+
+}  // namespace
+
+Verdict judge(const JudgeRequest& request) { return Judgement(request).run(); }
+
+Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {
+  // Inputs of the measurement come from a seed that everybody may know: nobody's verdict depends on them.
+  constexpr uint64_t kSeed = 1;
+  const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
+  toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
+  const std::string key =
+      toolchain::hash_words({"reference times", request.problem->hash, platform, machine_identity(), FB_VERSION});
+  if (const auto kept = cache.get(key)) {
+    if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
+  }
+  JudgeRequest reference = request;
+  reference.answer = request.problem->reference;
+  reference.answer_file = "reference.cu";
+  reference.thoroughness = Thoroughness::times;
+  reference.seed = kSeed;
+  reference.trace.clear();
+  reference.measure_reference = false;
+  const Verdict verdict = judge(reference);
+  if (verdict.verdict != VerdictClass::pass)
+    return error(fmt::format("{}: {}", to_string(verdict.verdict), verdict.summary));
+  cache.put(key, to_json(verdict));
+  return verdict.timings;
+}
+
+}  // namespace fb::judge

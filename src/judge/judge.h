@@ -1,0 +1,44 @@
+#pragma once
+
+// One candidate, one verdict. The judge fills a record and never prints. It does not know who wrote the candidate.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "catalog/pack.h"
+#include "judge/plan.h"
+#include "judge/session.h"
+#include "record/verdict.h"
+
+namespace fb::judge {
+
+enum class Backend : uint8_t { virtual_node, cuda };
+
+struct JudgeRequest {
+  const catalog::Pack* pack = nullptr;
+  const catalog::Problem* problem = nullptr;
+  std::string answer = {};       // as a person or a model wrote it
+  std::string answer_file = {};  // its name, for messages and for the command that replays
+  Backend backend = Backend::virtual_node;
+  Thoroughness thoroughness = Thoroughness::full;
+  std::optional<uint64_t> seed = {};  // none: a secret one is drawn
+  std::string platform = {};          // empty: the problem's
+  std::string trace = {};             // of the first session; empty: none
+  bool use_sandbox = true;
+  bool use_cache = true;
+  bool measure_reference = true;  // for the speed of a pass
+  size_t side_by_side = 0;        // sessions at once; 0: as many as there are cores
+  SessionLimits limits = {};
+};
+
+// Failures of ours come back as class infra. Whatever happens, no process or file of the judgement is left.
+record::Verdict judge(const JudgeRequest& request);
+
+// The reference's modelled times of all timed sizes, from the cache where they were measured before. Errors: it does
+// not pass.
+Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request);
+
+}  // namespace fb::judge

@@ -1,0 +1,45 @@
+#include "judge/score.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fb::judge {
+namespace {
+
+double bytes_of(const catalog::Expression& expression, const catalog::Problem& problem, const catalog::SizeClass& size,
+                int world) {
+  return static_cast<double>(expression.evaluate(problem.values(size, world, 0)).value_or(0));
+}
+
+}  // namespace
+
+double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
+                     const fabric::Platform& platform) {
+  return bytes_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+}
+
+double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
+                     const fabric::Platform& platform) {
+  const double memory = bytes_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
+  return std::max(floor_seconds(problem, size, world, platform), memory);
+}
+
+void score(record::Verdict& verdict) {
+  double speed = 0, sol = 0;
+  int speeds = 0, sols = 0;
+  for (const auto& t : verdict.timings) {
+    if (t.seconds <= 0) continue;
+    if (t.reference_seconds > 0) {
+      speed += std::log(t.reference_seconds / t.seconds);
+      ++speeds;
+    }
+    if (t.limit_seconds > 0) {
+      sol += std::log(t.limit_seconds / t.seconds);
+      ++sols;
+    }
+  }
+  if (speeds > 0) verdict.speed = std::exp(speed / speeds);
+  if (sols > 0) verdict.sol = std::exp(sol / sols);
+}
+
+}  // namespace fb::judge

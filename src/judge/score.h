@@ -1,0 +1,26 @@
+#pragma once
+
+// Modelled times into figures.
+
+#include <vector>
+
+#include "catalog/problem.h"
+#include "fabric/platform.h"
+#include "record/verdict.h"
+
+namespace fb::judge {
+
+// No machine of this kind can do it faster: the bytes that must cross a rank's links, or its memory, at their peak
+// rate.
+double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
+                     const fabric::Platform& platform);
+
+// The same for links alone; a time below it is no time. (Memory may be answered by a cache.)
+double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
+                     const fabric::Platform& platform);
+
+// Geometric means over the timings: reference / candidate, and limit / candidate. Without timings, or without any
+// reference, the verdict's stay empty.
+void score(record::Verdict& verdict);
+
+}  // namespace fb::judge

@@ -1,0 +1,247 @@
+#include "judge/session.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "fabric/platform_files.h"
+#include "judge/conversation.h"
+#include "judge/endings.h"
+#include "launcher/launch.h"
+#include "toolchain/locate.h"
+#include "wire/judge_link.h"
+
+namespace fb::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using record::VerdictClass;
+
+struct SocketPair {
+  wire::Descriptor ours, theirs;
+};
+
+SocketPair make_sockets() {
+  std::array<int, 2> ends;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  return {wire::Descriptor(ends[0]), wire::Descriptor(ends[1])};
+}
+
+// Where our own programs and libraries are, and where a sandbox shows them.
+struct Parts {
+  std::string machine, rank, libraries;
+};
+
+Parts find_parts() {
+  auto machine = launcher::find_machine();
+  if (!machine) throw std::runtime_error(machine.error().list[0].message);
+  auto libraries = toolchain::locate_libraries();
+  if (!libraries) throw std::runtime_error(libraries.error().list[0].message);
+  const std::string rank = fs::path(*machine).parent_path() / "fabricbench-rank";
+  if (!fs::exists(rank)) throw std::runtime_error(rank + " is missing: build or install it");
+  return {std::move(*machine), rank, std::move(*libraries)};
+}
+
+constexpr const char* kInside = "/fabricbench";
+
+std::string inside(const std::string& path) { return std::string(kInside) + path; }
+
+// "NAME=VALUE" → map.
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& environment) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : environment) {
+    const size_t equals = entry.find('=');
+    if (equals != std::string::npos) variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return variables;
+}
+
+// Puts machine and ranks into sandboxes.
+class Wrapper {
+ public:
+  Wrapper(const SessionRequest& request, const Parts& parts) : request_(request), parts_(parts) {}
+
+  // It sees its own program, the platforms, the run's folder, and the processes of the host, whose threads it must
+  // watch.
+  void wrap_machine(launcher::Start& start, const std::string& run_folder) const {
+    sandbox::Policy policy;
+    policy.binds = {{parts_.machine, parts_.machine}, {run_folder, run_folder, true}};
+    // A platform may build on another one beside it.
+    if (const auto file = fabric::find_platform_file(request_.platform)) {
+      const std::string folder = fs::absolute(*file).parent_path();
+      policy.binds.push_back({folder, folder});
+    }
+    if (!request_.trace.empty()) {
+      const std::string folder = fs::absolute(request_.trace).parent_path();
+      policy.binds.push_back({folder, folder, true});
+    }
+    policy.environment = variables_of(start.environment);
+    std::erase_if(policy.environment, [](const auto& v) { return !v.first.starts_with("FABRICBENCH_"); });
+    policy.share_process_ids = true;
+    policy.proc = true;
+    policy.user_namespace = namespace_.descriptor();
+    start.command.emplace_back("--confine");
+    start.command = sandbox::wrap(*request_.sandbox, policy, start.command);
+    start.environment.clear();
+  }
+
+  // It sees its program, our libraries, the candidate and its own socket.
+  void wrap_rank(launcher::Start& start) const {
+    auto variables = variables_of(start.environment);
+    const std::string socket = variables["FABRICBENCH_SOCKET"];
+    sandbox::Policy policy;
+    policy.binds = {{parts_.rank, inside("/bin/fabricbench-rank")},
+                    {parts_.libraries, inside("/lib")},
+                    {request_.candidate, inside("/candidate.so")},
+                    {socket, inside("/machine.sock")}};
+    variables["FABRICBENCH_SOCKET"] = inside("/machine.sock");
+    variables["LD_LIBRARY_PATH"] = inside("/lib");  // without /proc the loader does not know where the program is
+    policy.environment = std::move(variables);
+    policy.tmp_bytes = request_.limits.file_bytes;
+    policy.user_namespace = namespace_.descriptor();
+    const SessionLimits& limits = request_.limits;
+    start.command = sandbox::wrap(*request_.sandbox, policy,
+                                  {inside("/bin/fabricbench-rank"), "--candidate", inside("/candidate.so"), "--confine",
+                                   "--cpu", std::to_string(limits.cpu_seconds), "--processes",
+                                   std::to_string(limits.threads), "--file", std::to_string(limits.file_bytes)});
+    start.environment.clear();
+  }
+
+ private:
+  const SessionRequest& request_;
+  const Parts& parts_;
+  sandbox::UserNamespace namespace_;
+};
+
+launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& parts) {
+  const SessionLimits& limits = request.limits;
+  launcher::LaunchRequest launch;
+  launch.program = parts.rank;
+  launch.arguments = {"--candidate", request.candidate};
+  launch.ranks = request.session->world;
+  launch.platform = request.platform;
+  launch.seed = request.session->schedule;
+  launch.mode = request.session->strict ? "strict" : "hardware";
+  launch.trace = request.trace.empty() ? "" : fs::absolute(request.trace).string();
+  launch.memory = limits.device_memory;
+  launch.budget = limits.instructions;
+  launch.timeout = std::chrono::milliseconds(static_cast<int64_t>(limits.wall_seconds * 1e3));
+  launch.rank_memory = limits.rank_memory;
+  launch.machine = parts.machine;
+  launch.out = launch.err = -1;
+  return launch;
+}
+
+Finding infra(std::string text) {
+  return {.verdict = VerdictClass::infra, .summary = text, .explanation = text + "\n"};
+}
+
+// The rules that only the machine's log can tell.
+std::optional<Finding> broken_rule(const catalog::Problem& problem, const record::RunRecord& record) {
+  const auto count = [&](const std::string& kind) {
+    const auto found = record.calls_in_run.find(kind);
+    return found == record.calls_in_run.end() ? uint64_t{0} : found->second;
+  };
+  std::vector<std::string> forbidden = problem.rules.forbid_in_run;
+  forbidden.emplace_back("exchange");
+  forbidden.emplace_back("exchange_descriptor");
+  for (const std::string& kind : forbidden) {
+    if (count(kind) == 0) continue;
+    Finding finding{.verdict = VerdictClass::rule_violation};
+    finding.summary = fmt::format("run() made {} requests of kind `{}`, which this problem forbids", count(kind), kind);
+    finding.explanation =
+        finding.summary + ".\nThe rules are in the statement (fabricbench show " + problem.name + ").\n";
+    return finding;
+  }
+  return std::nullopt;
+}
+
+// A module that the machine can't run is nobody's mistake but ours.
+std::optional<Finding> unsupported_module(const record::RunRecord& record) {
+  for (const auto& incident : record.incidents) {
+    if (incident.kind != "note" || incident.text.find("module that the machine can't run") == std::string::npos)
+      continue;
+    return Finding{.verdict = VerdictClass::unsupported,
+                   .summary = "the virtual node can't run this code yet",
+                   .explanation = incident.text + "\n"};
+  }
+  return std::nullopt;
+}
+
+void conclude(const SessionRequest& request, const launcher::LaunchResult& result, const Conversation& talk,
+              Outcome& outcome) {
+  outcome.instructions = result.record.instructions;
+  outcome.replayable = result.record.replayable;
+  if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
+  auto ended = finding_of(result, talk.place(), talk.step());
+  // The judge's own finding counts: what happened afterwards followed from it. But of a fault only the record knows.
+  const bool has_own = outcome.finding && outcome.finding->verdict != VerdictClass::fault;
+  if (!has_own && ended) outcome.finding = std::move(ended);
+  if (!outcome.finding && !talk.finished()) outcome.finding = infra("the session ended too early");
+  if (auto module = unsupported_module(result.record); module && outcome.finding) {
+    module->place = outcome.finding->place;
+    outcome.finding = std::move(module);
+  }
+  if (const auto rule = broken_rule(*request.problem, result.record)) {
+    const record::Place place = outcome.finding ? outcome.finding->place : talk.place();
+    outcome.finding = rule;
+    outcome.finding->place = place;
+  }
+  if (outcome.finding && outcome.finding->verdict == VerdictClass::fault && outcome.finding->summary.empty())
+    outcome.finding = infra("a kernel's fault left no report");
+}
+
+}  // namespace
+
+Outcome run_session(const SessionRequest& request) {
+  Outcome outcome;
+  try {
+    const Parts parts = find_parts();
+    const launcher::RunDirectory directory;
+    SocketPair sockets = make_sockets();
+    wire::JudgeLink link(std::move(sockets.ours), static_cast<uint32_t>(request.session->world));
+    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome);
+    launcher::LaunchRequest launch = make_launch(request, parts);
+    launch.judge = sockets.theirs.take();
+    std::optional<Wrapper> wrapper;
+    if (request.sandbox != nullptr) {
+      wrapper.emplace(request, parts);
+      launch.prepare_machine = [&](launcher::Start& start) { wrapper->wrap_machine(start, directory.path()); };
+      launch.prepare_rank = [&](int, launcher::Start& start) { wrapper->wrap_rank(start); };
+    }
+    std::string trouble;
+    std::thread talker([&] {
+      try {
+        talk.run();
+      } catch (const std::exception& e) {
+        trouble = e.what();
+      }
+      // Ranks that were told to leave do; the others have to be ended.
+      if (!talk.finished()) link.interrupt();
+    });
+    const auto ran = launcher::run_program(launch, directory);
+    if (!ran) link.interrupt();  // the machine never had its end
+    talker.join();
+    if (!ran) {
+      outcome.finding = infra(ran.error().list[0].message);
+    } else if (!trouble.empty()) {
+      outcome.finding = infra(trouble);
+    } else {
+      conclude(request, *ran, talk, outcome);
+    }
+  } catch (const std::exception& e) {
+    outcome.finding = infra(e.what());
+  }
+  return outcome;
+}
+
+}  // namespace fb::judge

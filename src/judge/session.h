@@ -1,0 +1,43 @@
+#pragma once
+
+// One session on the virtual node: a machine and its ranks, each in a sandbox of its own, and the judge's talk with
+// them.
+
+#include <cstdint>
+#include <string>
+
+#include "catalog/problem.h"
+#include "judge/oracle.h"
+#include "judge/outcome.h"
+#include "judge/plan.h"
+#include "sandbox/sandbox.h"
+
+namespace fb::judge {
+
+// What a candidate may use in one session. Processor time and instructions decide first, because they do not depend on
+// the load of the computer; wall time is for those who sleep.
+struct SessionLimits {
+  double wall_seconds = 60;
+  uint64_t instructions = 600'000'000;         // of warps
+  uint64_t cpu_seconds = 10;                   // of each rank
+  uint64_t rank_memory = uint64_t{1} << 30;    // private memory of each rank
+  uint64_t device_memory = uint64_t{4} << 30;  // of all devices together
+  uint64_t file_bytes = uint64_t{64} << 20;    // each rank's /tmp
+  uint32_t threads = 256;                      // of each rank
+};
+
+struct SessionRequest {
+  const catalog::Problem* problem = nullptr;
+  const Oracle* oracle = nullptr;
+  const Session* session = nullptr;
+  std::string candidate = {};  // path of the shared object
+  std::string platform = {};
+  std::string trace = {};                     // file to write; empty: none
+  const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish
+  SessionLimits limits = {};
+};
+
+// Failures of ours (no machine, no process) come back as a finding of class infra.
+Outcome run_session(const SessionRequest& request);
+
+}  // namespace fb::judge

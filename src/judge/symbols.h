@@ -1,0 +1,29 @@
+#pragma once
+
+// What a built candidate asks of other libraries. The file is read as data: nothing of it runs, and nothing in it is
+// believed.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fb::judge {
+
+// Of an ELF shared object for x86-64, as the loader would see it. Errors where it is none, or a broken one.
+Result<std::vector<std::string>> undefined_symbols(const std::string& path);
+
+struct Violation {
+  std::string symbol;  // or the name of a library
+  std::string why;
+};
+
+// Symbols and libraries that no candidate may use (forbidden_symbols.def), or that the problem forbids: names, or with
+// a
+// * at the end the beginnings of names.
+Result<std::vector<Violation>> check_symbols(const std::string& path, std::span<const std::string> forbid);
+// Likewise, of a file's content.
+Result<std::vector<Violation>> check_object(std::string bytes, std::span<const std::string> forbid);
+
+}  // namespace fb::judge

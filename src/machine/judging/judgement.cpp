@@ -1,0 +1,414 @@
+#include "machine/judging/judgement.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::Kind;
+using wire::Status;
+using wire::StepKind;
+
+constexpr uint32_t kMostCalls = 1 << 12;
+constexpr size_t kLongestText = 2048;
+
+const char* name_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::construct:
+      return "construct";
+    case StepKind::run:
+      return "run";
+    case StepKind::destroy:
+      return "destroy";
+    default:
+      return "leave";
+  }
+}
+
+// What a rank says is shown to people.
+std::string printable(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte b : bytes.first(std::min(bytes.size(), kLongestText))) {
+    const auto c = static_cast<unsigned char>(b);
+    if (c == '\n') {
+      text += "\\n";
+    } else if (c == '\t') {
+      text += "\\t";
+    } else if (c < 32 || c == 127) {
+      text += fmt::format("\\x{:02x}", c);
+    } else {
+      text += static_cast<char>(c);
+    }
+  }
+  return text;
+}
+
+template <class T>
+void set_body(Answer& answer, const T& reply) {
+  answer.body.resize(sizeof reply);
+  std::memcpy(answer.body.data(), &reply, sizeof reply);
+}
+
+}  // namespace
+
+Judgement::Judgement(Node& node, uint32_t ranks, uint64_t connection)
+    : node_(node), judges_(std::make_unique<Process>()), judge_(std::make_shared<HostThread>()), ranks_(ranks) {
+  judge_->connection = connection;
+  judge_->process = judges_.get();
+  judge_->purpose = wire::Purpose::judge;
+}
+
+Judgement::~Judgement() {
+  if (arena_) munmap(arena_, arena_bytes_);
+}
+
+Judgement::Rank* Judgement::rank_of(const Process& process) {
+  return process.rank >= 0 && static_cast<size_t>(process.rank) < ranks_.size()
+             ? &ranks_[static_cast<size_t>(process.rank)]
+             : nullptr;
+}
+const Judgement::Rank* Judgement::rank_of(const Process& process) const {
+  return const_cast<Judgement*>(this)->rank_of(process);
+}
+
+bool Judgement::all_wait() const { return std::ranges::all_of(ranks_, &Rank::waits); }
+
+bool Judgement::nothing_left() const {
+  return !node_.anything_running() && std::ranges::all_of(node_.processes_, [](const auto& p) {
+    return p->gone || (p->live == 0 && p->held.empty() && p->callbacks.empty() && !p->callback);
+  });
+}
+
+Time Judgement::latest() const {
+  Time t = node_.engine_.now();
+  for (const auto& thread : node_.threads_) {
+    if (!thread->gone) t = std::max(t, thread->now);
+  }
+  return t;
+}
+
+// --- The judge
+// --------------------------------------------------------------------------------------------------------
+
+Status Judgement::begin(Call& call, const wire::JudgeBegin& m) {
+  if (state_ != State::assembling || judge_waits_) return Status::illegal_state;
+  if (m.arena_bytes != 0) {
+    struct stat facts{};
+    if (!call.descriptor || fstat(call.descriptor.get(), &facts) != 0 || facts.st_size < 0 ||
+        static_cast<uint64_t>(facts.st_size) < m.arena_bytes)
+      return Status::invalid_value;
+    void* at = mmap(nullptr, m.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, call.descriptor.get(), 0);
+    if (at == MAP_FAILED) return Status::out_of_memory;
+    arena_ = static_cast<std::byte*>(at);
+    arena_bytes_ = m.arena_bytes;
+  }
+  judge_waits_ = true;
+  return kLater;
+}
+
+Status Judgement::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) {
+  if (state_ != State::frozen) return Status::illegal_state;
+  if (m.rank >= ranks_.size() || m.bytes == 0) return Status::invalid_value;
+  const Rank& rank = ranks_[m.rank];
+  const uint32_t device = m.device < 0 ? rank.device : static_cast<uint32_t>(m.device);
+  if (!node_.valid_device(*rank.process, device)) return Status::invalid_value;
+  Region region;
+  region.bytes = m.bytes;
+  region.kind = wire::MemoryKind::device;
+  region.of_judge = true;
+  region.allocation = node_.take_memory(*rank.process, device, m.bytes, "tensor");
+  if (!region.allocation) return Status::out_of_memory;
+  const Region* added = node_.add_region(*rank.process, std::move(region));
+  if (!added) return Status::out_of_memory;
+  reply = {added->begin, added->bytes};
+  return Status::ok;
+}
+
+Status Judgement::release(const wire::JudgeRelease& m) {
+  if (state_ != State::frozen) return Status::illegal_state;
+  if (m.rank >= ranks_.size()) return Status::invalid_value;
+  Process& process = *ranks_[m.rank].process;
+  const auto found = process.regions.find(m.address);
+  if (found == process.regions.end() || !found->second.of_judge) return Status::invalid_value;
+  node_.release_region(process, m.address);
+  return Status::ok;
+}
+
+Status Judgement::step(Call& call, const wire::JudgeStep& m) {
+  if (state_ != State::frozen) return Status::illegal_state;
+  if (m.ranks != ranks_.size() || m.kind == StepKind::none || m.kind > StepKind::leave) return Status::invalid_value;
+  if (m.calls == 0 || m.calls > (m.kind == StepKind::run ? kMostCalls : 1)) return Status::invalid_value;
+  if (m.kind == StepKind::construct && call.blob.size() % (ranks_.size() * sizeof(uint64_t)) != 0)
+    return Status::invalid_value;
+  for (Rank& rank : ranks_) rank.calls = std::make_shared<std::vector<Calling>>(m.calls);
+  if (m.kind == StepKind::run) {
+    if (const Status s = read_transfers(call.blob, m.calls); s != Status::ok) return s;
+  }
+  begin_step(m, m.kind == StepKind::construct ? call.blob : std::span<const std::byte>{});
+  return kLater;
+}
+
+Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls) {
+  if (blob.size() % sizeof(wire::Transfer) != 0) return Status::invalid_value;
+  for (; !blob.empty(); blob = blob.subspan(sizeof(wire::Transfer))) {
+    wire::Transfer t;
+    std::memcpy(&t, blob.data(), sizeof t);
+    if (t.rank >= ranks_.size() || t.call >= calls || t.direction > wire::Direction::store)
+      return Status::invalid_value;
+    if (t.arena_offset > arena_bytes_ || t.bytes > arena_bytes_ - t.arena_offset) return Status::invalid_value;
+    if (t.bytes == 0) continue;
+    Rank& rank = ranks_[t.rank];
+    const Node::Bytes found = node_.find_bytes(*rank.process, t.address, t.bytes);
+    if (!found.host) return Status::invalid_value;
+    Calling& calling = (*rank.calls)[t.call];
+    const bool load = t.direction == wire::Direction::load;
+    (load ? calling.loads : calling.stores)
+        .push_back({found.allocation, found.host, arena_ + t.arena_offset, t.bytes, load});
+  }
+  return Status::ok;
+}
+
+void Judgement::perform(const std::vector<Move>& moves) {
+  for (const Move& move : moves) {
+    if (move.load) {
+      std::memcpy(move.tensor, move.arena, move.bytes);
+      node_.engine_.watch().written(move.tensor, move.bytes);
+    } else {
+      std::memcpy(move.arena, move.tensor, move.bytes);
+    }
+  }
+}
+
+void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> words) {
+  step_ = m;
+  state_ = m.kind == StepKind::leave ? State::left : State::step;
+  judge_waits_ = true;
+  const Time begin = latest();
+  done_ = {};
+  done_.begin = begin;
+  node_.log("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
+  for (const auto& thread : node_.threads_) {
+    if (!thread->gone) thread->now = begin;
+  }
+  for (Rank& rank : ranks_) perform(rank.calls->front().loads);
+  const size_t each = words.size() / ranks_.size();
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    ranks_[r].call = 0;
+    tell(ranks_[r], words.subspan(r * each, each));
+  }
+  if (m.kind != StepKind::leave) return;
+  judge_waits_ = false;
+  Answer answer;
+  done_.drained = begin;
+  set_body(answer, done_);
+  node_.answer(*judge_, std::move(answer));
+}
+
+// The rank's next call begins on its host.
+void Judgement::tell(Rank& rank, std::span<const std::byte> words) {
+  rank.waits = false;
+  (*rank.calls)[rank.call].times.begun = rank.thread->now;
+  Answer answer;
+  set_body(answer, wire::StepReady{step_.kind, step_.first_call + rank.call});
+  answer.blob.assign(words.begin(), words.end());
+  node_.answer_at(*rank.thread, rank.thread->now, std::move(answer));
+}
+
+bool Judgement::end_step() {
+  if (!judge_waits_ || (state_ != State::assembling && state_ != State::step) || !all_wait() || !nothing_left())
+    return false;
+  const bool assembled = state_ == State::assembling;
+  state_ = State::frozen;
+  judge_waits_ = false;
+  Answer answer;
+  if (assembled) {
+    set_body(answer, wire::Nothing{});
+  } else {
+    done_.drained = latest();
+    done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.faults_, UINT32_MAX));
+    done_.late_requests = static_cast<uint32_t>(std::min<uint64_t>(late_requests_, UINT32_MAX));
+    node_.log("end of step", {done_.drained, done_.faults});
+    set_body(answer, done_);
+    for (Rank& rank : ranks_) {
+      for (const Calling& calling : *rank.calls) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(&calling.times);
+        answer.blob.insert(answer.blob.end(), bytes, bytes + sizeof calling.times);
+      }
+      rank.calls.reset();
+    }
+  }
+  node_.answer(*judge_, std::move(answer));
+  return true;
+}
+
+void Judgement::note_late() {
+  ++late_requests_;
+  node_.mark_not_replayable("a rank sent requests between steps: when they came depends on real time");
+}
+
+// --- Ranks
+// ------------------------------------------------------------------------------------------------------------
+
+Status Judgement::next(Call& call, const wire::StepNext& m) {
+  HostThread& thread = *call.thread;
+  Process& process = *thread.process;
+  Rank* rank = rank_of(process);
+  if (!rank || thread.purpose != wire::Purpose::calls) return Status::not_permitted;
+  if (rank->waits || (rank->thread && rank->thread.get() != &thread)) return Status::not_permitted;
+  if (m.failed != 0) {
+    node_.report_({"failed", process.rank,
+                   fmt::format("rank {}: {} {}: {}", process.rank, place_of(*rank),
+                               state_ == State::step ? "threw" : "failed", printable(call.blob)),
+                   true});
+    return kLater;
+  }
+  Stream* stream = node_.find_stream(process, {m.stream, m.device, 0});
+  if (!stream) return Status::invalid_handle;
+  if (!rank->thread) {
+    rank->process = &process;
+    rank->thread = thread.shared_from_this();
+    rank->device = m.device;
+    rank->waits = true;
+    return kLater;
+  }
+  if (state_ != State::step) return Status::not_permitted;
+  (*rank->calls)[rank->call].times.returned = thread.now;
+  if (step_.kind == StepKind::run) return end_of_call(*rank, thread, *stream, m.stream);
+  rank->waits = true;
+  return kLater;
+}
+
+// The host goes on; when the stream comes by, results are taken and the next call's inputs given.
+Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id) {
+  const uint32_t c = rank.call;
+  const Work op =
+      node_.make_operation(*thread.process, stream.device, fmt::format("end of call {}", step_.first_call + c));
+  op->work = [this, c, calls = rank.calls](const Work& self) {
+    perform((*calls)[c].stores);
+    if (c + 1 < calls->size()) perform((*calls)[c + 1].loads);
+    node_.operations_.finish(self, self->begun);
+  };
+  op->on_end.push_back([c, calls = rank.calls, raw = op.get()] { (*calls)[c].times.ended = raw->ended; });
+  node_.enqueue(thread, stream, stream_id, op);
+  rank.waits = c + 1 == rank.calls->size();
+  if (rank.waits) return kLater;
+  ++rank.call;
+  tell(rank, {});
+  return kLater;
+}
+
+Status Judgement::exchange(Call& call) {
+  Rank* rank = rank_of(*call.thread->process);
+  if (!rank || !step_is_under_way() || in_run() || rank->meets) return Status::not_permitted;
+  if (call.blob.size() * ranks_.size() > wire::kLargestBlob) return Status::invalid_value;
+  rank->brought.assign(call.blob.begin(), call.blob.end());
+  return meet(*rank, call, Kind::exchange);
+}
+
+Status Judgement::exchange_descriptor(Call& call, uint32_t root) {
+  Rank* rank = rank_of(*call.thread->process);
+  if (!rank || !step_is_under_way() || in_run() || rank->meets) return Status::not_permitted;
+  if (root >= ranks_.size()) return Status::invalid_value;
+  rank->root = root;
+  rank->brought_descriptor = static_cast<bool>(call.descriptor);
+  rank->physical = call.descriptor ? node_.find_exported(call.descriptor.get()) : nullptr;
+  return meet(*rank, call, Kind::exchange_descriptor);
+}
+
+Status Judgement::meet(Rank& rank, Call& call, Kind kind) {
+  rank.meets = call.thread->shared_from_this();
+  rank.meets_in = kind;
+  if (std::ranges::all_of(ranks_, [](const Rank& r) { return r.meets != nullptr; })) part();
+  return kLater;
+}
+
+// All ranks have come: each gets what all have brought, or all are told that they do not agree.
+void Judgement::part() {
+  const Rank& first = ranks_.front();
+  Time at = 0;
+  bool agree = true;
+  std::vector<std::byte> all;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    const Rank& rank = ranks_[r];
+    at = std::max(at, rank.meets->now);
+    agree &= rank.meets_in == first.meets_in;
+    if (first.meets_in == Kind::exchange) {
+      agree &= rank.brought.size() == first.brought.size();
+      all.insert(all.end(), rank.brought.begin(), rank.brought.end());
+    } else {
+      agree &= rank.root == first.root && rank.brought_descriptor == (r == rank.root);
+    }
+  }
+  const auto physical = first.meets_in == Kind::exchange_descriptor ? ranks_[first.root].physical : nullptr;
+  agree &= first.meets_in == Kind::exchange || physical;
+  const bool share = first.meets_in == Kind::exchange_descriptor;
+  for (Rank& rank : ranks_) {
+    Answer answer;
+    answer.status = agree ? Status::ok : Status::invalid_value;
+    set_body(answer, wire::Nothing{});
+    if (agree && share) {
+      answer.owned = Node::write_exported(*physical);
+      if (!answer.owned) answer.status = Status::out_of_memory;
+    } else if (agree) {
+      answer.blob = all;
+    }
+    const auto thread = std::exchange(rank.meets, nullptr);
+    rank.brought = {};
+    rank.physical = nullptr;
+    node_.answer_at(*thread, at + node_.platform_.calls.wake, std::move(answer));
+  }
+}
+
+// --- For people
+// -------------------------------------------------------------------------------------------------------
+
+std::string Judgement::place_of(const Rank& rank) const {
+  if (state_ == State::assembling) return "load";
+  if (step_.kind == StepKind::run) return fmt::format("run, call {}", step_.first_call + rank.call);
+  return name_of(step_.kind);
+}
+
+std::optional<std::string> Judgement::explain_loss(const Process& process) const {
+  const Rank* rank = rank_of(process);
+  if (!rank || state_ == State::left) return std::nullopt;
+  if (state_ == State::assembling) return fmt::format("rank {} ended before its first step", process.rank);
+  if (state_ == State::frozen) return fmt::format("rank {} ended between steps", process.rank);
+  return fmt::format("rank {} ended {} {}", process.rank, rank->waits ? "after" : "during", place_of(*rank));
+}
+
+bool Judgement::needs(const HostThread& thread) const {
+  const Rank* rank = rank_of(*thread.process);
+  return rank && (rank->thread.get() == &thread || rank->meets.get() == &thread);
+}
+
+std::optional<std::string> Judgement::explain(const HostThread& thread) const {
+  const Rank* rank = rank_of(*thread.process);
+  if (!rank || state_ != State::step) return std::nullopt;
+  const int32_t number = thread.process->rank;
+  if (rank->waits && rank->thread.get() == &thread) {
+    return step_.kind == StepKind::run
+               ? fmt::format("rank {} has returned from call {} of run", number, step_.first_call + rank->call)
+               : fmt::format("rank {} has returned from {}", number, name_of(step_.kind));
+  }
+  if (rank->meets.get() != &thread) return std::nullopt;
+  std::string missing;
+  size_t count = 0;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    if (ranks_[r].meets) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
+    ++count;
+  }
+  return fmt::format("rank {} waits in {} for {} {}", number,
+                     rank->meets_in == Kind::exchange ? "all_gather" : "share_descriptor",
+                     count == 1 ? "rank" : "ranks", missing);
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,145 @@
+// fabricbench-rank --candidate OBJECT [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS] [--processes N]
+// [--open-files N]]: the process of one rank while it is judged. It loads a candidate and does with it what the machine
+// says, step by step. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and
+// in the judge.
+
+#include <cuda_runtime_api.h>
+#include <rank_steps.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rank/candidate.h"
+#include "sandbox/confine.h"
+
+namespace {
+
+// As in wire/harness.h.
+enum Step : uint32_t { kConstruct = 1, kRun, kDestroy, kLeave };
+
+constexpr size_t kMostWords = 1024;
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "fabricbench-rank: %s\n", what.c_str());
+  _exit(1);
+}
+
+int number_of(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) fail(std::string(variable) + " is not set: the judge starts this program");
+  return std::atoi(text);
+}
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+int gather(void* context, const void* mine, size_t bytes, void* all) {
+  return fabricbench_exchange(mine, bytes, all, bytes * static_cast<size_t>(*static_cast<const int*>(context)));
+}
+int share(void*, int root, int descriptor, int* shared) {
+  return fabricbench_share_descriptor(root, descriptor, shared);
+}
+
+// What the candidate threw; nothing, if it returned.
+template <class Do>
+std::optional<std::string> attempt(Do&& work) {
+  try {
+    work();
+    return std::nullopt;
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (const char* text) {
+    return text;
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+struct Options {
+  std::string candidate;
+  bool confined = false;
+  fb::sandbox::Limits limits;
+};
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view name = argv[k];
+    if (name == "--confine") {
+      options.confined = true;
+      continue;
+    }
+    if (++k == argc) fail(std::string(name) + " is unknown, or needs a value");
+    const auto number = [&] { return std::strtoull(argv[k], nullptr, 10); };
+    if (name == "--candidate") {
+      options.candidate = argv[k];
+    } else if (name == "--data") {
+      options.limits.data_bytes = number();
+    } else if (name == "--file") {
+      options.limits.file_bytes = number();
+    } else if (name == "--cpu") {
+      options.limits.cpu_seconds = number();
+    } else if (name == "--processes") {
+      options.limits.processes = static_cast<uint32_t>(number());
+    } else if (name == "--open-files") {
+      options.limits.open_files = static_cast<uint32_t>(number());
+    } else {
+      fail(std::string(name) + " is unknown");
+    }
+  }
+  if (options.candidate.empty()) fail("--candidate PATH is missing");
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = read_options(argc, argv);
+  if (const auto problem = attempt([&] {
+        if (options.confined) fb::sandbox::confine(options.limits, fb::sandbox::Filter::rank);
+      }))
+    fail("cannot confine itself: " + *problem);
+  // Nothing is flushed at the end.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+
+  int world = number_of("WORLD_SIZE");
+  const int device = number_of("LOCAL_RANK");
+  check(cudaSetDevice(device), "cudaSetDevice");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  const fabricbench::Rank rank(number_of("RANK"), world, device, {&world, &gather, &share});
+
+  fb::rank::Candidate candidate;
+  std::optional<std::string> thrown = attempt([&] { candidate.load(options.candidate); });
+  while (true) {
+    uint32_t step = 0, call = 0;
+    std::vector<uint64_t> words(kMostWords);
+    size_t got = 0;
+    if (fabricbench_step_next(stream, thrown ? 1 : 0, thrown ? thrown->c_str() : nullptr, &step, &call, words.data(),
+                              words.size(), &got) != 0)
+      fail("the machine has no next step for this rank");
+    words.resize(std::min(got, kMostWords));
+    switch (step) {
+      case kConstruct:
+        check(cudaSetDevice(device), "cudaSetDevice");
+        thrown = attempt([&] { candidate.construct(rank, words); });
+        break;
+      case kRun:
+        thrown = attempt([&] { candidate.run(stream); });
+        break;
+      case kDestroy:
+        thrown = attempt([&] { candidate.destroy(); });
+        break;
+      default:
+        // Destructors of the candidate's static objects are not waited for.
+        _exit(step == kLeave ? 0 : 1);
+    }
+  }
+}

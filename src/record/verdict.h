@@ -1,0 +1,82 @@
+#pragma once
+
+// What the judge says of one candidate. Plain structs and their JSON; `fabricbench check --json` prints it, campaigns
+// keep it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fb::record {
+
+enum class VerdictClass : uint8_t {
+  pass,
+  compile_error,   // or an answer that is none
+  rule_violation,  // forbidden calls, symbols, system calls
+  wrong,           // other values than expected
+  race,
+  deadlock,
+  fault,        // a kernel's or a process's
+  budget,       // ran away: time, instructions, memory
+  cheat,        // worked where it must not, spoke what it must not, was faster than light
+  unsupported,  // ours to fix
+  infra,        // ours; never the candidate's
+};
+std::string_view to_string(VerdictClass verdict);
+std::optional<VerdictClass> verdict_class_from(std::string_view name);
+
+// Where the first failure was seen; what does not apply is empty or -1.
+struct Place {
+  std::string size = {};
+  int world = -1, rank = -1, call = -1;
+  uint64_t schedule = 0;  // 0: by virtual time
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+// One size class at one world size, in modelled time.
+struct Timing {
+  std::string size = {};
+  int world = 0;
+  double seconds = 0;
+  double reference_seconds = 0;  // 0: was not measured
+  double limit_seconds = 0;      // no machine of this kind can be faster
+  friend bool operator==(const Timing&, const Timing&) = default;
+};
+
+struct Verdict {
+  VerdictClass verdict = VerdictClass::infra;
+  std::string summary = {};          // one line
+  std::string explanation = {};      // for people and models: what, where, what to look at
+  std::vector<std::string> notes = {};
+  Place place = {};
+
+  std::string problem = {}, problem_hash = {};
+  std::string pack = {}, pack_version = {};
+  std::string candidate_hash = {};
+  std::string backend = "virtual", platform = {};
+  std::string thoroughness = "full";  // or quick
+  uint64_t seed = 0;                  // replays the judgement
+  bool replayable = true;             // as far as the machine knows
+  std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
+  std::string version = {};           // of fabricbench
+
+  uint32_t sessions = 0, schedules = 0;  // how much was tried
+  uint64_t calls = 0, values = 0;        // runs and output elements compared
+  uint64_t instructions = 0;             // of warps
+
+  std::vector<Timing> timings = {};
+  std::optional<double> speed = {};  // geometric mean of reference / candidate; only of a pass
+  std::optional<double> sol = {};    // geometric mean of limit / candidate
+  std::map<std::string, double> wall_seconds = {};
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+std::string to_json(const Verdict& verdict);
+Result<Verdict> parse_verdict(std::string_view json);
+
+}  // namespace fb::record

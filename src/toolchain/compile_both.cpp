@@ -1,0 +1,122 @@
+#include "toolchain/compile_both.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <future>
+#include <system_error>
+#include <thread>
+
+#include "toolchain/precompiled_header.h"
+
+namespace fb::toolchain {
+namespace {
+
+// Gives `content` to the process that opens the FIFO `path`, as soon as it does; gives up when `reader_ended`.
+void feed(const std::string& path, std::string_view content, const std::future<Result<void>>& reader) {
+  const auto reader_ended = [&] { return reader.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+  int fd = -1;
+  while ((fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO && !reader_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (fd < 0) return;
+  while (!content.empty() && !reader_ended()) {
+    const ssize_t wrote = write(fd, content.data(), content.size());
+    if (wrote > 0) content.remove_prefix(static_cast<size_t>(wrote));
+    if (wrote < 0 && errno != EAGAIN && errno != EINTR) break;
+    pollfd room{fd, POLLOUT, 0};
+    poll(&room, 1, 10);
+  }
+  close(fd);
+}
+
+class Sides {
+ public:
+  Sides(const BothCompile& request, const Cache& cache, const Locations& where, const std::string& identity)
+      : request_(request), cache_(cache), where_(where), identity_(identity) {}
+
+  // The host side reads the PTX last, from a FIFO, and by then it is mostly there.
+  Result<void> compile(bool ahead) {
+    DeviceCompile unit = request_.unit;
+    const bool device = unit.source.ends_with(".cu");
+    HostCompile host{.unit = unit, .ptx = device ? request_.stem + ".ptx" : "", .object = request_.stem + ".o"};
+    auto& more = host.unit.extra_flags;
+    more.insert(more.end(), request_.host_only_flags.begin(), request_.host_only_flags.end());
+    host.unit.dependencies = request_.stem + ".host.d";
+    unit.dependencies = request_.stem + ".device.d";
+    if (device) {
+      unlink(host.ptx.c_str());
+      if (mkfifo(host.ptx.c_str(), 0600) != 0) {
+        throw std::system_error(errno, std::generic_category(), "mkfifo " + host.ptx);
+      }
+    }
+    headers_ = {};
+    auto of_host = std::async(std::launch::async, [&]() -> Result<void> {
+      if (ahead) use_header(host.unit, Side::host, headers_.host);
+      return compile_host(host);
+    });
+    if (!device) return of_host.get();
+    Result<std::string> ptx = error("");
+    try {
+      if (ahead) use_header(unit, Side::device, headers_.device);
+      ptx = compile_to_ptx(unit);
+    } catch (...) {
+      feed(host.ptx, "", of_host);
+      throw;
+    }
+    // The runtime reads the text as a C string.
+    feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
+    auto done = of_host.get();
+    if (!ptx) return std::unexpected(std::move(ptx.error()));
+    return done;
+  }
+
+  // A precompiled header that clang does not like, or that makes it crash, is not the user's mistake.
+  bool blames_header(const Errors& errors) const {
+    const auto names = [](const Diagnostic& d, const std::string& file) {
+      return !file.empty() && d.message.find(file) != std::string::npos;
+    };
+    const bool found = std::ranges::any_of(errors.list, [&](const Diagnostic& d) {
+      return names(d, headers_.host) || names(d, headers_.device) || d.message.starts_with("the compiler failed");
+    });
+    if (!found || !cache_.keeps()) return false;
+    std::error_code ignored;
+    for (const auto& used : {headers_.host, headers_.device}) {
+      if (!used.empty()) std::filesystem::remove(used, ignored);
+    }
+    return true;
+  }
+
+ private:
+  void use_header(DeviceCompile& unit, Side side, std::string& used) const {
+    const auto header = precompiled_header(cache_, where_, identity_, unit, side);
+    if (!header) return;
+    used = unit.precompiled_header = header->file;
+    unit.reads.push_back(header->text);
+  }
+
+  const BothCompile& request_;
+  const Cache& cache_;
+  const Locations& where_;
+  const std::string& identity_;
+  struct {
+    std::string host, device;
+  } headers_;
+};
+
+}  // namespace
+
+Result<void> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
+                          const std::string& identity) {
+  Sides sides(request, cache, where, identity);
+  auto done = sides.compile(true);
+  if (!done && sides.blames_header(done.error())) done = sides.compile(false);
+  return done;
+}
+
+}  // namespace fb::toolchain

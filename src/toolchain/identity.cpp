@@ -1,0 +1,38 @@
+#include "toolchain/identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "base/strings.h"
+#include "toolchain/cache.h"
+
+namespace fb::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_facts(const std::string& path) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(path, failed);
+  if (failed) return path;
+  return fmt::format("{} {} {}", real.string(), fs::file_size(real, failed),
+                     fs::last_write_time(real, failed).time_since_epoch().count());
+}
+
+}  // namespace
+
+std::string identity_of(const Locations& where) {
+  std::vector<std::string> words = {"1", file_facts(where.compiler), where.sdk};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const auto& file : files) words.insert(words.end(), {file.string(), read_file(file.string())});
+  return hash_words(words);
+}
+
+}  // namespace fb::toolchain

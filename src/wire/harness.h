@@ -1,0 +1,106 @@
+#pragma once
+
+// How a judge uses the machine, and how a rank is told what to do.
+//
+// A rank that belongs to a judgement does nothing by itself: it asks for its next step, does it, and asks again. The
+// judge says what the steps are over a connection of its own, a socket that the machine inherits; no rank can open one.
+// Tensors are device memory that the judge makes for a rank. Their contents travel through an arena: shared memory that
+// judge and machine have mapped and no rank has.
+//
+// Between steps ranks are frozen: what their threads send is not read until the next step begins, and is counted.
+
+#include <cstdint>
+
+namespace fb::wire {
+
+// --- Of a rank ------------------------------------------------------------------------------------------------------
+
+enum class StepKind : uint32_t {
+  none,
+  construct,  // set up an instance; blob: the fields of Args, 8 bytes each
+  run,        // one call; asking for the next step says that run() has returned, and not that its work has ended
+  destroy,
+  leave,  // end the process
+};
+
+// What is said of the step before; zero in the first request of a process.
+struct StepNext {
+  uint64_t stream = 0;  // on which run() was told to enqueue: a handle of the process
+  uint32_t device = 0;
+  uint32_t failed = 0;  // 1: an exception was thrown; blob: its text
+};
+
+struct StepReady {
+  StepKind kind = StepKind::none;
+  uint32_t call = 0;  // of a run: 0 is the first of the instance
+};
+
+// Blob: this rank's bytes, as many as every other rank's. Blob of the reply: those of all ranks, in order. All ranks
+// must call it. Refused (not_permitted) while a run step is under way.
+struct Exchange {
+  uint64_t zero = 0;
+};
+
+// `root` sends a descriptor that physical_export made, the others send none; the replies carry one that stands for the
+// same memory. Any other descriptor is refused: ranks share nothing but what the machine knows.
+struct ExchangeDescriptor {
+  uint32_t root = 0;
+  uint32_t zero = 0;
+};
+
+// --- Of the judge ---------------------------------------------------------------------------------------------------
+
+// Answered when all ranks have asked for their first step. The request carries the arena's descriptor.
+struct JudgeBegin {
+  uint64_t arena_bytes = 0;
+};
+
+// Device memory of a rank.
+struct JudgeTensor {
+  uint32_t rank = 0;
+  int32_t device = -1;  // of its node; -1: the one it has chosen (StepNext::device)
+  uint64_t bytes = 0;
+};
+struct JudgeRelease {
+  uint32_t rank = 0;
+  uint32_t zero = 0;
+  uint64_t address = 0;
+};
+
+// Blob of construct: `ranks` times the fields of Args (all of the same length). Blob of run: Transfers, in any order.
+// Run makes `calls` calls back to back: a rank's call c + 1 begins on its own host as soon as c has returned, without
+// waiting for other ranks. In the order of the rank's stream, after the work of call c: the stores of c, then the loads
+// of c + 1. The loads of the first call happen before the step begins, at the same moment for all ranks.
+//
+// Answered when all ranks have asked for their next step, no work of theirs is left and their threads wait. If that
+// can't happen it is a deadlock, and the machine ends (the judge's socket closes; the record says why).
+struct JudgeStep {
+  StepKind kind = StepKind::none;
+  uint32_t calls = 1;
+  uint32_t first_call = 0;  // number of the first one
+  uint32_t ranks = 0;       // as a check: of the run
+};
+enum class Direction : uint32_t { load, store };  // arena → tensor, tensor → arena
+struct Transfer {
+  uint32_t rank = 0;
+  uint32_t call = 0;  // within the step
+  Direction direction = Direction::load;
+  uint32_t zero = 0;
+  uint64_t address = 0, bytes = 0;
+  uint64_t arena_offset = 0;
+};
+
+// Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank.
+struct JudgeStepDone {
+  uint64_t begin = 0;
+  uint64_t drained = 0;        // nothing is left to do
+  uint32_t faults = 0;         // of kernels, so far; the record has their texts
+  uint32_t late_requests = 0;  // so far: sent by a rank between steps
+};
+struct CallTimes {
+  uint64_t begun = 0;     // the rank was told to run
+  uint64_t returned = 0;  // run() has returned
+  uint64_t ended = 0;     // its stream has reached the end of the call
+};
+
+}  // namespace fb::wire

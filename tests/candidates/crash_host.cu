@@ -1,0 +1,24 @@
+// problem: all_reduce_one_shot
+// expect: fault
+// mode: quick
+// seconds: 10
+// about: Stores through a null pointer on the host.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) {}
+  void run(const Args& args, cudaStream_t stream) {
+    volatile int* nowhere = nullptr;
+    *nowhere = 1;
+  }
+};
+// [/solution]

@@ -1,0 +1,30 @@
+// problem: all_reduce_one_shot
+// expect: fault
+// mode: quick
+// seconds: 10
+// about: Recurses on the host until the stack is used up.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+int deeper(volatile char* above) {
+  volatile char here[4096];
+  here[0] = above[0];
+  return deeper(here) + here[0];
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) {}
+  void run(const Args&, cudaStream_t) {
+    volatile char first = 1;
+    deeper(&first);
+  }
+};
+// [/solution]

@@ -1,0 +1,25 @@
+// problem: all_reduce_one_shot
+// expect: fault
+// mode: quick
+// seconds: 10
+// about: Leaves before the harness has begun.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+#include <unistd.h>
+
+__attribute__((constructor)) void leave() { _exit(0); }
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) {}
+  void run(const Args& args, cudaStream_t stream) {}
+};
+// [/solution]

@@ -1,0 +1,147 @@
+"""A candidate with what its header says of it, and what becomes of it in `fabricbench check`.
+
+The header is the comment lines `// key: value` at the top of the file; an answer that can't carry comments has them in
+a file NAME.expect beside it, without the slashes. Keys: problem, expect (classes, separated by |), mode (quick or full),
+seconds (it must end within), about, and exploit or generate where they apply.
+"""
+import json
+import os
+import re
+import subprocess
+import time
+
+CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "deadlock", "fault", "budget", "cheat"}
+SECONDS = 60  # unless the header says less
+
+
+class Candidate:
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        beside = os.path.splitext(path)[0] + ".expect"
+        lines = open(beside if os.path.exists(beside) else path, encoding="utf-8").read().splitlines()
+        self.header = {}
+        for line in lines:
+            match = re.match(r"(?://\s*)?(\w+): (.*)$", line)
+            if not match:
+                break
+            self.header[match[1]] = match[2].strip()
+        self.problem = self.header["problem"]
+        self.expected = set(self.header["expect"].split("|"))
+        self.seconds = float(self.header.get("seconds", SECONDS))
+        self.options = ["--full"] if self.header.get("mode") == "full" else ["--quick"]
+        if not self.expected <= CLASSES:
+            raise ValueError(f"{path}: no classes: {self.expected - CLASSES}")
+
+
+def candidates_in(folder):
+    """One for each answer; a generated answer has only its .expect."""
+    names = {}
+    for name in sorted(os.listdir(folder)):
+        stem, extension = os.path.splitext(name)
+        if extension in (".cu", ".md", ".expect") and name != "README.md":
+            if extension != ".expect" or stem not in names:
+                names[stem] = os.path.join(folder, name)
+    return [Candidate(path) for path in names.values()]
+
+
+class Judged:
+    """verdict: the JSON object, or None where there was none; code: None if it had to be stopped."""
+
+    def __init__(self, verdict, code, seconds, output, errors, leaked):
+        self.verdict, self.code, self.seconds = verdict, code, seconds
+        self.output, self.errors = output, errors
+        self.leaked = leaked  # what came out of a descriptor that is nobody's business
+
+    @property
+    def verdict_class(self):
+        return self.verdict.get("class") if self.verdict else None
+
+    def text(self):
+        """What a replay must reproduce."""
+        return {key: self.verdict.get(key) for key in ("class", "summary", "explanation")}
+
+
+def what_came(descriptor):
+    """Of a pipe whose other end must be closed by now; what the kernel still clears away is given a moment."""
+    end = time.monotonic() + 2
+    while True:
+        try:
+            return os.read(descriptor, 100)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return b"?"  # somebody still has the other end
+            time.sleep(0.05)
+
+
+def check(tool, candidate, answer=None, seed=None, environment=None, limit=None):
+    command = [tool, "check", candidate.problem, answer or candidate.path, "--json", *candidate.options]
+    if seed is not None:
+        command += ["--seed", str(seed)]
+    limit = limit or 2 * candidate.seconds + 30
+    begun = time.monotonic()
+    # A careless caller's descriptor, which no candidate may reach.
+    callers_end, inherited = os.pipe()
+    os.set_blocking(callers_end, False)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment, pass_fds=[inherited])
+    os.close(inherited)
+    try:
+        output, errors = process.communicate(timeout=limit)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        try:
+            output, errors = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+        code = None
+    seconds = time.monotonic() - begun
+    leaked = what_came(callers_end)
+    os.close(callers_end)
+    try:
+        verdict = json.loads(output)
+    except ValueError:
+        verdict = None
+    return Judged(verdict, code, seconds, output.decode(errors="replace"), errors.decode(errors="replace"), leaked)
+
+
+def complaints(candidate, judged):
+    """What is not as the header says, apart from what the attempt has left behind."""
+    found = []
+    if judged.code is None:
+        found.append(f"had to be stopped after {judged.seconds:.1f} s")
+    if judged.leaked:
+        found.append(f"a descriptor of the caller was used, or is still open: {judged.leaked!r}")
+    if judged.verdict is None:
+        found.append("there is no verdict: stdout is no JSON object")
+        found += [f"stderr: {line}" for line in judged.errors.splitlines()[-5:]]
+        return found
+    if judged.verdict_class not in candidate.expected:
+        found.append(f"class {judged.verdict_class}, expected {candidate.header['expect']}")
+        found += [f"explanation: {line}" for line in str(judged.verdict.get("explanation", "")).splitlines()[:12]]
+    if judged.code is not None and judged.code != (0 if judged.verdict_class == "pass" else 1):
+        found.append(f"exit code {judged.code} with class {judged.verdict_class}")
+    for key in ("summary", "seed", "problem"):
+        if not judged.verdict.get(key):
+            found.append(f"the verdict has no {key}")
+    return found
+
+
+def report(candidate, judged, found):
+    """One line, and one for each complaint. True: none."""
+    summary = judged.verdict.get("summary", "") if judged.verdict else ""
+    print(f"{'ok  ' if not found else 'FAIL'} {candidate.name:32} {judged.verdict_class or '-':15} {judged.seconds:6.2f} s  {summary}")
+    for complaint in found:
+        print(f"     {complaint}")
+    return not found
+
+
+def save(folder, candidate, judged):
+    """For replay.py."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, candidate.name + ".json")
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump({"path": os.path.abspath(candidate.path), "verdict": judged.verdict}, file)
+    os.replace(path + ".new", path)

@@ -1,0 +1,85 @@
+"""What an attempt may not leave: processes, mounts, shared memory, sockets, files."""
+import ctypes
+import os
+import shutil
+import signal
+import tempfile
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def parents():
+    """Parent, state and name of every process."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                before, _, after = file.read().rpartition(")")
+        except OSError:
+            continue
+        state, parent = after.split()[:2]
+        found[int(pid)] = (int(parent), state, before.partition("(")[2])
+    return found
+
+
+def descendants():
+    """All processes that this one or its children have started and that live, however they tried to get away."""
+    all_of_them, mine = parents(), {os.getpid()}
+    grown = True
+    while grown:
+        grown = False
+        for pid, (parent, _, _) in all_of_them.items():
+            if parent in mine and pid not in mine:
+                mine.add(pid)
+                grown = True
+    mine.discard(os.getpid())
+    return {pid: all_of_them[pid][2] for pid in mine if all_of_them[pid][1] != "Z"}
+
+
+def mounts():
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        return set(file.read().splitlines())
+
+
+def shared_memory():
+    folder = "/dev/shm"
+    return {os.path.join(folder, name) for name in os.listdir(folder)} if os.path.isdir(folder) else set()
+
+
+def floods():
+    return {os.path.join("/tmp", name) for name in os.listdir("/tmp") if name.startswith("flood.")}
+
+
+class Watch:
+    """From its begin to found(). The attempt must use `environment`."""
+
+    def __init__(self):
+        # Orphans become children of this process.
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.folder = tempfile.mkdtemp(prefix="candidate")
+        self.environment = dict(os.environ, TMPDIR=self.folder)
+        self.mounts, self.shared, self.floods = mounts(), shared_memory(), floods()
+
+    def found(self):
+        # What the kernel still clears away is given a moment.
+        end = time.monotonic() + 2
+        while (left := descendants()) and time.monotonic() < end:
+            time.sleep(0.05)
+        complaints = [f"process {pid} ({name}) is left" for pid, name in left.items()]
+        for pid in left:  # by their descent they are of this attempt
+            os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        complaints += [f"mount is left: {line}" for line in mounts() - self.mounts]
+        complaints += [f"{path} is left" for path in shared_memory() - self.shared]
+        complaints += [f"{path} is left" for path in floods() - self.floods]
+        for place, folders, files in os.walk(self.folder):
+            complaints += [f"{os.path.join(place, name)} is left" for name in folders + files]
+        with open("/proc/net/unix", encoding="utf-8") as file:
+            complaints += [f"socket {line.split()[-1]} is left" for line in file if self.folder in line]
+        shutil.rmtree(self.folder)
+        return complaints

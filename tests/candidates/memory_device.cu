@@ -1,0 +1,27 @@
+// problem: all_reduce_one_shot
+// expect: fault|budget
+// mode: quick
+// seconds: 10
+// about: Takes memory of the device and fills all of it, without end.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) {}
+  void run(const Args& args, cudaStream_t stream) {
+    while (true) {
+      void* memory = nullptr;
+      fabricbench::check_cuda(cudaMalloc(&memory, 256 << 20), "cudaMalloc");
+      fabricbench::check_cuda(cudaMemsetAsync(memory, 1, 256 << 20, stream), "cudaMemsetAsync");
+    }
+  }
+};
+// [/solution]

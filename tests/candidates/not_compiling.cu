@@ -1,0 +1,21 @@
+// problem: all_reduce_one_shot
+// expect: compile_error
+// mode: quick
+// seconds: 10
+// about: A semicolon and a type are missing.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) {}
+  void run(const Args& args, Stream stream){int x = 1}
+};
+// [/solution]

@@ -1,0 +1,6 @@
+// problem: all_reduce_one_shot
+// expect: compile_error
+// mode: quick
+// seconds: 10
+// about: A program, and no solution.
+int main() { return 0; }

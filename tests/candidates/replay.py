@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Judges again whatever did not pass, with the recorded seed: class and text must be the same.
+
+The verdicts are those that run.py (of candidates and of exploits) has saved.
+Usage: replay.py FABRICBENCH FOLDER… [--jobs N]
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import judged  # noqa: E402
+from generated import GENERATED  # noqa: E402
+
+
+def saved_in(folders):
+    for folder in folders:
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".json"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    yield json.load(file)
+
+
+def replay(tool, saved):
+    """Complaints about one verdict."""
+    candidate, first = judged.Candidate(saved["path"]), saved["verdict"]
+    with tempfile.TemporaryDirectory(prefix="replay") as folder:
+        answer = None
+        if "generate" in candidate.header:
+            answer = os.path.join(folder, candidate.name + ".cu")
+            with open(answer, "wb") as file:
+                file.write(GENERATED[candidate.header["generate"]]())
+        again = judged.check(tool, candidate, answer, seed=first["seed"])
+    if again.verdict is None:
+        return candidate.name, [f"no verdict: {again.errors[-400:]}"]
+    return candidate.name, [f"{key} was: {first.get(key)}\n     {' ' * len(key)}  is: {value}"
+                            for key, value in again.text().items() if value != first.get(key)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    not_passed = [saved for saved in saved_in(arguments.folders) if saved["verdict"]["class"] != "pass"]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(lambda saved: replay(arguments.tool, saved), not_passed))
+    for name, found in results:
+        for complaint in found:
+            print(f"FAIL {name}: {complaint}")
+    same = sum(not found for _, found in results)
+    print(f"{same} of {len(results)} verdicts reproduce from their seed")
+    sys.exit(0 if results and same == len(results) else 1)
+
+
+main()

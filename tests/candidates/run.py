@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Judges hostile and odd answers: each must get its class in its time and leave nothing behind.
+
+Usage: run.py FABRICBENCH [--save FOLDER] [FILE…]        all candidates of this folder where no file is named
+"""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import judged  # noqa: E402
+from generated import GENERATED  # noqa: E402
+from left_behind import Watch  # noqa: E402
+
+
+def run(tool, candidate, save):
+    folder = tempfile.mkdtemp(prefix="answer")
+    answer = None
+    if "generate" in candidate.header:
+        answer = os.path.join(folder, candidate.name + ".cu")
+        with open(answer, "wb") as file:
+            file.write(GENERATED[candidate.header["generate"]]())
+    watch = Watch()
+    result = judged.check(tool, candidate, answer, environment=watch.environment)
+    found = judged.complaints(candidate, result)
+    if result.seconds > candidate.seconds:
+        found.append(f"took {result.seconds:.1f} s, {candidate.seconds:.0f} s are allowed")
+    if result.verdict and candidate.header.get("note") and not result.verdict.get("notes"):
+        found.append("the verdict has no note")
+    found += watch.found()
+    shutil.rmtree(folder)
+    if save and result.verdict:
+        judged.save(save, candidate, result)
+    return judged.report(candidate, result, found)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--save")
+    arguments = parser.parse_intermixed_args()
+    chosen = [judged.Candidate(path) for path in arguments.files] or judged.candidates_in(HERE)
+    right = [run(arguments.tool, candidate, arguments.save) for candidate in chosen]
+    if len(right) > 1:
+        print(f"{sum(right)} of {len(right)} as expected")
+    sys.exit(0 if all(right) else 1)
+
+
+main()

@@ -1,0 +1,29 @@
+// problem: all_reduce_one_shot
+// expect: budget|deadlock
+// mode: quick
+// seconds: 10
+// about: run sleeps and never returns.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+#include <unistd.h>
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
+    pause();
+  }
+
+ private:
+  int rank_;
+};
+// [/solution]

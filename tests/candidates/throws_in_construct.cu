@@ -1,0 +1,23 @@
+// problem: all_reduce_one_shot
+// expect: fault
+// mode: quick
+// seconds: 10
+// about: The constructor throws.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+#include <stdexcept>
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank&, const Args&) { throw std::runtime_error("no set-up today"); }
+  void run(const Args& args, cudaStream_t stream) {}
+};
+// [/solution]

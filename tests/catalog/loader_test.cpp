@@ -1,0 +1,299 @@
+// load_problem: what a folder becomes, and a located message for every mistake.
+
+#include "sample.h"
+
+namespace fb::catalog {
+namespace {
+
+class Loader : public ProblemFolder {
+ protected:
+  // One mistake, one message.
+  void expect_only(std::string_view message) { EXPECT_EQ(messages(), std::string(message) + "\n"); }
+};
+
+TEST_F(Loader, ReadsAFolder) {
+  write("driver.cu", "template <class Solution> class Driver {};\n");
+  write("variant.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
+  const Problem p = load();
+  EXPECT_EQ(p.name, "sample");
+  EXPECT_EQ(p.folder, folder());
+  EXPECT_EQ(p.title, "A title");
+  EXPECT_EQ(p.category, "p2p");
+  EXPECT_EQ(p.level, 2);
+  EXPECT_EQ(p.platform, "h100x8");
+  EXPECT_EQ(p.tags, (std::vector<std::string>{"a", "b-c"}));
+  EXPECT_EQ(p.worlds, (std::vector<int>{4, 2, 3}));
+  ASSERT_EQ(p.sizes.size(), 2u);
+  EXPECT_TRUE(p.sizes[0].quick && !p.sizes[0].timed && !p.sizes[1].quick && p.sizes[1].timed);
+  EXPECT_EQ(p.sizes[1].values, (Values{{"zeta", 100}, {"alpha", 3}}));
+  ASSERT_EQ(p.tensors.size(), 2u);
+  EXPECT_EQ(p.tensors[0].fill, "spread");
+  EXPECT_TRUE(p.tensors[1].output && p.tensors[1].replicated && !p.tensors[0].output);
+  EXPECT_EQ(p.rules.forbid_in_run, (std::vector<std::string>{"copy"}));
+  EXPECT_EQ(p.rules.forbid_symbols, (std::vector<std::string>{"dlopen"}));
+  EXPECT_EQ(p.cost.link_bytes.text(), "(world - 1) * zeta");
+  EXPECT_EQ(p.statement, kStatement);
+  EXPECT_EQ(p.reference, kReference);
+  EXPECT_EQ(p.oracle, folder() + "/oracle.cpp");
+  EXPECT_FALSE(p.driver.empty() || p.variant.empty());
+}
+
+TEST_F(Loader, ParametersKeepTheirOrder) {
+  const Problem p = load();
+  ASSERT_EQ(p.parameters.size(), 2u);
+  EXPECT_EQ(p.parameters[0], (std::pair<std::string, std::string>{"zeta", "comes first"}));
+  EXPECT_EQ(p.parameters[1].first, "alpha");
+}
+
+TEST_F(Loader, ShapesAreEvaluatedForARank) {
+  const Problem p = load();
+  EXPECT_EQ(p.elements(p.tensors[0], p.values(p.sizes[1], 4, 2)), 100 * 5);
+  EXPECT_EQ(p.elements(p.tensors[1], p.values(p.sizes[1], 4, 2)), 400);
+}
+
+TEST_F(Loader, ThePathMayEndWithASlash) {
+  const auto problem = load_problem(folder() + "/");
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->name, "sample");
+}
+
+TEST_F(Loader, TheHashKnowsNamesAndContentsOfAllFiles) {
+  const std::string before = load().hash;
+  EXPECT_EQ(before.size(), 32u);
+  EXPECT_EQ(load().hash, before);
+  write(".oracle.cpp.swp", "an editor's");
+  EXPECT_EQ(load().hash, before);
+  write("oracle.cpp", "FABRICBENCH_ORACLE(expect) \n");
+  EXPECT_NE(load().hash, before);
+  write("oracle.cpp", "FABRICBENCH_ORACLE(expect)\n");
+  EXPECT_EQ(load().hash, before);
+  write("README.md", "x");
+  EXPECT_NE(load().hash, before);
+}
+
+TEST_F(Loader, LocatesAMistakeOfToml) {
+  spoil("level = 2", "level = ");
+  EXPECT_TRUE(messages().starts_with("problem.toml:5:")) << messages();
+}
+
+TEST_F(Loader, RefusesUnknownKeysEverywhere) {
+  spoil("title =", "titel = \"x\"\ntitle =");
+  expect_only("problem.toml:1:1: 'titel' is no key; did you mean 'title'?");
+  spoil("titel = \"x\"\n", "");
+  spoil("role = \"in\"", "role = \"in\"\nlayout = \"row\"");
+  expect_only("problem.toml:30:1: 'layout' is no key");
+  spoil("layout = \"row\"\n", "");
+  spoil("flops = 0", "flops = 0\nwatts = 3");
+  expect_only("problem.toml:51:1: 'watts' is no key");
+  spoil("watts = 3", "");
+  spoil("forbid_symbols", "forbid_symbol");
+  expect_only("problem.toml:45:1: 'forbid_symbol' is no key; did you mean 'forbid_symbols'?");
+}
+
+TEST_F(Loader, NamesMissingKeysWithTheirTable) {
+  spoil("title = \"A title\"\n", "");
+  spoil("dtype = \"bf16\"\n", "");
+  spoil("memory_bytes = \"zeta\"\n", "");
+  EXPECT_EQ(messages(),
+            "problem.toml:1:1: 'title' is missing\n"
+            "problem.toml:26:1: 'dtype' is missing\n"
+            "problem.toml:45:1: 'memory_bytes' is missing\n");
+}
+
+TEST_F(Loader, RefusesWrongTypes) {
+  spoil("\"A title\"", "7");
+  spoil("level = 2", "level = \"two\"");
+  spoil("[4, 2, 3]", "4");
+  spoil("quick = true", "quick = 1");
+  spoil("[\"zeta * world\"]", "\"zeta * world\"");
+  EXPECT_EQ(messages(),
+            "problem.toml:1:9: 'title' must be text\n"
+            "problem.toml:5:9: 'level' must be a whole number\n"
+            "problem.toml:9:10: 'worlds' must be a list that is not empty\n"
+            "problem.toml:15:1: no size has quick = true\n"
+            "problem.toml:19:9: 'quick' must be true or false\n"
+            "problem.toml:39:9: 'shape' must be a list that is not empty\n");
+}
+
+TEST_F(Loader, RefusesFactsOutOfRange) {
+  spoil("level = 2", "level = 4");
+  spoil("[4, 2, 3]", "[0, 73, 2, 2]");
+  spoil("\"comm\"", "\"com\"");
+  spoil("\"b-c\"", "\"B c\"");
+  spoil("\"p2p\"", "\"ep\"");
+  EXPECT_EQ(messages(),
+            "problem.toml:2:9: track 'com': there are comm and kernel\n"
+            "problem.toml:3:12: category 'ep', but the folder lies in 'p2p'\n"
+            "problem.toml:5:9: level 4: there are levels 1 to 3\n"
+            "problem.toml:7:14: tag 'B c': lower-case letters, digits and '-'\n"
+            "problem.toml:9:11: a world of 0 ranks: there are 1 to 72\n"
+            "problem.toml:9:14: a world of 73 ranks: there are 1 to 72\n"
+            "problem.toml:9:21: a world of 2 ranks stands twice\n");
+}
+
+TEST_F(Loader, RefusesSizesThatMissOrAddAParameter) {
+  spoil("alpha = 2\n", "");
+  spoil("zeta = 100", "zeta = 100\nbeta = 1");
+  EXPECT_EQ(messages(),
+            "problem.toml:15:1: 'alpha' is missing\n"
+            "problem.toml:23:1: 'beta' is no key; did you mean 'zeta'?\n");
+}
+
+TEST_F(Loader, RefusesSizesOfTheSameNameAndNoneThatIsTimed) {
+  spoil("\"large\"", "\"one\"");
+  spoil("timed = true", "");
+  EXPECT_EQ(messages(),
+            "problem.toml:15:1: no size has timed = true\n"
+            "problem.toml:22:8: a second size 'one'\n");
+}
+
+TEST_F(Loader, RefusesNamesThatAreNoFields) {
+  spoil("alpha = \"comes second\"", "alpha = \"comes second\"\nint = \"x\"\nquick = \"x\"\nrank = \"x\"\nNope = \"x\"");
+  const std::string text = messages();
+  EXPECT_NE(text.find("problem.toml:14:1: parameter 'int' means something else in C++\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("problem.toml:15:1: parameter 'quick': every [[size]] has a key"), std::string::npos) << text;
+  EXPECT_NE(text.find("problem.toml:16:1: parameter 'rank' is known to every"), std::string::npos) << text;
+  EXPECT_NE(text.find("problem.toml:17:1: parameter 'Nope' is not snake_case\n"), std::string::npos) << text;
+}
+
+TEST_F(Loader, RefusesTensorsOfTheSameName) {
+  spoil("name = \"out\"", "name = \"in\"");
+  expect_only("problem.toml:36:8: a second tensor 'in'");
+  spoil("name = \"in\"\nrole = \"out\"", "name = \"zeta\"\nrole = \"out\"");
+  expect_only("problem.toml:36:8: 'zeta' is a parameter already");
+  spoil("name = \"zeta\"", "name = \"class\"");
+  expect_only("problem.toml:36:8: tensor 'class' means something else in C++");
+}
+
+TEST_F(Loader, RefusesUnknownWords) {
+  spoil("\"bf16\"", "\"half\"");
+  spoil("role = \"out\"", "role = \"inout\"");
+  spoil("[\"copy\"]", "[\"cpy\"]");
+  EXPECT_EQ(messages(),
+            "problem.toml:27:1: no tensor is an output (role = \"out\")\n"
+            "problem.toml:30:9: dtype 'half': there are f32 f16 bf16 f64 i32 u32 i64 u64 u8\n"
+            "problem.toml:37:8: role 'inout': there are in and out\n"
+            "problem.toml:40:14: 'replicated' is a property of outputs\n"
+            "problem.toml:44:18: 'cpy' is no kind of request; did you mean 'copy'?\n");
+}
+
+TEST_F(Loader, RefusesAFillThatDoesNotSuitTheType) {
+  spoil("\"spread\"", "\"zeros\"");
+  expect_only("problem.toml:32:8: fill 'zeros': there are spread unit integers bits none");
+  spoil("\"zeros\"", "\"bits\"");
+  expect_only("problem.toml:32:8: fill 'bits' needs an integer, not bf16");
+  spoil("\"bf16\"", "\"u32\"");
+  EXPECT_EQ(messages(), "");
+  spoil("\"bits\"", "\"unit\"");
+  expect_only("problem.toml:32:8: fill 'unit' needs a float, not u32");
+  spoil("\"unit\"", "\"integers\"");
+  expect_only("problem.toml:32:8: fill 'integers' needs a float or a signed integer, not u32");
+  spoil("fill = \"integers\"\n", "");
+  expect_only("problem.toml:27:1: 'fill' is missing");
+  spoil("dtype = \"u32\"", "dtype = \"u32\"\nfill = \"none\"");
+  spoil("replicated = true", "fill = \"none\"");
+  expect_only("problem.toml:40:8: 'fill' is a property of inputs");
+}
+
+TEST_F(Loader, OnlyOutputsOfOneShapeAreReplicated) {
+  spoil("\"zeta * world\"", "\"zeta + rank\"");
+  expect_only("problem.toml:40:14: a shape that names 'rank' is not the same on all ranks");
+}
+
+TEST_F(Loader, NeedsAnOutput) {
+  spoil("role = \"out\"", "role = \"in\"\nfill = \"bits\"");
+  spoil("replicated = true\n", "");
+  expect_only("problem.toml:27:1: no tensor is an output (role = \"out\")");
+}
+
+TEST_F(Loader, LocatesMistakesInExpressions) {
+  spoil("\"alpha + rank\"", "\"alpha + \"");
+  spoil("\"zeta * world\"", "\"gamma * world\"");
+  spoil("\"(world - 1) * zeta\"", "\"rank\"");
+  spoil("flops = 0", "flops = 1.5");
+  EXPECT_EQ(messages(),
+            "problem.toml:31:18: 'alpha + ', character 9: ends where a number or a name is expected\n"
+            "problem.toml:39:10: 'gamma * world': there is no parameter 'gamma'\n"
+            "problem.toml:48:14: 'rank': a cost is that of the worst rank and can't name 'rank'\n"
+            "problem.toml:50:9: 'flops' must be an expression, as \"2 * n\"\n");
+}
+
+TEST_F(Loader, RefusesTensorsWithoutElements) {
+  spoil("\"alpha + rank\"", "\"alpha - rank\"");
+  expect_only("problem.toml:27:1: tensor 'in': 'alpha - rank' is 0 at size 'one' and world 4, rank 2");
+  spoil("\"zeta\", \"alpha - rank\"", "\"zeta / (alpha - 2)\"");
+  expect_only("problem.toml:27:1: tensor 'in': 'zeta / (alpha - 2)': division by zero at size 'one' and world 4");
+  spoil("\"zeta / (alpha - 2)\"", "\"zeta * 1000000000\", \"zeta * 1000000000\"");
+  expect_only(
+      "problem.toml:27:1: tensor 'in': the number of elements of 'in' does not fit into 64 bits at size 'large' and "
+      "world 4");
+}
+
+TEST_F(Loader, ATensorMayLieOnAnotherDevice) {
+  EXPECT_FALSE(load().tensors[0].device);
+  spoil("about = \"what goes in\"", "about = \"what goes in\"\ndevice = \"rank + 1\"");
+  const Problem p = load();
+  ASSERT_TRUE(p.tensors[0].device);
+  EXPECT_EQ(p.tensors[0].device->evaluate(p.values(p.sizes[0], 4, 2)), 3);
+  spoil("rank + 1", "rank - 1");
+  expect_only("problem.toml:27:1: tensor 'in': there is no device -1 at size 'one' and world 4, rank 0");
+}
+
+TEST_F(Loader, RefusesCostsBelowZero) {
+  spoil("\"(world - 1) * zeta\"", "\"(2 - world) * zeta\"");
+  expect_only("problem.toml:48:14: link_bytes: '(2 - world) * zeta' is -2 at size 'one' and world 4");
+}
+
+TEST_F(Loader, NamesMissingAndEmptyAndUnknownFiles) {
+  remove("oracle.cpp");
+  write("statement.md", " \n");
+  write("varient.cu", "x");
+  const std::string text = messages();
+  EXPECT_NE(text.find("oracle.cpp: is missing\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("statement.md: is empty\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("varient.cu: a problem has no such file (only problem.toml,"), std::string::npos) << text;
+}
+
+TEST_F(Loader, AFolderWithoutAnythingMissesEverything) {
+  std::filesystem::remove_all(folder());
+  std::filesystem::create_directories(folder());
+  EXPECT_EQ(messages(),
+            "problem.toml: is missing\nstatement.md: is missing\nreference.cu: is missing\noracle.cpp: is missing\n");
+}
+
+TEST_F(Loader, AFolderThatIsNotThereIsSaid) {
+  const auto problem = load_problem("/nowhere/p2p/x");
+  ASSERT_FALSE(problem);
+  EXPECT_EQ(problem.error().list[0].message, "/nowhere/p2p/x: is no folder");
+}
+
+TEST_F(Loader, ChecksSources) {
+  write("oracle.cpp", "int x;\n");
+  expect_only("oracle.cpp: does not say FABRICBENCH_ORACLE(…)");
+  write("oracle.cpp", "FABRICBENCH_ORACLE(expect)\n");
+  write("reference.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
+  EXPECT_EQ(messages(),
+            "reference.cu: does not include \"args.h\"\n"
+            "reference.cu:1:1: the region has no template: '// [template]' and lines that begin with '//| ' are "
+            "missing\n");
+  write("reference.cu", "#include \"args.h\"\n// [solution]\n");
+  expect_only("reference.cu:2:1: is not closed: '// [/solution]' is missing");
+}
+
+TEST_F(Loader, AVariantHasTheRegionsOfTheReference) {
+  write("variant.cu", "class Solution {};\n");
+  expect_only("variant.cu: has no region: '// [solution]' is missing");
+  write("variant.cu", "// [solution: other]\n// [/solution]\n");
+  EXPECT_EQ(messages(),
+            "variant.cu:1:1: reference.cu has no region 'other'\nvariant.cu: has no region '' as reference.cu has\n");
+}
+
+TEST_F(Loader, TheFoldersNameIsSnakeCase) {
+  std::filesystem::rename(folder(), root_.path() + "/p2p/Sample-1");
+  const auto problem = load_problem(root_.path() + "/p2p/Sample-1");
+  ASSERT_FALSE(problem);
+  EXPECT_EQ(problem.error().list[0].message, root_.path() + "/p2p/Sample-1: the name 'Sample-1' is not snake_case");
+}
+
+}  // namespace
+}  // namespace fb::catalog

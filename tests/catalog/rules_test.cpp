@@ -1,0 +1,44 @@
+#include "catalog/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "api/rows.h"
+#include "base/strings.h"
+
+namespace fb::catalog {
+namespace {
+
+TEST(Rules, EveryKindIsARequestThatTheMachineKnows) {
+  const std::set<std::string_view> kinds = {
+#define MESSAGE(kind, request, reply) #kind,
+#include "wire/messages.def"
+#undef MESSAGE
+  };
+  for (const Rule& rule : rules()) EXPECT_TRUE(kinds.contains(rule.kind)) << rule.kind;
+}
+
+TEST(Rules, EveryWordIsACudaCallOrHowOneBegins) {
+  std::vector<std::string_view> calls;
+  for (const auto table : {api::cuda_runtime(), api::cuda_driver()}) {
+    for (const api::Row& row : table) calls.push_back(row.name);
+  }
+  for (const Rule& rule : rules()) {
+    for (const std::string_view word : split(rule.words, ' ')) {
+      const bool found = std::ranges::any_of(calls, [&](std::string_view call) { return call.starts_with(word); });
+      EXPECT_TRUE(found || word == "<<<") << word;
+    }
+  }
+}
+
+TEST(Rules, AreFoundByKind) {
+  ASSERT_NE(find_rule("copy"), nullptr);
+  EXPECT_EQ(find_rule("copy")->kind, "copy");
+  EXPECT_EQ(find_rule("cudaMemcpy"), nullptr);
+}
+
+}  // namespace
+}  // namespace fb::catalog
