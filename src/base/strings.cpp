@@ -30,7 +30,8 @@ std::string_view trim(std::string_view text) {
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
+  if (in) in.peek();  // a folder opens and can't be read
+  if (!in.is_open() || in.bad()) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
   std::string content{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
   return content;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -23,6 +24,13 @@ struct Options {
 std::string read_answer_file(const std::string& file) {
   if (file != "-") return read_file(file);
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+// What a verdict's seed looks like: other spellings of numbers would replay something else.
+std::string a_seed(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failed == std::errc() && end == text.data() + text.size() ? "" : text + " is no number from 0 to 2^64 - 1";
 }
 
 int check(const Options& o) {
@@ -72,7 +80,7 @@ void add_check(CLI::App& program, int& exit_code) {
   command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
       ->capture_default_str()
       ->check(CLI::IsMember({"virtual", "cuda"}));
-  command->add_option("--seed", o.seed, "Replay a verdict")->check(CLI::TypeValidator<uint64_t>("UINT"));
+  command->add_option("--seed", o.seed, "Replay a verdict")->check(a_seed, "UINT");
   auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
   command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");

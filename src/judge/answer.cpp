@@ -61,8 +61,8 @@ bool has_all(const Regions& found, const Regions& wanted) {
 // Errors in markers, as sentences about the answer.
 Errors about_answer(Errors errors) {
   for (auto& [at, message] : errors.list) {
-    if (message.starts_with("is not closed")) message = "the region that begins here " + message;
-    if (message.starts_with("has no region")) message = "the answer " + message;
+    if (message.starts_with("is not closed")) message.insert(0, "the region that begins here ");
+    if (message.starts_with("has no region")) message.insert(0, "the answer ");
   }
   return errors;
 }

@@ -33,16 +33,21 @@ Result<std::string> assemble(const catalog::Problem& problem, const Answer& answ
     const auto region = std::ranges::find(*regions, name, &catalog::Region::name);
     const uint32_t end = region == regions->end() ? 1 : region->line + 1 + count_lines(region->solution);
     if (!text.empty() && text.back() != '\n') text += '\n';
-    text = line_directive(answer.first_lines[i], answer_name) + text + line_directive(end, "template.cu");
+    text.insert(0, line_directive(answer.first_lines[i], answer_name)).append(line_directive(end, "template.cu"));
   }
   const auto spliced = catalog::splice(problem, texts);
   if (!spliced) return std::unexpected(spliced.error());
 
   std::string source;
-  if (!problem.driver.empty()) source += line_directive(1, "driver.cu") + problem.driver + "\n";
+  if (!problem.driver.empty()) {
+    source += line_directive(1, "driver.cu") + problem.driver + "\n";
+    // An answer that could name the driver could put a specialisation of its own in its place.
+    source += "template <class Solution>\nusing FabricbenchJudged = Driver<Solution>;\n#pragma GCC poison Driver\n";
+  }
   source += line_directive(1, "template.cu") + *spliced + "\n" + line_directive(1, "entry.cu");
   source += "#include <fabricbench/entry.h>\n";
-  source += problem.driver.empty() ? "FABRICBENCH_ENTRY(Solution)\n" : "FABRICBENCH_ENTRY(Driver<Solution>)\n";
+  source +=
+      problem.driver.empty() ? "FABRICBENCH_ENTRY(Solution)\n" : "FABRICBENCH_ENTRY(FabricbenchJudged<Solution>)\n";
   return source;
 }
 

@@ -22,6 +22,12 @@ std::string position(const Layout& layout, const Mismatch& m, int64_t index) {
   return fmt::format("[{}]", text);
 }
 
+// As many digits as tell two numbers of the format apart.
+std::string number(catalog::DType type, double value) {
+  if (!catalog::is_float(type)) return fmt::format("{:.0f}", value);
+  return type == catalog::DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
+}
+
 bool within(double got, double expected, double bound) {
   return got == expected || std::fabs(got - expected) <= bound || std::isinf(bound);
 }
@@ -86,8 +92,8 @@ std::optional<Mismatch> compare(const Layout::Slot& slot, int rank, size_t tenso
 std::string summarize(const Mismatch& m, const Layout& layout) {
   const auto& tensor = layout.problem->tensors[m.tensor];
   const std::string bound = m.bound > 0 ? fmt::format(" (±{:.3g})", m.bound) : "";
-  return fmt::format("{}{} on rank {} is {:.9g}, expected {:.9g}{}", tensor.name, position(layout, m, m.index), m.rank,
-                     m.got, m.expected, bound);
+  return fmt::format("{}{} on rank {} is {}, expected {}{}", tensor.name, position(layout, m, m.index), m.rank,
+                     number(tensor.dtype, m.got), number(tensor.dtype, m.expected), bound);
 }
 
 std::string explain(const Mismatch& m, const Layout& layout, const CallData& call, const CallData* before,

@@ -93,6 +93,8 @@ Finding of_exception(const launcher::LaunchResult& result, const std::string& st
 
 Finding of_ending(const launcher::LaunchResult& result, const std::string& step) {
   const auto& record = result.record;
+  // What came after a fault came of it.
+  if (const Incident* fault = find(record, "fault")) return by_incident(VerdictClass::fault, fault, {});
   switch (record.ending) {
     case Ending::fault:
       return by_incident(VerdictClass::fault, find(record, "fault"), "a kernel's fault");
@@ -125,7 +127,7 @@ Finding of_ending(const launcher::LaunchResult& result, const std::string& step)
 
 std::optional<Finding> finding_of(const launcher::LaunchResult& result, const record::Place& place,
                                   const std::string& step) {
-  if (result.record.ending == Ending::finished) return std::nullopt;
+  if (result.record.ending == Ending::finished && find(result.record, "fault") == nullptr) return std::nullopt;
   Finding finding = of_ending(result, step);
   const int rank = finding.place.rank;
   finding.place = place;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/interruption.h"
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "fabric/platform.h"
@@ -279,7 +280,10 @@ std::string machine_identity() {
 
 }  // namespace
 
-Verdict judge(const JudgeRequest& request) { return Judgement(request).run(); }
+Verdict judge(const JudgeRequest& request) {
+  const InterruptionGuard guard;  // lives longer than all that a judgement makes
+  return Judgement(request).run();
+}
 
 Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {
   // Inputs of the measurement come from a seed that everybody may know: nobody's verdict depends on them.

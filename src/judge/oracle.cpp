@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/interruption.h"
 #include "base/strings.h"
 #include "toolchain/cache.h"
 #include "toolchain/locate.h"
@@ -45,6 +46,7 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
 }  // namespace
 
 Result<Oracle> Oracle::load(const catalog::Problem& problem) {
+  const InterruptionGuard guard;
   const toolchain::TemporaryDirectory folder;
   const std::string path = folder.path() + "/oracle.so";
   if (auto built = build(problem, path); !built) return std::unexpected(std::move(built.error()));

@@ -14,6 +14,8 @@
 #include <map>
 #include <system_error>
 
+#include "base/interruption.h"
+
 namespace fb::judge {
 namespace {
 
@@ -36,9 +38,15 @@ Job start(size_t number, const std::function<std::string(size_t)>& work) {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   std::fflush(nullptr);
   const pid_t parent = getpid();
+  // A job is never ended by a signal, in none of its threads: who waits for programs looks for signals and ends them.
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
   const pid_t child = fork();
+  const int why = errno;
+  if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
-    const int why = errno;
     close(ends[0]);
     close(ends[1]);
     throw std::system_error(why, std::generic_category(), "fork");
@@ -68,45 +76,68 @@ bool read_more(Job& job) {
   return got > 0;
 }
 
-void reap(Job& job) {
-  close(job.from);
-  while (waitpid(job.id, nullptr, 0) < 0 && errno == EINTR) {
+// Jobs that are under way; what is left at the end of its life is ended.
+class Running {
+ public:
+  Running() = default;
+  ~Running() {
+    end_from(0);
+    for (auto& [number, job] : jobs) reap(job);
   }
-}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  // They end their processes first.
+  void end_from(size_t first) const {
+    for (const auto& [number, job] : jobs) {
+      if (number >= first) kill(job.id, SIGTERM);
+    }
+  }
+  static void reap(Job& job) {
+    close(job.from);
+    while (waitpid(job.id, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  std::map<size_t, Job> jobs;
+};
 
 }  // namespace
 
 std::vector<std::string> run_jobs(size_t count, size_t side_by_side, const std::function<std::string(size_t)>& job,
                                   const std::function<bool(size_t, const std::string&)>& is_last) {
   std::vector<std::string> texts(count);
-  std::map<size_t, Job> running;
+  Running running;
   size_t next = 0, end = count;  // jobs from `end` on do not count
-  while (next < end || !running.empty()) {
-    while (next < end && running.size() < side_by_side) {
-      running.emplace(next, start(next, job));
+  while (next < end || !running.jobs.empty()) {
+    throw_if_interrupted();
+    while (next < end && running.jobs.size() < side_by_side) {
+      running.jobs.emplace(next, start(next, job));
       ++next;
     }
-    std::vector<pollfd> set;
-    for (const auto& [number, one] : running) set.push_back({one.from, POLLIN, 0});
-    if (poll(set.data(), set.size(), -1) < 0 && errno != EINTR)
-      throw std::system_error(errno, std::generic_category(), "poll");
+    std::vector<pollfd> set = {{interruption_descriptor(), POLLIN, 0}};
+    for (const auto& [number, one] : running.jobs) set.push_back({one.from, POLLIN, 0});
+    if (poll(set.data(), set.size(), -1) < 0) {
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+      continue;
+    }
     size_t k = 0;
-    for (auto it = running.begin(); it != running.end(); ++k) {
-      if (set[k].revents == 0 || read_more(it->second)) {
+    for (auto it = running.jobs.begin(); it != running.jobs.end();) {
+      if (set[++k].revents == 0 || read_more(it->second)) {
         ++it;
         continue;
       }
-      reap(it->second);
+      Running::reap(it->second);
       const size_t number = it->first;
       if (number < end) texts[number] = std::move(it->second.text);
-      it = running.erase(it);
+      it = running.jobs.erase(it);
       if (number >= end || !is_last(number, texts[number])) continue;
       end = number + 1;
-      for (auto& [other, later] : running) {
-        if (other >= end) kill(later.id, SIGTERM);  // it ends its processes first
-      }
+      running.end_from(end);
     }
   }
+  for (size_t k = end; k < count; ++k)
+    texts[k].clear();  // a later one may have been the last before an earlier one was
   return texts;
 }
 

@@ -89,6 +89,7 @@ class Wrapper {
     policy.share_process_ids = true;
     policy.proc = true;
     policy.user_namespace = namespace_.descriptor();
+    start.inherited.push_back(namespace_.descriptor());
     start.command.emplace_back("--confine");
     start.command = sandbox::wrap(*request_.sandbox, policy, start.command);
     start.environment.clear();
@@ -108,6 +109,7 @@ class Wrapper {
     policy.environment = std::move(variables);
     policy.tmp_bytes = request_.limits.file_bytes;
     policy.user_namespace = namespace_.descriptor();
+    start.inherited.push_back(namespace_.descriptor());
     const SessionLimits& limits = request_.limits;
     start.command = sandbox::wrap(*request_.sandbox, policy,
                                   {inside("/bin/fabricbench-rank"), "--candidate", inside("/candidate.so"), "--confine",

@@ -1,6 +1,7 @@
 #include "launcher/process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -50,6 +51,8 @@ void become(const Start& start, pid_t parent, char* const* arguments, char* cons
       !attach(start.err, STDERR_FILENO, O_WRONLY)) {
     return;
   }
+  // Whatever this process has inherited itself is nobody's business.
+  close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
   for (const int fd : start.inherited) {
     if (fcntl(fd, F_SETFD, 0) != 0) return;
   }

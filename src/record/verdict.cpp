@@ -152,7 +152,9 @@ std::string to_json(const Verdict& v) {
 
 Result<Verdict> parse_verdict(std::string_view text) {
   try {
-    return verdict_from(Json::parse(text));
+    const Json json = Json::parse(text);
+    if (!json.is_object()) return error("a verdict is a JSON object");
+    return verdict_from(json);
   } catch (const std::exception& e) {
     return error(e.what());
   }

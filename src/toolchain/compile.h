@@ -22,6 +22,9 @@ struct DeviceCompile {
   bool include_runtime = true;  // as nvcc does for .cu files, and not for .cpp
   // Read in place of cuda_runtime.h (precompiled_header.h); empty: none.
   std::string precompiled_header = {};
+  // Headers that may be compiled ahead; empty: all that can be. Each set of them that a source names costs seconds
+  // once.
+  std::vector<std::string> ahead = {};
   // Where to write a list of the user's files that were read, as make reads it; empty: nowhere.
   std::string dependencies = {};
   bool shared = false;  // for a shared object, of which only what is marked can be seen

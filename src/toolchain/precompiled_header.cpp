@@ -50,6 +50,7 @@ std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
   std::string text = "#include <cuda_runtime.h>\n";
   for (const auto& name : find_user_files(unit.source, unit.include_dirs).other_includes) {
     if (name.starts_with('/') || name.find("..") != std::string::npos) continue;
+    if (!unit.ahead.empty() && std::ranges::find(unit.ahead, name) == unit.ahead.end()) continue;
     const bool standard = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
     if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
       text += fmt::format("#include <{}>\n", name);

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/interruption.h"
 
 namespace fb::toolchain {
 namespace {
@@ -103,7 +104,8 @@ bool read_some(int fd, std::string& output) {
 
 // Collects output until the program ends; false when time is up first.
 bool wait_for_end(int child, int pipe, Clock::time_point deadline, std::string& output) {
-  std::array<pollfd, 2> watched = {pollfd{child, POLLIN, 0}, pollfd{pipe, POLLIN, 0}};
+  std::array<pollfd, 3> watched = {pollfd{child, POLLIN, 0}, pollfd{pipe, POLLIN, 0},
+                                   pollfd{interruption_descriptor(), POLLIN, 0}};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     const int ready = poll(watched.data(), watched.size(), static_cast<int>(std::max<int64_t>(left, 0)));
@@ -112,6 +114,7 @@ bool wait_for_end(int child, int pipe, Clock::time_point deadline, std::string& 
       check_errno(errno == EINTR, "poll");
       continue;
     }
+    throw_if_interrupted();
     if (watched[1].revents != 0 && !read_some(pipe, output)) watched[1].fd = -1;
     if (watched[0].revents != 0) return true;
   }

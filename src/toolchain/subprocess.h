@@ -13,7 +13,7 @@ struct Finished {
 };
 
 // Runs command[0] (a path) without a shell and with empty input, and waits. When time is up, the program and what it
-// started are killed. Throws std::system_error where the program cannot be started.
+// started are killed. Throws std::system_error where the program cannot be started, and Interrupted.
 Finished run_program(const std::vector<std::string>& command, std::chrono::milliseconds time_limit);
 
 }  // namespace fb::toolchain

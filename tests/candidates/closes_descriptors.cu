@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault|cheat
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Closes all descriptors, that to the machine, too.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -17,9 +17,13 @@
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args& args, cudaStream_t stream) {
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
     for (int descriptor = 0; descriptor < 1024; ++descriptor) close(descriptor);
   }
+
+ private:
+  int rank_;
 };
 // [/solution]

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Stores through a null pointer on the host.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -15,10 +15,14 @@
 // [solution]
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args& args, cudaStream_t stream) {
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
     volatile int* nowhere = nullptr;
     *nowhere = 1;
   }
+
+ private:
+  int rank_;
 };
 // [/solution]

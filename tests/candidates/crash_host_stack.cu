@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Recurses on the host until the stack is used up.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -21,10 +21,14 @@ int deeper(volatile char* above) {
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args&, cudaStream_t) {
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
     volatile char first = 1;
     deeper(&first);
   }
+
+ private:
+  int rank_;
 };
 // [/solution]

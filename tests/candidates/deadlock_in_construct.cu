@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Only rank 0 takes part in an exchange of the set-up.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Rank 0 does not come to the barrier that the others wait at.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

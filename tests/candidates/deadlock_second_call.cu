@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Flags without epochs, reset by whoever comes last: the second call waits for ever.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

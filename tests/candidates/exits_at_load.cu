@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Leaves before the harness has begun.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -14,8 +14,12 @@
 
 // [solution]
 #include <unistd.h>
+#include <cstdlib>
+#include <cstring>
 
-__attribute__((constructor)) void leave() { _exit(0); }
+__attribute__((constructor)) void leave() {
+  if (std::strcmp(std::getenv("RANK"), "1") == 0) _exit(0);
+}
 
 class Solution {
  public:

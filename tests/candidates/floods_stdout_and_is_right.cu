@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: pass
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Prints ten megabytes at each call, to both streams, and is right all the same.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

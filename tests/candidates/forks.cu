@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: rule_violation
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Forks processes that fork.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

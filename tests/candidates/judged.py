@@ -16,9 +16,12 @@ SECONDS = 60  # unless the header says less
 
 class Candidate:
     def __init__(self, path):
+        stem, extension = os.path.splitext(path)
+        if extension == ".expect":  # the answer beside it, if it is kept as a file
+            path = next((stem + e for e in (".cu", ".md") if os.path.exists(stem + e)), path)
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
-        beside = os.path.splitext(path)[0] + ".expect"
+        beside = stem + ".expect"
         lines = open(beside if os.path.exists(beside) else path, encoding="utf-8").read().splitlines()
         self.header = {}
         for line in lines:

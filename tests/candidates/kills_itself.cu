@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Sends SIGKILL to itself.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -17,7 +17,13 @@
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args& args, cudaStream_t stream) { raise(SIGKILL); }
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
+    raise(SIGKILL);
+  }
+
+ private:
+  int rank_;
 };
 // [/solution]

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: A program where the class should be.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault|budget
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: Takes memory of the device and fills all of it, without end.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: pass
 // mode: quick
-// seconds: 10
+// seconds: 20
 // note: yes
 // about: Right code, but the marks of the region are gone.
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: A program, and no solution.
 int main() { return 0; }

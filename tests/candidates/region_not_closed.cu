@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: The region begins and does not end.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

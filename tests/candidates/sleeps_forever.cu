@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: budget|deadlock
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: run sleeps and never returns.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: wrong
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: The template as it was given.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: run throws something that is no exception.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -15,7 +15,13 @@
 // [solution]
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args& args, cudaStream_t stream) { throw 42; }
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
+    throw 42;
+  }
+
+ private:
+  int rank_;
 };
 // [/solution]

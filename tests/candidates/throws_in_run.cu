@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 10
+// seconds: 20
 // about: run throws, on one rank, in the second call.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

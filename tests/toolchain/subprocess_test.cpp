@@ -1,8 +1,12 @@
 #include "toolchain/subprocess.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <cstdio>
 #include <system_error>
+
+#include "base/interruption.h"
 
 namespace fb::toolchain {
 namespace {
@@ -27,6 +31,23 @@ TEST(Subprocess, DoesNotWaitForAGrandchildThatKeepsTheOutput) {
   const auto run = run_program({"/bin/sh", "-c", "sleep 5 & echo done"}, 3s);
   EXPECT_FALSE(run.timed_out);
   EXPECT_EQ(run.output, "done\n");
+}
+
+// Ends this process by SIGTERM.
+void run_until_interrupted() {
+  const InterruptionGuard guard;
+  try {
+    // The one that waits is killed, too: it would write.
+    run_program({"/bin/sh", "-c", "kill -TERM $PPID; sleep 20; echo lived on >&2"}, 30s);
+  } catch (const Interrupted&) {
+    std::fputs("thrown\n", stderr);
+  }
+}
+
+TEST(Subprocess, IsKilledWhenSomebodyInterrupts) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EXIT(run_until_interrupted(), testing::KilledBySignal(SIGTERM), "^thrown\n$");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
 }
 
 TEST(Subprocess, ThrowsWhereThereIsNoProgram) {

@@ -34,7 +34,8 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 }
 
 __global__ void pull(Args args, const Source* sources, Peers<uint32_t> flags, int rank, int world, uint32_t call) {
-  const int64_t k = args.k, local = args.experts / world, vectors = args.hidden / 8;
+  const int k = static_cast<int>(args.k), local = static_cast<int>(args.experts) / world;
+  const int64_t vectors = args.hidden / 8;
   for (int64_t e = threadIdx.x; e < local; e += kThreads) args.expert_count[e] = 0;
   meet(flags, rank, world, 2 * call - 1);
 
@@ -46,7 +47,7 @@ __global__ void pull(Args args, const Source* sources, Peers<uint32_t> flags, in
       // Which of the next tokens come here?
       const int64_t mine = first + threadIdx.x;
       bool comes = false;
-      for (int64_t j = 0; mine < *source.count && j < k; ++j) {
+      for (int j = 0; mine < *source.count && j < k; ++j) {
         const int expert = source.topk[mine * k + j];
         comes |= expert >= 0 && expert / local == rank;
       }
@@ -60,10 +61,10 @@ __global__ void pull(Args args, const Source* sources, Peers<uint32_t> flags, in
         for (int64_t i = threadIdx.x; i < vectors; i += kThreads) {
           reinterpret_cast<uint4*>(args.recv_x)[row * vectors + i] = source.x[token * vectors + i];
         }
-        if (const int64_t j = threadIdx.x; j < k) {
+        if (const int j = threadIdx.x; j < k) {
           const int expert = source.topk[token * k + j];
           const bool owned = expert >= 0 && expert / local == rank;
-          args.recv_topk[row * k + j] = owned ? static_cast<int>(expert % local) : -1;
+          args.recv_topk[row * k + j] = owned ? expert % local : -1;
           args.recv_weight[row * k + j] = owned ? source.weight[token * k + j] : 0;
           if (owned) atomicAdd(&args.expert_count[expert % local], 1);
         }

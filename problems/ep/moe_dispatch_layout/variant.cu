@@ -26,21 +26,21 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void layout_by_reading(Args args, Peers<const int> count, Peers<const int> topk, Peers<uint32_t> flags,
                                   int rank, int world, uint32_t call) {
-  const int64_t k = args.k, local = args.experts / world;
+  const int k = static_cast<int>(args.k), local = static_cast<int>(args.experts) / world;
   for (int64_t i = threadIdx.x; i < args.experts; i += kThreads) args.expert_tokens[i] = 0;
-  for (int64_t i = threadIdx.x; i < local; i += kThreads) args.received[i] = 0;
+  for (int i = threadIdx.x; i < local; i += kThreads) args.received[i] = 0;
   for (int64_t i = threadIdx.x; i < world; i += kThreads) args.rank_tokens[i] = args.offset[i] = 0;
   for (int64_t i = threadIdx.x; i < args.tokens * world; i += kThreads) args.to_rank[i] = 0;
   meet(flags, rank, world, 2 * call - 1);
 
   for (int source = 0; source < world; ++source) {
-    const int64_t valid = *count.of[source];
-    for (int64_t token = threadIdx.x; token < valid; token += kThreads) {
-      uint64_t ranks = 0;
-      for (int64_t j = 0; j < k; ++j) {
+    const int valid = *count.of[source];
+    for (int token = threadIdx.x; token < valid; token += kThreads) {
+      uint32_t ranks = 0;
+      for (int j = 0; j < k; ++j) {
         const int expert = topk.of[source][token * k + j];
         if (expert < 0) continue;
-        ranks |= uint64_t{1} << expert / local;
+        ranks |= 1u << expert / local;
         if (expert / local == rank) atomicAdd(&args.received[expert % local], 1);
         if (source == rank) atomicAdd(&args.expert_tokens[expert], 1);
       }

@@ -73,7 +73,8 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
     __pipeline_wait_prior(kTileStages - 2);
     __syncthreads();               // this step is there for all, and all have done with the one before,
     load(step + kTileStages - 1);  // whose place is filled again
-    for (int k = 0; k < kTileDepth; k += 16) {
+    const int here = min(kTileDepth, depth - step * kTileDepth);
+    for (int k = 0; k < here; k += 16) {
       uint32_t left[4], right[4];
       const auto address = [](const bf16* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); };
       asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -166,16 +167,17 @@ __global__ void __launch_bounds__(kTileThreads) all_gather_gemm(Args args, Peers
     multiply_tile(buffers, a + int64_t{row} * k, k, rows, args.b + column, n, n - column, k, sums);
 
     float* c = args.c + (int64_t{source} * m + row) * n + column;
-    const bool pairs = n % 2 == 0;  // then they are aligned
-    for (int i = 0; i < kTileSums; i += 2) {
-      const int at_row = tile_row(i), at_column = tile_column(i);
-      if (at_row >= rows || column + at_column >= n) continue;
-      float* to = c + int64_t{at_row} * n + at_column;
-      if (pairs) {
-        *reinterpret_cast<float2*>(to) = {sums[i], sums[i + 1]};
-      } else {
-        to[0] = sums[i];
-        if (column + at_column + 1 < n) to[1] = sums[i + 1];
+    const auto inside = [&](int i) { return tile_row(i) < rows && tile_column(i) < n - column; };
+    const auto at = [&](int i) { return c + int64_t{tile_row(i)} * n + tile_column(i); };
+    if (n % 2 == 0) {  // pairs are aligned, and complete
+#pragma unroll
+      for (int i = 0; i < kTileSums; i += 2) {
+        if (inside(i)) *reinterpret_cast<float2*>(at(i)) = make_float2(sums[i], sums[i + 1]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kTileSums; ++i) {
+        if (inside(i)) *at(i) = sums[i];
       }
     }
   }

@@ -73,7 +73,8 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
     __pipeline_wait_prior(kTileStages - 2);
     __syncthreads();               // this step is there for all, and all have done with the one before,
     load(step + kTileStages - 1);  // whose place is filled again
-    for (int k = 0; k < kTileDepth; k += 16) {
+    const int here = min(kTileDepth, depth - step * kTileDepth);
+    for (int k = 0; k < here; k += 16) {
       uint32_t left[4], right[4];
       const auto address = [](const bf16* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); };
       asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -120,14 +121,12 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 __global__ void gemm_of_peers(Args args, Peers<const bf16> a, Peers<uint32_t> flags, int rank, int world,
                               uint32_t call) {
   meet(flags, rank, world, 2 * call - 1);
-  const int64_t first = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  for (int64_t i = first; i < world * args.m * args.n; i += gridDim.x * int64_t{kThreads}) {
-    const int64_t row = i / args.n, column = i % args.n;
-    const bf16* left = a.of[row / args.m] + row % args.m * args.k;
+  const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
+  for (int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x); i < world * m * n; i += kBlocks * kThreads) {
+    const bf16* left = a.of[i / n / m] + i / n % m * k;
+    const bf16* right = args.b + i % n;
     float sum = 0;
-    for (int64_t d = 0; d < args.k; ++d) {
-      sum = fmaf(__bfloat162float(left[d]), __bfloat162float(args.b[d * args.n + column]), sum);
-    }
+    for (int d = 0; d < k; ++d) sum = fmaf(__bfloat162float(left[d]), __bfloat162float(right[d * n]), sum);
     args.c[i] = sum;
   }
   meet(flags, rank, world, 2 * call);

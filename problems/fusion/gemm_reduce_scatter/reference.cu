@@ -73,7 +73,8 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
     __pipeline_wait_prior(kTileStages - 2);
     __syncthreads();               // this step is there for all, and all have done with the one before,
     load(step + kTileStages - 1);  // whose place is filled again
-    for (int k = 0; k < kTileDepth; k += 16) {
+    const int here = min(kTileDepth, depth - step * kTileDepth);
+    for (int k = 0; k < here; k += 16) {
       uint32_t left[4], right[4];
       const auto address = [](const bf16* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); };
       asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -159,17 +160,18 @@ __global__ void __launch_bounds__(kTileThreads)
       }
     }
 
-    const bool pairs = n % 2 == 0;  // then they are aligned
+    bf16* out = args.out + int64_t{row} * n + column;
+    const auto inside = [&](int i) { return tile_row(i) < rows && tile_column(i) < n - column; };
+    const auto at = [&](int i) { return out + int64_t{tile_row(i)} * n + tile_column(i); };
+    if (n % 2 == 0) {  // pairs are aligned, and complete
 #pragma unroll
-    for (int i = 0; i < kTileSums; i += 2) {
-      const int at_row = tile_row(i), at_column = column + tile_column(i);
-      if (at_row >= rows || at_column >= n) continue;
-      bf16* to = args.out + int64_t{row + at_row} * n + at_column;
-      if (pairs) {
-        *reinterpret_cast<__nv_bfloat162*>(to) = __floats2bfloat162_rn(sums[i], sums[i + 1]);
-      } else {
-        to[0] = __float2bfloat16(sums[i]);
-        if (at_column + 1 < n) to[1] = __float2bfloat16(sums[i + 1]);
+      for (int i = 0; i < kTileSums; i += 2) {
+        if (inside(i)) *reinterpret_cast<__nv_bfloat162*>(at(i)) = __floats2bfloat162_rn(sums[i], sums[i + 1]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kTileSums; ++i) {
+        if (inside(i)) *at(i) = __float2bfloat16(sums[i]);
       }
     }
   }

@@ -73,7 +73,8 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
     __pipeline_wait_prior(kTileStages - 2);
     __syncthreads();               // this step is there for all, and all have done with the one before,
     load(step + kTileStages - 1);  // whose place is filled again
-    for (int k = 0; k < kTileDepth; k += 16) {
+    const int here = min(kTileDepth, depth - step * kTileDepth);
+    for (int k = 0; k < here; k += 16) {
       uint32_t left[4], right[4];
       const auto address = [](const bf16* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); };
       asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -106,13 +107,12 @@ using fabricbench::Peers;
 constexpr int kThreads = 256;
 
 __global__ void multiply(Args args, float* part, int world) {
-  const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  if (i >= world * args.m * args.n) return;
+  const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
+  const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (i >= world * m * n) return;
+  const bf16 *left = args.a + i / n * k, *right = args.b + i % n;
   float sum = 0;
-  for (int64_t d = 0; d < args.k; ++d) {
-    const bf16 left = args.a[i / args.n * args.k + d], right = args.b[d * args.n + i % args.n];
-    sum = fmaf(__bfloat162float(left), __bfloat162float(right), sum);
-  }
+  for (int d = 0; d < k; ++d) sum = fmaf(__bfloat162float(left[d]), __bfloat162float(right[d * n]), sum);
   part[i] = sum;
 }
 

@@ -3,7 +3,7 @@
 using namespace fabricbench::oracle;
 
 void expect(Case& c) {
-  const auto in = c.input<uint8_t>("in", 0);
+  const auto in = c.input<uint32_t>("in", 0).subspan(static_cast<size_t>(c["first"]));
   Output out = c.output("out");
   for (int64_t i = 0; i < c["n"]; ++i) out.set(i, in[static_cast<size_t>(i)]);
 }

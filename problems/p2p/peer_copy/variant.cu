@@ -30,11 +30,12 @@ class Solution {
   Solution& operator=(const Solution&) = delete;
 
   void run(const Args& args, cudaStream_t stream) {
-    const auto bytes = static_cast<size_t>(args.n), half = bytes / 2;
+    const auto half = static_cast<size_t>(args.n) / 2, rest = static_cast<size_t>(args.n) - half;
+    const auto* from = args.in + args.first;
     cudaEventRecord(begin_, stream);
     cudaStreamWaitEvent(fetching_, begin_, 0);
-    if (half > 0) cudaMemcpyAsync(args.out, args.in, half, cudaMemcpyDefault, fetching_);
-    cudaMemcpyAsync(args.out + half, args.in + half, bytes - half, cudaMemcpyDefault, fetching_);
+    if (half > 0) cudaMemcpyAsync(args.out, from, half * sizeof *from, cudaMemcpyDefault, fetching_);
+    cudaMemcpyAsync(args.out + half, from + half, rest * sizeof *from, cudaMemcpyDefault, fetching_);
     cudaEventRecord(end_, fetching_);
     cudaStreamWaitEvent(stream, end_, 0);
   }

@@ -90,19 +90,28 @@ struct Blocks {
   int64_t bytes[kSlots], first[kSlots];  // first: the word of `in` with which the contents begin
 };
 
-// All work of the rank's stream before is visible to all ranks' streams after. One block.
-__global__ void meet(Peers<uint32_t> flags, int rank, int world, uint32_t epoch) {
+// Block b of this rank meets block b of all ranks. All kernels of their streams before have ended then.
+__device__ inline void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+  __syncthreads();
   if (const int peer = static_cast<int>(threadIdx.x); peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
+    const int row = static_cast<int>(blockIdx.x) * kMostWorld;
+    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+    Flag(flags.of[peer][row + rank]).store(epoch, cuda::memory_order_relaxed);
+    while (Flag(flags.of[rank][row + peer]).load(cuda::memory_order_acquire) < epoch) {
     }
   }
+  __syncthreads();
 }
 
-__global__ void read_seed(Peers<const uint32_t> in, int world, uint32_t* seed) {
-  *seed = 0;
-  for (int r = 0; r < world; ++r) *seed += *in.of[r] * static_cast<uint32_t>(2 * r + 1);
+// One block.
+__global__ void read_seed(Peers<uint32_t> flags, int rank, int world, uint32_t epoch, Peers<const uint32_t> in,
+                          uint32_t* seed) {
+  meet(flags, rank, world, epoch);  // all inputs are there
+  if (threadIdx.x > 0) return;
+  uint32_t sum = 0;
+  for (int r = 0; r < world; ++r) sum += *in.of[r] * static_cast<uint32_t>(2 * r + 1);
+  *seed = sum;
 }
 
 // Segment g of the block on rank p is written by rank p + 1 + g % (world - 1), around the corner: never by its own.
@@ -111,6 +120,7 @@ __global__ void __launch_bounds__(kThreads)
     fill_blocks(Blocks blocks, const uint32_t* in, int64_t in_words, int rank, int world) {
   const auto slot = static_cast<int>(blockIdx.y);
   const int64_t bytes = blocks.bytes[slot];
+  if (bytes == 0) return;
   for (int p = 0; p < world; ++p) {
     if (p == rank) continue;
     const int first_segment = (rank - p - 1 + world) % world;
@@ -130,17 +140,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Block (slot).
-__global__ void __launch_bounds__(kThreads)
-    digest_blocks(Blocks blocks, int rank, const uint32_t* before, uint32_t* out) {
+__global__ void __launch_bounds__(kThreads) digest_blocks(Peers<uint32_t> flags, int rank, int world, uint32_t epoch,
+                                                          Blocks blocks, const uint32_t* before, uint32_t* out) {
   const auto slot = static_cast<int>(blockIdx.x);
   const int64_t bytes = blocks.bytes[slot];
-  if (bytes == 0) {
-    if (threadIdx.x == 0) out[slot] = before[slot];
-    return;
-  }
   __shared__ uint32_t digest;
-  if (threadIdx.x == 0) digest = static_cast<uint32_t>(bytes);
-  __syncthreads();
+  if (threadIdx.x == 0) digest = bytes == 0 ? before[slot] : static_cast<uint32_t>(bytes);
+  meet(flags, rank, world, epoch);  // all ranks have filled my blocks
   const uint8_t* const block = blocks.at[slot][rank];
   uint32_t part = 0;
   for (int64_t word = threadIdx.x; word * 4 < bytes; word += kThreads) {
@@ -153,7 +159,7 @@ __global__ void __launch_bounds__(kThreads)
     part += value * (static_cast<uint32_t>(word) * 0x9E3779B1u | 1u);
   }
   atomicAdd(&digest, part);
-  __syncthreads();
+  meet(flags, rank, world, epoch + 1);  // all ranks have read theirs: what will be freed may be written again
   if (threadIdx.x == 0) out[slot] = digest;
 }
 
@@ -165,7 +171,7 @@ class Driver {
   Driver(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()),
         world_(rank.world()),
-        flags_(rank, sizeof(uint32_t) * static_cast<size_t>(rank.world())),
+        flags_(rank, sizeof(uint32_t) * proof::kSlots * proof::kMostWorld),
         inputs_(rank, args.in),
         heap_(rank, args.heap) {
     fabricbench::check_cuda(cudaHostAlloc(&seed_, sizeof *seed_, cudaHostAllocMapped), "cudaHostAlloc");
@@ -173,8 +179,8 @@ class Driver {
   ~Driver() { cudaFreeHost(seed_); }
 
   void run(const Args& args, cudaStream_t stream) {
-    meet(stream);  // all inputs are there
-    proof::read_seed<<<1, 1, 0, stream>>>(inputs_.peers<const uint32_t>(), world_, seed_);
+    const auto flags = flags_.peers<uint32_t>();
+    proof::read_seed<<<1, 32, 0, stream>>>(flags, rank_, world_, ++epoch_, inputs_.peers<const uint32_t>(), seed_);
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 
     std::vector<int64_t> offsets(proof::kSlots, -1);  // -1: no block
@@ -200,10 +206,9 @@ class Driver {
       }
       proof::fill_blocks<<<dim3(2, proof::kSlots), proof::kThreads, 0, stream>>>(fresh, args.in, args.heap / 4, rank_,
                                                                                  world_);
-      meet(stream);  // all blocks are filled
       proof::digest_blocks<<<proof::kSlots, proof::kThreads, 0, stream>>>(
-          live, rank_, out == args.out ? out : out - proof::kSlots, out);
-      meet(stream);  // all blocks are read: those that will be freed may be written again
+          flags, rank_, world_, epoch_ + 1, live, out == args.out ? out : out - proof::kSlots, out);
+      epoch_ += 2;
       fabricbench::check_cuda(cudaGetLastError(), "launch");
       out += proof::kSlots;
     }
@@ -216,10 +221,6 @@ class Driver {
     if (offset >= 0) heap_.free(offset);
     offset = -1;
     live.bytes[slot] = 0;
-  }
-
-  void meet(cudaStream_t stream) {
-    proof::meet<<<1, 32, 0, stream>>>(flags_.peers<uint32_t>(), rank_, world_, ++epoch_);
   }
 
   int rank_, world_;

@@ -10,6 +10,7 @@
 #include <fabricbench/rank.h>
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ class PeerMemory {
     for (int peer = 0; peer < rank_.world(); ++peer) {
       if (peer != rank_.rank()) cudaIpcCloseMemHandle(pointers_[static_cast<size_t>(peer)]);
     }
-    rank_.barrier();
+    // While an exception is under way the other ranks are somewhere else.
+    if (std::uncaught_exceptions() == 0) rank_.barrier();
     if (owned_) cudaFree(owned_);
   }
   PeerMemory(const PeerMemory&) = delete;

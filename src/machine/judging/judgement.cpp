@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hash.h"
 #include "machine/node/handlers.h"
 
 namespace fb::machine {
@@ -202,7 +203,11 @@ void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> 
   const size_t each = words.size() / ranks_.size();
   for (size_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].call = 0;
-    tell(ranks_[r], words.subspan(r * each, each));
+    if (m.kind == StepKind::run) {
+      begin_call(ranks_[r]);
+    } else {
+      tell(ranks_[r], words.subspan(r * each, each));
+    }
   }
   if (m.kind != StepKind::leave) return;
   judge_waits_ = false;
@@ -220,6 +225,39 @@ void Judgement::tell(Rank& rank, std::span<const std::byte> words) {
   set_body(answer, wire::StepReady{step_.kind, step_.first_call + rank.call});
   answer.blob.assign(words.begin(), words.end());
   node_.answer_at(*rank.thread, rank.thread->now, std::move(answer));
+}
+
+// In a schedule that is drawn, half of all calls begin only when the others can do nothing without them: whoever does
+// not wait for a rank is found out.
+void Judgement::begin_call(Rank& rank) {
+  const uint64_t seed = node_.options_.seed;
+  const auto number = static_cast<uint64_t>(&rank - ranks_.data());
+  rank.kept_back = seed != 0 && (mix(seed, {number, step_.first_call + rank.call}) & 1) != 0;
+  if (rank.kept_back) {
+    rank.waits = false;
+  } else {
+    tell(rank, {});
+  }
+}
+
+bool Judgement::let_straggler_go() {
+  Rank* next = nullptr;
+  uint64_t best = 0;
+  for (Rank& rank : ranks_) {
+    if (!rank.kept_back) continue;
+    const auto number = static_cast<uint64_t>(&rank - ranks_.data());
+    const uint64_t draw = mix(node_.options_.seed, {rank.call, number, 1});
+    if (next == nullptr || draw < best) {
+      next = &rank;
+      best = draw;
+    }
+  }
+  if (next == nullptr) return false;
+  next->kept_back = false;
+  next->thread->now = std::max(next->thread->now, latest());
+  node_.log("straggler", {static_cast<uint64_t>(next - ranks_.data()), next->call});
+  tell(*next, {});
+  return true;
 }
 
 bool Judgement::end_step() {
@@ -301,7 +339,7 @@ Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, ui
   rank.waits = c + 1 == rank.calls->size();
   if (rank.waits) return kLater;
   ++rank.call;
-  tell(rank, {});
+  begin_call(rank);
   return kLater;
 }
 

@@ -37,6 +37,8 @@ class Judgement {
   bool in_run() const { return state_ == State::step && step_.kind == wire::StepKind::run; }
   // To be called when nothing moves by itself. True: a step (or the wait for ranks) is over, and the judge knows.
   bool end_step();
+  // To be called when nothing else can go on. True: a rank that was kept back may begin its call.
+  bool let_straggler_go();
   // A request came while ranks were frozen.
   void note_late();
   uint64_t late_requests() const { return late_requests_; }
@@ -74,8 +76,9 @@ class Judgement {
     Process* process = nullptr;
     std::shared_ptr<HostThread> thread;  // asks for steps
     uint32_t device = 0;
-    bool waits = false;  // has asked for its next step
-    uint32_t call = 0;   // of the step: that it is in
+    bool waits = false;      // has asked for its next step
+    uint32_t call = 0;       // of the step: that it is in
+    bool kept_back = false;  // will be told to begin it when nothing else can go on
     std::shared_ptr<std::vector<Calling>> calls;
     // An exchange that it waits in.
     std::shared_ptr<HostThread> meets;
@@ -95,6 +98,7 @@ class Judgement {
   void perform(const std::vector<Move>& moves);
   void begin_step(const wire::JudgeStep& m, std::span<const std::byte> words);
   void tell(Rank& rank, std::span<const std::byte> words);
+  void begin_call(Rank& rank);
   wire::Status end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id);
   wire::Status meet(Rank& rank, Call& call, wire::Kind kind);
   void part();

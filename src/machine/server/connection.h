@@ -22,6 +22,7 @@ class Connection {
   int rank = -1;                 // whose socket it came by; -1: there is one for all
   HostThread* thread = nullptr;  // after hello
   int32_t pid = 0;
+  uint64_t since = 0;  // wall nanoseconds
 
   int fd() const { return socket_.get(); }
   bool gone() const { return gone_; }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostConnections = 4096;
 constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kPatienceForHello = 3'000 * kMillisecond;
 constexpr uint64_t kPatienceForRanks = 20'000 * kMillisecond;
 // Everybody waits, some of them outside the machine where it can't see for what: this long, and it is a deadlock.
 constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
@@ -99,6 +100,7 @@ void Server::accept_all(const wire::Descriptor& listener, int rank) {
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) continue;
     auto connection = std::make_unique<Connection>(next_connection_, std::move(socket));
     connection->pid = peer.pid;
+    connection->since = wall();
     connection->rank = rank;
     connections_[next_connection_++] = std::move(connection);
   }
@@ -192,8 +194,12 @@ void Server::hello(Connection& connection, const wire::Received& message) {
   refusal.status = wire::Status::not_permitted;
   if (message.frame.kind != wire::Kind::hello) return connection.send(refusal, message.frame.kind);
   std::memcpy(&m, message.body.data(), sizeof m);
-  if (m.version != wire::kVersion || m.purpose > wire::Purpose::callbacks)
+  if (m.version != wire::kVersion || m.purpose > wire::Purpose::callbacks) {
+    if (connection.rank >= 0)
+      report({"bad_message", connection.rank,
+              fmt::format("rank {}: a connection claims to be none of a rank's", connection.rank), true});
     return connection.send(refusal, wire::Kind::hello);
+  }
   if (connection.rank >= 0) {
     if (!may_come(connection)) return connection.send(refusal, wire::Kind::hello);
     // Whatever it says.
@@ -296,7 +302,12 @@ Activity Server::look_at_all() {
     if (!everybody_came_) return Activity::runs;
   }
   for (const auto& [number, connection] : connections_) {
-    if (!connection->thread) return Activity::runs;  // will say hello
+    if (!connection->thread) {  // will say hello
+      if (connection->rank >= 0 && wall() - connection->since > kPatienceForHello)
+        report({"bad_message", connection->rank, fmt::format("rank {}: a connection says nothing", connection->rank),
+                true});
+      return Activity::runs;
+    }
     if (!connection->thread->waiting && connection->unread()) return Activity::runs;
   }
   for (const auto& process : node_.processes()) {
@@ -367,6 +378,7 @@ void Server::idle(Activity activity) {
       poll(20);
       return;
     }
+    if (judgement->let_straggler_go()) return;
   }
   if (connections_.empty()) {
     poll(1000);

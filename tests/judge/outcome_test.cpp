@@ -1,0 +1,77 @@
+#include "judge/outcome.h"
+
+#include <gtest/gtest.h>
+
+namespace fb::judge {
+namespace {
+
+Outcome whole() {
+  Outcome o;
+  o.finding = Finding{.verdict = record::VerdictClass::deadlock,
+                      .summary = "nobody moves",
+                      .explanation = "Rank 0 waits.\nRank 1 waits.\n",
+                      .place = {.size = "odd", .world = 4, .rank = 3, .call = 2, .schedule = ~uint64_t{0}}};
+  o.timings = {{.size = "large", .world = 8, .seconds = 1.0 / 3}};
+  o.calls = 12;
+  o.values = 345;
+  o.instructions = uint64_t{1} << 60;
+  o.replayable = false;
+  o.notes = {"not replayable: a thread spins"};
+  o.wall_seconds = {{"run", 0.25}, {"oracle", 0.125}};
+  return o;
+}
+
+TEST(Outcome, CrossesAsText) {
+  const Outcome sent = whole();
+  const auto got = parse_outcome(to_json(sent));
+  ASSERT_TRUE(got);
+  ASSERT_TRUE(got->finding);
+  EXPECT_EQ(got->finding->verdict, sent.finding->verdict);
+  EXPECT_EQ(got->finding->summary, sent.finding->summary);
+  EXPECT_EQ(got->finding->explanation, sent.finding->explanation);
+  EXPECT_EQ(got->finding->place, sent.finding->place);
+  EXPECT_EQ(got->timings, sent.timings);
+  EXPECT_EQ(got->calls, sent.calls);
+  EXPECT_EQ(got->values, sent.values);
+  EXPECT_EQ(got->instructions, sent.instructions);
+  EXPECT_EQ(got->replayable, sent.replayable);
+  EXPECT_EQ(got->notes, sent.notes);
+  EXPECT_EQ(got->wall_seconds, sent.wall_seconds);
+}
+
+TEST(Outcome, NoFindingStaysNone) {
+  Outcome sent = whole();
+  sent.finding.reset();
+  const auto got = parse_outcome(to_json(sent));
+  ASSERT_TRUE(got);
+  EXPECT_FALSE(got->finding);
+  EXPECT_EQ(got->timings, sent.timings);
+}
+
+TEST(Outcome, EveryFindingIsOne) {
+  for (int k = 1; k <= static_cast<int>(record::VerdictClass::infra); ++k) {
+    Outcome sent;
+    sent.finding = Finding{.verdict = static_cast<record::VerdictClass>(k)};
+    const auto got = parse_outcome(to_json(sent));
+    ASSERT_TRUE(got && got->finding);
+    EXPECT_EQ(got->finding->verdict, sent.finding->verdict);
+  }
+}
+
+TEST(Outcome, WhatACandidateWroteMayBeNoText) {
+  Outcome sent;
+  sent.finding = Finding{.verdict = record::VerdictClass::fault, .explanation = "it wrote: \xFE\xFF."};
+  const auto got = parse_outcome(to_json(sent));
+  ASSERT_TRUE(got && got->finding);
+  EXPECT_TRUE(got->finding->explanation.starts_with("it wrote: "));
+  EXPECT_TRUE(got->finding->explanation.ends_with("."));
+}
+
+TEST(Outcome, NothingAndHalfOfOneAreErrors) {
+  const std::string text = to_json(whole());
+  EXPECT_FALSE(parse_outcome(""));
+  EXPECT_FALSE(parse_outcome(std::string_view(text).substr(0, text.size() / 2)));
+}
+
+}  // namespace
+}  // namespace fb::judge

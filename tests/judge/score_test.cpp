@@ -1,0 +1,73 @@
+#include "judge/score.h"
+
+#include <gtest/gtest.h>
+
+namespace fb::judge {
+namespace {
+
+record::Verdict with(std::vector<record::Timing> timings) {
+  record::Verdict verdict;
+  verdict.timings = std::move(timings);
+  score(verdict);
+  return verdict;
+}
+
+TEST(Score, IsAGeometricMean) {
+  // Twice and eight times as fast as the reference; a quarter and the whole of what is possible.
+  const auto v = with({{.size = "a", .world = 4, .seconds = 2, .reference_seconds = 4, .limit_seconds = 0.5},
+                       {.size = "b", .world = 4, .seconds = 1, .reference_seconds = 8, .limit_seconds = 1}});
+  ASSERT_TRUE(v.speed && v.sol);
+  EXPECT_DOUBLE_EQ(*v.speed, 4);
+  EXPECT_DOUBLE_EQ(*v.sol, 0.5);
+}
+
+TEST(Score, TheReferenceItselfHasSpeedOne) {
+  const auto v = with({{.size = "a", .world = 2, .seconds = 3e-6, .reference_seconds = 3e-6},
+                       {.size = "b", .world = 2, .seconds = 7e-6, .reference_seconds = 7e-6}});
+  EXPECT_DOUBLE_EQ(v.speed.value(), 1);
+}
+
+TEST(Score, IsEmptyWithoutTimes) {
+  const auto v = with({});
+  EXPECT_FALSE(v.speed);
+  EXPECT_FALSE(v.sol);
+}
+
+TEST(Score, WhatWasNotMeasuredDoesNotCount) {
+  const auto v = with({{.size = "a", .world = 2, .seconds = 1, .reference_seconds = 0, .limit_seconds = 0.5},
+                       {.size = "b", .world = 2, .seconds = 1, .reference_seconds = 3, .limit_seconds = 0},
+                       {.size = "c", .world = 2, .seconds = 0, .reference_seconds = 9, .limit_seconds = 9}});
+  EXPECT_DOUBLE_EQ(v.speed.value(), 3);
+  EXPECT_DOUBLE_EQ(v.sol.value(), 0.5);
+  EXPECT_FALSE(with({{.size = "a", .world = 2, .seconds = 1, .limit_seconds = 1}}).speed);
+}
+
+class Limit : public testing::Test {
+ protected:
+  Limit() {
+    problem_.parameters = {{"n", ""}};
+    problem_.cost.link_bytes = catalog::Expression::parse("(world - 1) * n").value();
+    problem_.cost.memory_bytes = catalog::Expression::parse("8 * n").value();
+    size_.values = {{"n", 1000}};
+    platform_.peer.copy_bandwidth = 100;
+    platform_.memory.bandwidth = 1000;
+  }
+  catalog::Problem problem_;
+  catalog::SizeClass size_;
+  fabric::Platform platform_;
+};
+
+TEST_F(Limit, TheFloorIsWhatTheLinksNeed) {
+  EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 2, platform_), 10);
+  EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 5, platform_), 40);
+}
+
+TEST_F(Limit, TheLimitIsTheSlowerOfLinksAndMemory) {
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10);
+  platform_.memory.bandwidth = 200;
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 40);
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 5, platform_), 40);
+}
+
+}  // namespace
+}  // namespace fb::judge

@@ -1,0 +1,111 @@
+#include "record/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace fb::record {
+namespace {
+
+// Every field has a value of its own.
+Verdict whole() {
+  Verdict v;
+  v.verdict = VerdictClass::wrong;
+  v.summary = "out[5] on rank 2 is 3.5";
+  v.explanation = "First line.\nSecond \"line\" \\ with a tab\t, and ±.\n";
+  v.notes = {"one", "two"};
+  v.place = {.size = "odd", .world = 4, .rank = 2, .call = 1, .schedule = 0xFEDCBA9876543211u};
+  v.problem = "push_copy";
+  v.problem_hash = "aa";
+  v.pack = "core";
+  v.pack_version = "1.2";
+  v.candidate_hash = "bb";
+  v.backend = "cuda";
+  v.platform = "pcie_x4";
+  v.thoroughness = "quick";
+  v.seed = std::numeric_limits<uint64_t>::max();
+  v.replayable = false;
+  v.sandbox = "none";
+  v.version = "0.4";
+  v.sessions = 7;
+  v.schedules = 5;
+  v.calls = 42;
+  v.values = uint64_t{1} << 60;
+  v.instructions = (uint64_t{1} << 62) + 1;
+  v.timings = {{.size = "64KiB", .world = 8, .seconds = 1.1e-6, .reference_seconds = 2.2e-6, .limit_seconds = 0.1e-6},
+               {.size = "1MiB", .world = 8, .seconds = 1.0 / 3}};
+  v.speed = 0.1 + 0.2;  // no short decimal
+  v.sol = 0.5;
+  v.wall_seconds = {{"all", 1.25}, {"build", 0.5}};
+  return v;
+}
+
+Verdict again(const Verdict& v) { return parse_verdict(to_json(v)).value(); }
+
+TEST(Verdict, KeepsEveryFieldThroughJson) { EXPECT_EQ(again(whole()), whole()); }
+
+TEST(Verdict, KeepsDefaultsThroughJson) {
+  EXPECT_EQ(again(Verdict{}), Verdict{});
+  EXPECT_FALSE(again(Verdict{}).speed);
+}
+
+TEST(Verdict, EveryClassHasANameThatIsReadBack) {
+  for (int k = 0; k <= static_cast<int>(VerdictClass::infra); ++k) {
+    const auto one = static_cast<VerdictClass>(k);
+    EXPECT_EQ(verdict_class_from(to_string(one)), one);
+    Verdict v;
+    v.verdict = one;
+    EXPECT_EQ(again(v).verdict, one);
+  }
+}
+
+TEST(Verdict, AClassOfALaterVersionIsNobodysMistake) {
+  EXPECT_EQ(verdict_class_from("tired"), std::nullopt);
+  EXPECT_EQ(verdict_class_from(""), std::nullopt);
+  EXPECT_EQ(parse_verdict(R"({"class": "tired"})").value().verdict, VerdictClass::infra);
+}
+
+TEST(Verdict, SeedsHaveAll64Bits) {
+  for (const uint64_t seed : {uint64_t{0}, (uint64_t{1} << 53) + 1, uint64_t{1} << 63, ~uint64_t{0}}) {
+    Verdict v;
+    v.seed = seed;
+    v.place.schedule = seed;
+    EXPECT_EQ(again(v).seed, seed);
+    EXPECT_EQ(again(v).place.schedule, seed);
+  }
+  // Readers whose numbers are doubles get text.
+  Verdict v;
+  v.seed = ~uint64_t{0};
+  EXPECT_NE(to_json(v).find("\"seed\": \"18446744073709551615\""), std::string::npos);
+}
+
+TEST(Verdict, WhatIsNoTextIsReplacedAndTheRestStays) {
+  Verdict v;
+  v.explanation = "before \xFF\xC0 after";
+  v.notes = {"\x80"};
+  const std::string text = again(v).explanation;
+  EXPECT_TRUE(text.starts_with("before ")) << text;
+  EXPECT_TRUE(text.ends_with(" after")) << text;
+  EXPECT_NE(text.find("\xEF\xBF\xBD"), std::string::npos) << "U+FFFD stands for it";
+  EXPECT_EQ(again(v).notes.size(), 1u);
+}
+
+TEST(Verdict, OlderRecordsLackFields) {
+  const auto v = parse_verdict(R"({"class": "pass", "problem": "push_copy", "later_field": [1]})");
+  ASSERT_TRUE(v);
+  Verdict expected;
+  expected.verdict = VerdictClass::pass;
+  expected.problem = "push_copy";
+  EXPECT_EQ(*v, expected);
+  EXPECT_EQ(parse_verdict("{}").value(), Verdict{});
+  EXPECT_EQ(parse_verdict(R"({"speed": null, "place": null, "seed": null})").value(), Verdict{});
+}
+
+TEST(Verdict, WhatIsNoVerdictIsAnError) {
+  for (const char* text : {"", "{", "[]", "3", "{\"class\": 3}", "{\"seed\": \"many\"}", "{\"timings\": 3}",
+                           "{\"calls\": \"many\"}", "{\"summary\": {}}", "{\"class\": \"pass\"} trailing"})
+    EXPECT_FALSE(parse_verdict(text)) << text;
+}
+
+}  // namespace
+}  // namespace fb::record
