@@ -13,6 +13,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;
 
+void add_bench(CLI::App& program, int& exit_code);
 void add_check(CLI::App& program, int& exit_code);
 void add_coverage(CLI::App& program, int& exit_code);
 void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments);

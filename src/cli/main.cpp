@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   fb::cli::add_show(program, exit_code);
   fb::cli::add_template(program, exit_code);
   fb::cli::add_new(program, exit_code);
+  fb::cli::add_bench(program, exit_code);
   fb::cli::add_check(program, exit_code);
   fb::cli::add_coverage(program, exit_code);
   fb::cli::add_ptx(program, exit_code);

@@ -60,7 +60,6 @@ Finding of_signal(const record::RankEnd& end, const std::string& step) {
                                 step);
       break;
     case SIGXCPU:
-    case SIGKILL:
       finding.verdict = VerdictClass::budget;
       finding.summary = fmt::format("rank {} used up its processor time in {}", end.rank, step);
       finding.explanation =

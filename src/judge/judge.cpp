@@ -36,6 +36,9 @@ using Clock = std::chrono::steady_clock;
 // A time this much below the floor is refused; the rest is rounding.
 constexpr double kFloorMargin = 0.95;
 
+// nvcc is ten times as slow as clang.
+constexpr std::chrono::seconds kNvccTime{120};
+
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 uint64_t draw_seed() {
@@ -126,6 +129,7 @@ class Judgement {
     wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.use_cache = request_.use_cache;
+    if (request_.backend == Backend::cuda) wanted.limits.time = kNvccTime;
     const auto built = request_.backend == Backend::cuda ? build_candidate_cuda(wanted) : build_candidate(wanted);
     verdict_.wall_seconds["build"] = seconds_since(begin);
     if (!built) {

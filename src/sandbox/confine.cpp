@@ -22,7 +22,12 @@ void confine(const Limits& limits, Filter filter) {
   set_limit(RLIMIT_CORE, 0, "limit of core dumps");
   if (limits.data_bytes != 0) set_limit(RLIMIT_DATA, limits.data_bytes, "limit of memory");
   if (limits.file_bytes != 0) set_limit(RLIMIT_FSIZE, limits.file_bytes, "limit of file sizes");
-  if (limits.cpu_seconds != 0) set_limit(RLIMIT_CPU, limits.cpu_seconds, "limit of processor time");
+  if (limits.cpu_seconds != 0) {
+    // At the first SIGXCPU, which says what it is; at the second SIGKILL.
+    const rlimit limit{limits.cpu_seconds, limits.cpu_seconds + 1};
+    if (setrlimit(RLIMIT_CPU, &limit) != 0)
+      throw std::system_error(errno, std::generic_category(), "limit of processor time");
+  }
   if (limits.processes != 0) set_limit(RLIMIT_NPROC, limits.processes, "limit of processes");
   if (limits.open_files != 0) set_limit(RLIMIT_NOFILE, limits.open_files, "limit of open files");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {

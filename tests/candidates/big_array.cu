@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: wrong|compile_error
+// expect: fault
 // mode: quick
 // seconds: 60
 // about: An object of many gigabytes.

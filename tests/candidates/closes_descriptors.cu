@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: fault|cheat
+// expect: fault
 // mode: quick
 // seconds: 20
 // about: Closes all descriptors, that to the machine, too.

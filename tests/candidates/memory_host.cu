@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: fault|budget
+// expect: budget
 // mode: quick
 // seconds: 20
 // about: Takes memory of the host and touches all of it, without end.

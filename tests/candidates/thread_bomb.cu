@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: fault|budget
+// expect: fault
 // mode: quick
 // seconds: 20
 // about: Starts threads without end.

@@ -270,40 +270,30 @@ FABRICBENCH_ORACLE(expect, fill)
   EXPECT_NE(call.expected(0, 2).value, call.expected(1, 2).value);
 }
 
-// What an oracle throws for `tensors` where one line stands in for its work.
-std::string complaint_of(const std::string& line, std::string_view dtype = "f32") {
-  std::string tensors(kSumTensors);
-  const size_t at = tensors.rfind("f32");
-  tensors.replace(at, 3, dtype);
-  const std::string oracle =
-      "void expect(Case& c) {\n  Output out = c.output(\"out\");\n"
-      "  for (int64_t i = 0; i < c[\"n\"]; ++i) { " +
-      line + " }\n}\nFABRICBENCH_ORACLE(expect)\n";
-  const SampleProblem sample({.oracle = oracle, .tensors = tensors});
-  const Oracle loaded = sample.oracle();
-  const Layout layout(sample.problem(), sample.size(), 2);
-  return thrown_by([&] { CallData(layout, loaded, 1, 0); });
+// Sets every element to what an expression over i says.
+std::string sets(const std::string& arguments) {
+  return "Output out = c.output(\"out\"); for (int64_t i = 0; i < c[\"n\"]; ++i) out.set(i, " + arguments + ");";
 }
 
-TEST(OracleThatIsBroken, LeavesAnElementOut) {
-  EXPECT_EQ(complaint_of("if (i != 5) out.set(i, 1);"), "the oracle of sample says nothing finite of out[5] on rank 0");
-}
-
-TEST(OracleThatIsBroken, ExpectsWhatIsNoNumber) {
-  EXPECT_EQ(complaint_of("out.set(i, i == 2 ? std::nan(\"\") : 0);"),
-            "the oracle of sample says nothing finite of out[2] on rank 0");
-  EXPECT_EQ(complaint_of("out.set(i, 1.0 / 0.0);"), "the oracle of sample says nothing finite of out[0] on rank 0");
-  EXPECT_EQ(complaint_of("out.set(i, 1, std::nan(\"\"));"),
-            "the oracle of sample says nothing finite of out[0] on rank 0");
+TEST(OracleThatIsBroken, SaysNothingFinite) {
+  const auto complaints = complaints_of(
+      {"Output out = c.output(\"out\"); for (int64_t i = 0; i < c[\"n\"]; ++i) if (i != 5) out.set(i, 1);",
+       sets("i == 2 ? std::nan(\"\") : 0"), sets("1.0 / 0.0"), sets("1, std::nan(\"\")"),
+       "Output out = c.output(\"out\"); for (int64_t i = 0; i < c[\"n\"]; ++i) out.ignore(i);"});
+  EXPECT_EQ(complaints[0], "the oracle of sample says nothing finite of out[5] on rank 0") << "it left it out";
+  EXPECT_EQ(complaints[1], "the oracle of sample says nothing finite of out[2] on rank 0");
+  EXPECT_EQ(complaints[2], "the oracle of sample says nothing finite of out[0] on rank 0");
+  EXPECT_EQ(complaints[3], "the oracle of sample says nothing finite of out[0] on rank 0");
+  EXPECT_EQ(complaints[4], "") << "what is ignored is said";
 }
 
 TEST(OracleThatIsBroken, ExpectsMoreBitsThanADoubleHas) {
-  EXPECT_EQ(complaint_of("out.set(i, 9007199254740991.0);", "i64"), "");
-  EXPECT_EQ(complaint_of("out.set(i, 9007199254740992.0);", "i64"),
-            "the oracle of sample says a number of more than 53 bits of out[0] on rank 0");
+  std::string tensors(kSumTensors);
+  tensors.replace(tensors.rfind("f32"), 3, "i64");
+  const auto complaints = complaints_of({sets("9007199254740991.0"), sets("-9007199254740992.0")}, tensors);
+  EXPECT_EQ(complaints[0], "");
+  EXPECT_EQ(complaints[1], "the oracle of sample says a number of more than 53 bits of out[0] on rank 0");
 }
-
-TEST(OracleThatIsRight, MayIgnoreElements) { EXPECT_EQ(complaint_of("out.ignore(i);"), ""); }
 
 }  // namespace
 }  // namespace fb::judge

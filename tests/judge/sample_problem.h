@@ -6,12 +6,15 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/strings.h"
 #include "catalog/problem.h"
+#include "judge/call_data.h"
 #include "judge/oracle.h"
 #include "toolchain/temporary_directory.h"
 
@@ -100,6 +103,31 @@ std::string thrown_by(Work&& work) {
     return e.what();
   }
   return "";
+}
+
+// One oracle that does something else at each size: size k (n = 8 + k) does line k. One compilation for many tests.
+inline std::string oracle_of_lines(const std::vector<std::string>& lines) {
+  std::string text = "void expect(Case& c) {\n  switch (c[\"n\"]) {\n";
+  for (size_t k = 0; k < lines.size(); ++k) text += fmt::format("    case {}: {{ {} break; }}\n", 8 + k, lines[k]);
+  return text + "  }\n}\nFABRICBENCH_ORACLE(expect)\n";
+}
+inline std::string sizes_of_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (size_t k = 0; k < lines.size(); ++k)
+    text += fmt::format("[[size]]\nname = \"s{}\"\nn = {}\nquick = true\ntimed = true\n", k, 8 + k);
+  return text;
+}
+// What each line makes of one call of two ranks: what is thrown, or nothing.
+inline std::vector<std::string> complaints_of(const std::vector<std::string>& lines, std::string_view tensors = "") {
+  const std::string oracle = oracle_of_lines(lines), sizes = sizes_of_lines(lines);
+  const SampleProblem sample({.oracle = oracle, .tensors = tensors, .sizes = sizes});
+  const Oracle loaded = sample.oracle();
+  std::vector<std::string> complaints;
+  for (size_t k = 0; k < lines.size(); ++k) {
+    const Layout layout(sample.problem(), sample.size(k), 2);
+    complaints.push_back(thrown_by([&] { CallData(layout, loaded, 1, 0); }));
+  }
+  return complaints;
 }
 
 }  // namespace fb::judge

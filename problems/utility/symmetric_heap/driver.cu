@@ -87,7 +87,7 @@ inline std::vector<Phase> make_phases(uint64_t seed, int64_t heap, int64_t count
 // The blocks that a kernel is about; without bytes there is none.
 struct Blocks {
   uint8_t* at[kSlots][kMostWorld];
-  int64_t bytes[kSlots], first[kSlots];  // first: the word of `in` with which the contents begin
+  int bytes[kSlots], first[kSlots];  // first: the word of `in` with which the contents begin
 };
 
 // Block b of this rank meets block b of all ranks. All kernels of their streams before have ended then.
@@ -115,26 +115,25 @@ __global__ void read_seed(Peers<uint32_t> flags, int rank, int world, uint32_t e
 }
 
 // Segment g of the block on rank p is written by rank p + 1 + g % (world - 1), around the corner: never by its own.
-// Blocks (x, slot).
+// Block (slot).
 __global__ void __launch_bounds__(kThreads)
-    fill_blocks(Blocks blocks, const uint32_t* in, int64_t in_words, int rank, int world) {
-  const auto slot = static_cast<int>(blockIdx.y);
-  const int64_t bytes = blocks.bytes[slot];
+    fill_blocks(Blocks blocks, const uint32_t* in, int in_words, int rank, int world) {
+  const auto slot = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+  const int bytes = blocks.bytes[slot], words = bytes / 4, first = blocks.first[slot];
   if (bytes == 0) return;
   for (int p = 0; p < world; ++p) {
     if (p == rank) continue;
     const int first_segment = (rank - p - 1 + world) % world;
-    for (int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;; i += int64_t{gridDim.x} * kThreads) {
-      const int64_t word = (first_segment + i / kSegment * (world - 1)) * kSegment + i % kSegment;
-      if (word * 4 >= bytes) break;
-      const int64_t from = blocks.first[slot] + word;
-      const uint32_t value = in[from < in_words ? from : from - in_words];
-      uint8_t* const to = blocks.at[slot][p] + word * 4;
-      if (word * 4 + 4 <= bytes) {
-        *reinterpret_cast<uint32_t*>(to) = value;
-      } else {
-        for (int64_t k = 0; k < bytes - word * 4; ++k) to[k] = static_cast<uint8_t>(value >> (8 * k));
-      }
+    uint8_t* const block = blocks.at[slot][p];
+    int word = (first_segment + thread / kSegment * (world - 1)) * kSegment + thread % kSegment;
+    for (; word < words; word += kThreads * (world - 1)) {
+      const int from = first + word;
+      reinterpret_cast<uint32_t*>(block)[word] = in[from < in_words ? from : from - in_words];
+    }
+    // The last bytes are less than a word.
+    if (word == words && bytes % 4 != 0) {
+      const uint32_t value = in[(first + word) % in_words];
+      for (int k = 0; k < bytes % 4; ++k) block[4 * word + k] = static_cast<uint8_t>(value >> (8 * k));
     }
   }
 }
@@ -142,25 +141,26 @@ __global__ void __launch_bounds__(kThreads)
 // Block (slot).
 __global__ void __launch_bounds__(kThreads) digest_blocks(Peers<uint32_t> flags, int rank, int world, uint32_t epoch,
                                                           Blocks blocks, const uint32_t* before, uint32_t* out) {
-  const auto slot = static_cast<int>(blockIdx.x);
-  const int64_t bytes = blocks.bytes[slot];
+  const auto slot = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+  const int bytes = blocks.bytes[slot], words = bytes / 4;
   __shared__ uint32_t digest;
-  if (threadIdx.x == 0) digest = bytes == 0 ? before[slot] : static_cast<uint32_t>(bytes);
+  if (thread == 0) digest = bytes == 0 ? before[slot] : static_cast<uint32_t>(bytes);
   meet(flags, rank, world, epoch);  // all ranks have filled my blocks
+
   const uint8_t* const block = blocks.at[slot][rank];
   uint32_t part = 0;
-  for (int64_t word = threadIdx.x; word * 4 < bytes; word += kThreads) {
-    uint32_t value = 0;
-    if (word * 4 + 4 <= bytes) {
-      value = *reinterpret_cast<const uint32_t*>(block + word * 4);
-    } else {
-      for (int64_t k = 0; k < bytes - word * 4; ++k) value |= static_cast<uint32_t>(block[word * 4 + k]) << (8 * k);
-    }
+  const auto add = [&part](uint32_t value, int word) {
     part += value * (static_cast<uint32_t>(word) * 0x9E3779B1u | 1u);
+  };
+  for (int word = thread; word < words; word += kThreads) add(reinterpret_cast<const uint32_t*>(block)[word], word);
+  if (thread == 0) {
+    uint32_t rest = 0;
+    for (int k = 0; k < bytes % 4; ++k) rest |= static_cast<uint32_t>(block[4 * words + k]) << (8 * k);
+    add(rest, words);
   }
   atomicAdd(&digest, part);
   meet(flags, rank, world, epoch + 1);  // all ranks have read theirs: what will be freed may be written again
-  if (threadIdx.x == 0) out[slot] = digest;
+  if (thread == 0) out[slot] = digest;
 }
 
 }  // namespace proof
@@ -194,9 +194,9 @@ class Driver {
         const int64_t offset = heap_.allocate(request.bytes, request.alignment);
         const int slot = request.slot;
         offsets[static_cast<size_t>(slot)] = offset;
-        live.first[slot] = ++number * 977 % (args.heap / 4);
+        live.first[slot] = static_cast<int>(++number * 977 % (args.heap / 4));
         if (offset < 0 || offset % request.alignment != 0 || offset > args.heap - request.bytes) continue;
-        live.bytes[slot] = request.bytes;
+        live.bytes[slot] = static_cast<int>(request.bytes);
         for (int r = 0; r < world_; ++r) live.at[slot][r] = static_cast<uint8_t*>(heap_.address(r, offset));
         is_new[static_cast<size_t>(slot)] = 1;
       }
@@ -204,8 +204,8 @@ class Driver {
       for (int slot = 0; slot < proof::kSlots; ++slot) {
         if (is_new[static_cast<size_t>(slot)] == 0) fresh.bytes[slot] = 0;
       }
-      proof::fill_blocks<<<dim3(2, proof::kSlots), proof::kThreads, 0, stream>>>(fresh, args.in, args.heap / 4, rank_,
-                                                                                 world_);
+      proof::fill_blocks<<<proof::kSlots, proof::kThreads, 0, stream>>>(fresh, args.in, static_cast<int>(args.heap / 4),
+                                                                        rank_, world_);
       proof::digest_blocks<<<proof::kSlots, proof::kThreads, 0, stream>>>(
           flags, rank_, world_, epoch_ + 1, live, out == args.out ? out : out - proof::kSlots, out);
       epoch_ += 2;

@@ -39,6 +39,8 @@ class Judgement {
   bool end_step();
   // To be called when nothing else can go on. True: a rank that was kept back may begin its call.
   bool let_straggler_go();
+  // All ranks have asked for their next step, and no work is left: only threads beside can still do something.
+  bool is_over() const { return state_ == State::step && all_wait() && nothing_left(); }
   // A request came while ranks were frozen.
   void note_late();
   uint64_t late_requests() const { return late_requests_; }

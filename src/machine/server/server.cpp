@@ -149,6 +149,7 @@ bool Server::poll(int milliseconds) {
     if ((events & POLLOUT) != 0) c.flush();
     const bool waits = is_not_read(c);
     if (!waits && c.read()) {
+      end_overtime(c);
       if (!frozen() || c.number == judge_) {
         serve(c);
       } else if (c.kind_of_message() != wire::Kind::step_next && c.kind_of_message() != wire::Kind::callback_next) {
@@ -160,6 +161,16 @@ bool Server::poll(int milliseconds) {
   }
   for (const uint64_t number : lost) drop(*connections_[number]);
   return any;
+}
+
+// A thread that goes on calling when everything is done would keep a step from ending.
+void Server::end_overtime(const Connection& connection) {
+  Judgement* judgement = node_.judgement();
+  if (!judgement || connection.number == judge_ || !judgement->is_over()) return;
+  constexpr uint32_t kMostInOvertime = 64;
+  if (++overtime_ < kMostInOvertime) return;
+  overtime_ = 0;
+  judgement->end_step();
 }
 
 bool Server::is_not_read(const Connection& connection) const {

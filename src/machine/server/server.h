@@ -43,6 +43,7 @@ class Server {
   bool is_not_read(const Connection& connection) const;
   void serve(Connection& connection);
   void serve_held();
+  void end_overtime(const Connection& connection);
   bool may_come(Connection& connection);
   void hello(Connection& connection, const wire::Received& message);
   void drop(Connection& connection);
@@ -71,6 +72,7 @@ class Server {
   bool everybody_came_ = false;
   uint64_t started_ = 0;      // wall nanoseconds
   uint64_t quiet_since_ = 0;  // nothing has moved since then; 0: something has
+  uint32_t overtime_ = 0;     // requests since everything of a step was done
   bool finished_ = false;
 };
 
