@@ -17,8 +17,8 @@ namespace fb::judge {
 // What a candidate may use in one session. Processor time and instructions decide first, because they do not depend on
 // the load of the computer; wall time is for those who sleep.
 struct SessionLimits {
-  double wall_seconds = 60;
-  uint64_t instructions = 600'000'000;         // of warps
+  double wall_seconds = 30;
+  uint64_t instructions = 200'000'000;         // of warps
   uint64_t cpu_seconds = 10;                   // of each rank
   uint64_t rank_memory = uint64_t{1} << 30;    // private memory of each rank
   uint64_t device_memory = uint64_t{4} << 30;  // of all devices together

@@ -433,7 +433,9 @@ void Supervisor::finish_machine() {
   }
   // Incidents that are still on their way come before the end of the input.
   machine_in_.reset();
-  const bool hurry = ending_ != Ending::finished && request_.trace.empty() && !is_judged();
+  // A judge wants the record, unless time was up anyway: then the machine may be what took it.
+  const bool unwanted = !is_judged() || ending_ == Ending::timeout || ending_ == Ending::interrupted;
+  const bool hurry = ending_ != Ending::finished && request_.trace.empty() && unwanted;
   const auto limit = begin + (hurry ? kMachineLimitHurried : kMachineLimit);
   while (machine_running_ && Clock::now() < limit) wait_once(50ms);
   if (machine_running_) {

@@ -50,8 +50,8 @@ struct Timing {
 
 struct Verdict {
   VerdictClass verdict = VerdictClass::infra;
-  std::string summary = {};          // one line
-  std::string explanation = {};      // for people and models: what, where, what to look at
+  std::string summary = {};      // one line
+  std::string explanation = {};  // for people and models: what, where, what to look at
   std::vector<std::string> notes = {};
   Place place = {};
 
@@ -59,11 +59,11 @@ struct Verdict {
   std::string pack = {}, pack_version = {};
   std::string candidate_hash = {};
   std::string backend = "virtual", platform = {};
-  std::string thoroughness = "full";  // or quick
-  uint64_t seed = 0;                  // replays the judgement
-  bool replayable = true;             // as far as the machine knows
+  std::string thoroughness = "full";   // or quick
+  uint64_t seed = 0;                   // replays the judgement
+  bool replayable = true;              // as far as the machine knows
   std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
-  std::string version = {};           // of fabricbench
+  std::string version = {};            // of fabricbench
 
   uint32_t sessions = 0, schedules = 0;  // how much was tried
   uint64_t calls = 0, values = 0;        // runs and output elements compared

@@ -135,7 +135,8 @@ def complaints(candidate, judged):
 def report(candidate, judged, found):
     """One line, and one for each complaint. True: none."""
     summary = judged.verdict.get("summary", "") if judged.verdict else ""
-    print(f"{'ok  ' if not found else 'FAIL'} {candidate.name:32} {judged.verdict_class or '-':15} {judged.seconds:6.2f} s  {summary}")
+    mark = "FAIL" if found else "ok  "
+    print(f"{mark} {candidate.name:32} {judged.verdict_class or '-':15} {judged.seconds:6.2f} s  {summary}")
     for complaint in found:
         print(f"     {complaint}")
     return not found

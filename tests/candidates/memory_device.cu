@@ -15,13 +15,18 @@
 // [solution]
 class Solution {
  public:
-  Solution(const fabricbench::Rank&, const Args&) {}
-  void run(const Args& args, cudaStream_t stream) {
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
+  void run(const Args&, cudaStream_t stream) {
+    if (rank_ != 1) return;
+
     while (true) {
       void* memory = nullptr;
       fabricbench::check_cuda(cudaMalloc(&memory, 256 << 20), "cudaMalloc");
       fabricbench::check_cuda(cudaMemsetAsync(memory, 1, 256 << 20, stream), "cudaMemsetAsync");
     }
   }
+
+ private:
+  int rank_;
 };
 // [/solution]

@@ -6,6 +6,7 @@ Usage: replay.py FABRICBENCH FOLDER… [--jobs N]
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import sys
@@ -25,6 +26,12 @@ def saved_in(folders):
                     yield json.load(file)
 
 
+def difference(before, after):
+    """The first line that differs."""
+    lines = itertools.zip_longest(str(before).splitlines(), str(after).splitlines(), fillvalue="(nothing)")
+    return next((f"was '{old}', is '{new}'" for old, new in lines if old != new), "ends otherwise")
+
+
 def replay(tool, saved):
     """Complaints about one verdict."""
     candidate, first = judged.Candidate(saved["path"]), saved["verdict"]
@@ -37,7 +44,7 @@ def replay(tool, saved):
         again = judged.check(tool, candidate, answer, seed=first["seed"])
     if again.verdict is None:
         return candidate.name, [f"no verdict: {again.errors[-400:]}"]
-    return candidate.name, [f"{key} was: {first.get(key)}\n     {' ' * len(key)}  is: {value}"
+    return candidate.name, [f"{key}: {difference(first.get(key), value)}"
                             for key, value in again.text().items() if value != first.get(key)]
 
 

@@ -50,7 +50,7 @@ TEST(OracleCall, NamesWhatIsMistaken) {
       {"c.input<float>(\"out\", 0);", "out is an output"},
       {"c.output(\"in\");", "in is an input"},
       {"c.output(\"out\", 1);", "out is replicated: ask without a rank"},
-      {"c.output(\"out\").set(c[\"n\"], 0);", "out: no element 16"},
+      {"c.output(\"out\").set(c[\"n\"], 0);", "out: no element 15"},
       {"c.output(\"out\").set(-1, 0);", "out: no element -1"},
   };
   std::vector<std::string> lines;

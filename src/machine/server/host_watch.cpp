@@ -77,6 +77,9 @@ std::vector<uint32_t> threads_of(int32_t pid) {
   return threads;
 }
 
+// Whoever reads the other end will do so: it is no wait for another rank.
+bool writes(long call) { return call == SYS_write || call == SYS_writev; }
+
 bool sleeps_by_the_clock(long call) { return call == SYS_nanosleep || call == SYS_clock_nanosleep; }
 
 }  // namespace
@@ -105,7 +108,9 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
     thread.answered = wall_nanoseconds();
   }
   if (state == 'S' || state == 'T') {
-    if (!sleeps_by_the_clock(system_call_of(pid, id))) {
+    const long call = system_call_of(pid, id);
+    if (writes(call)) return Activity::runs;
+    if (!sleeps_by_the_clock(call)) {
       thread.asleep_since = 0;
       return Activity::waits;
     }

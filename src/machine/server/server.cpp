@@ -25,6 +25,8 @@ constexpr uint64_t kPatienceForRanks = 20'000 * kMillisecond;
 constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
 // … and this long, and kernels that look at the clock see time pass.
 constexpr uint64_t kQuietPassesTime = 50 * kMillisecond;
+// Of all ranks, in a run that is judged.
+constexpr uint64_t kMostRequests = 400'000;
 constexpr uint64_t kStepsAtOnce = 20'000;
 
 uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
@@ -195,6 +197,11 @@ void Server::serve(Connection& connection) {
   call.descriptor = std::move(message.descriptor);
   if (connection.thread->process->has_shared_memory) node_.look_again();
   const bool was_frozen = frozen();
+  if (connection.rank >= 0 && ++requests_ == kMostRequests) {
+    report({"budget", connection.rank,
+            fmt::format("The ranks made {} requests: a loop that does not end.", kMostRequests), true});
+    return;
+  }
   node_.handle(call);
   if (was_frozen && !frozen()) serve_held();
 }

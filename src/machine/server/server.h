@@ -72,6 +72,7 @@ class Server {
   bool everybody_came_ = false;
   uint64_t started_ = 0;      // wall nanoseconds
   uint64_t quiet_since_ = 0;  // nothing has moved since then; 0: something has
+  uint64_t requests_ = 0;     // of ranks that are judged
   uint32_t overtime_ = 0;     // requests since everything of a step was done
   bool finished_ = false;
 };
