@@ -74,7 +74,8 @@ Result<Pack> load_one(const std::string& root, const std::string& folder) {
 std::vector<std::string> problem_folders(const std::string& root) {
   std::vector<std::string> all;
   for (const std::string& category : folders_in(root)) {
-    for (const std::string& name : folders_in(fs::path(root) / category)) all.push_back(category + "/" + name);
+    for (const std::string& name : folders_in(fs::path(root) / category))
+      all.push_back(fmt::format("{}/{}", category, name));
   }
   return all;
 }

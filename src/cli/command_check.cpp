@@ -1,9 +1,13 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <system_error>
 
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -33,7 +37,18 @@ std::string a_seed(const std::string& text) {
   return failed == std::errc() && end == text.data() + text.size() ? "" : text + " is no number from 0 to 2^64 - 1";
 }
 
+// Whether a file can be written there, before anything takes time; empty if so.
+std::string why_not_writable(const std::string& file) {
+  const std::filesystem::path path = std::filesystem::absolute(file);
+  const bool exists = std::filesystem::exists(path);
+  if (std::filesystem::is_directory(path)) return "cannot write " + file + ": Is a directory";
+  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) == 0) return "";
+  return fmt::format("cannot write {}: {}", file, std::generic_category().message(errno));
+}
+
 int check(const Options& o) {
+  if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty())
+    return say_errors(Errors(why));
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return say_errors(pack.error());
   judge::JudgeRequest request;
@@ -86,7 +101,8 @@ void add_check(CLI::App& program, int& exit_code) {
   command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");
   command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
   add_problems_option(*command, o.problems);
-  command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)");
+  command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")
+      ->check(CLI::Range(1, 1024));
   command->add_flag("--no-reference", o.no_reference, "Do not measure the reference: no speed");
   command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox,

@@ -215,10 +215,9 @@ bool Conversation::check_step(const wire::StepResult& step) {
   }
   if (step.late_requests > 0) {
     report(
-        VerdictClass::cheat, fmt::format("CUDA was called after {} had returned", step_),
-        fmt::format("A thread of the candidate called CUDA after all ranks had returned from {} and all work was done. "
-                    "What run() starts must be ordered on `stream` or finished when it returns.\n",
-                    step_));
+        VerdictClass::cheat, "CUDA was called after a step had ended",
+        "A thread of the candidate called CUDA after all ranks had returned and all work was done. What run() starts "
+        "must be ordered on `stream` or finished when it returns.\n");
     return false;
   }
   return true;

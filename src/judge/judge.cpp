@@ -125,7 +125,7 @@ class Judgement {
     BuildRequest wanted;
     wanted.source = *source;
     wanted.args_header = catalog::args_header(problem_);
-    wanted.folder = folder_.path();
+    wanted.folder = folder_.emplace().path();
     wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.use_cache = request_.use_cache;
@@ -272,7 +272,7 @@ class Judgement {
   const catalog::Problem& problem_;
   Verdict verdict_;
   std::optional<sandbox::Ability> ability_;
-  toolchain::TemporaryDirectory folder_;
+  std::optional<toolchain::TemporaryDirectory> folder_;
   std::string candidate_;
 };
 

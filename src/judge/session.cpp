@@ -80,10 +80,6 @@ class Wrapper {
       const std::string folder = fs::absolute(*file).parent_path();
       policy.binds.push_back({folder, folder});
     }
-    if (!request_.trace.empty()) {
-      const std::string folder = fs::absolute(request_.trace).parent_path();
-      policy.binds.push_back({folder, folder, true});
-    }
     policy.environment = variables_of(start.environment);
     std::erase_if(policy.environment, [](const auto& v) { return !v.first.starts_with("FABRICBENCH_"); });
     policy.share_process_ids = true;
@@ -124,7 +120,8 @@ class Wrapper {
   sandbox::UserNamespace namespace_;
 };
 
-launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& parts) {
+launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& parts,
+                                    const launcher::RunDirectory& directory) {
   const SessionLimits& limits = request.limits;
   launcher::LaunchRequest launch;
   launch.program = parts.rank;
@@ -133,7 +130,7 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.platform = request.platform;
   launch.seed = request.session->schedule;
   launch.mode = request.session->strict ? "strict" : "hardware";
-  launch.trace = request.trace.empty() ? "" : fs::absolute(request.trace).string();
+  if (!request.trace.empty()) launch.trace = directory.file("trace.json");
   launch.memory = limits.device_memory;
   launch.budget = limits.instructions;
   launch.timeout = std::chrono::milliseconds(static_cast<int64_t>(limits.wall_seconds * 1e3));
@@ -143,7 +140,15 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   return launch;
 }
 
-Finding infra(std::string text) {
+// From the run's folder, the only one that the machine can write, to where the user wants it.
+void deliver_trace(const SessionRequest& request, const launcher::RunDirectory& directory, Outcome& outcome) {
+  if (request.trace.empty()) return;
+  std::error_code failed;
+  fs::copy_file(directory.file("trace.json"), request.trace, fs::copy_options::overwrite_existing, failed);
+  if (failed) outcome.notes.push_back(fmt::format("no timeline: cannot write {}: {}", request.trace, failed.message()));
+}
+
+Finding infra(const std::string& text) {
   return {.verdict = VerdictClass::infra, .summary = text, .explanation = text + "\n"};
 }
 
@@ -212,7 +217,7 @@ Outcome run_session(const SessionRequest& request) {
     SocketPair sockets = make_sockets();
     wire::JudgeLink link(std::move(sockets.ours), static_cast<uint32_t>(request.session->world));
     Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome);
-    launcher::LaunchRequest launch = make_launch(request, parts);
+    launcher::LaunchRequest launch = make_launch(request, parts, directory);
     launch.judge = sockets.theirs.take();
     std::optional<Wrapper> wrapper;
     if (request.sandbox != nullptr) {
@@ -238,6 +243,7 @@ Outcome run_session(const SessionRequest& request) {
     } else if (!trouble.empty()) {
       outcome.finding = infra(trouble);
     } else {
+      deliver_trace(request, directory, outcome);
       conclude(request, *ran, talk, outcome);
     }
   } catch (const std::exception& e) {

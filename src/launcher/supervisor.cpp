@@ -295,7 +295,8 @@ bool Supervisor::wait_once(Milliseconds longest) {
     const bool judge_left = is_judged() && !asked && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (judge_left) {
       trouble(Ending::interrupted, "the judge has left", 0ms);
-      if (std::ranges::none_of(incidents_, &record::Incident::fatal)) ending_ = Ending::interrupted;
+      if (ending_ != Ending::timeout && std::ranges::none_of(incidents_, &record::Incident::fatal))
+        ending_ = Ending::interrupted;
     } else if (!asked || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       trouble(Ending::machine_lost,
               WIFEXITED(status) ? fmt::format("the machine exited with {}", WEXITSTATUS(status))

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: fault
 // mode: quick
-// seconds: 75
+// seconds: 45
 // about: Takes pinned memory of the host, which is shared with the machine, without end.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -5,7 +5,6 @@ Usage: run.py FABRICBENCH [--save FOLDER] [FILE…]        all candidates of thi
 """
 import argparse
 import os
-import shutil
 import sys
 import tempfile
 
@@ -17,21 +16,20 @@ from left_behind import Watch  # noqa: E402
 
 
 def run(tool, candidate, save):
-    folder = tempfile.mkdtemp(prefix="answer")
-    answer = None
-    if "generate" in candidate.header:
-        answer = os.path.join(folder, candidate.name + ".cu")
-        with open(answer, "wb") as file:
-            file.write(GENERATED[candidate.header["generate"]]())
     watch = Watch()
-    result = judged.check(tool, candidate, answer, environment=watch.environment)
+    with tempfile.TemporaryDirectory(prefix="answer") as folder:
+        answer = None
+        if "generate" in candidate.header:
+            answer = os.path.join(folder, candidate.name + ".cu")
+            with open(answer, "wb") as file:
+                file.write(GENERATED[candidate.header["generate"]]())
+        result = judged.check(tool, candidate, answer, environment=watch.environment)
     found = judged.complaints(candidate, result)
     if result.seconds > candidate.seconds:
         found.append(f"took {result.seconds:.1f} s, {candidate.seconds:.0f} s are allowed")
     if result.verdict and candidate.header.get("note") and not result.verdict.get("notes"):
         found.append("the verdict has no note")
     found += watch.found()
-    shutil.rmtree(folder)
     if save and result.verdict:
         judged.save(save, candidate, result)
     return judged.report(candidate, result, found)

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: budget
 // mode: quick
-// seconds: 75
+// seconds: 45
 // about: The constructor of rank 1 never returns.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

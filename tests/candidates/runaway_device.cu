@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: budget
 // mode: quick
-// seconds: 75
+// seconds: 45
 // about: A kernel counts for ever.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
 // mode: quick
-// seconds: 75
+// seconds: 45
 // about: Stops its own process with SIGSTOP.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>

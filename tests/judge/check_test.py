@@ -131,9 +131,16 @@ def case_usage():
     for seed in ("-1", "0x10", "1e3", "18446744073709551616", "seven", ""):
         refused("check", "--seed", seed, "push_copy", template(), says="--seed")
     refused("check", "--quick", "--full", "push_copy", template(), says="--full")
+    refused("check", "--jobs", "-3", "push_copy", template(), says="--jobs")
     refused("check", "--backend", "metal", "push_copy", template(), says="metal")
     refused("check", "--problems", "/no/such/pack", "push_copy", template(), says="/no/such/pack")
     refused("template", "push_copy", "-o", "/no/such/folder/mine.cu", says="/no/such/folder/mine.cu")
+
+
+def case_no_temporary_folder():
+    """A failure of ours is a verdict, too."""
+    verdict = expect(run("check", "--quick", "--json", "push_copy", REFERENCE, TMPDIR="/no/such/folder"), 2).verdict()
+    assert verdict["class"] == "infra" and "No such file" in verdict["summary"], verdict
 
 
 def case_no_platform():
@@ -170,6 +177,8 @@ def case_trace():
         assert len(json.load(file)["traceEvents"]) > 10
     expect(run("check", "--quick", "--trace", "here.json", "push_copy", REFERENCE, folder=FOLDER), 0)
     assert os.path.exists(os.path.join(FOLDER, "here.json"))
+    for wrong in ("/no/such/folder/run.json", FOLDER):
+        expect(run("check", "--quick", "--trace", wrong, "push_copy", REFERENCE), 2, f"cannot write {wrong}: ")
 
 
 def case_cuda():

@@ -60,9 +60,9 @@ TEST(Endings, TheIncidentTellsWhatAndWhere) {
 }
 
 TEST(Endings, WithoutAnIncidentThePlaceIsTheJudges) {
-  EXPECT_EQ(found(ended(Ending::timeout, {}, "took longer than 60 s")).place, kPlace);
-  EXPECT_TRUE(
-      has(found(ended(Ending::timeout, {}, "took longer than 60 s")).explanation, "took longer than 60 s, in run"));
+  const Finding finding = found(ended(Ending::timeout, {}, "took longer than 60 s"));
+  EXPECT_EQ(finding.place, kPlace);
+  EXPECT_TRUE(has(finding.summary, "in run")) << finding.summary;
 }
 
 TEST(Endings, WhatFollowsAFaultCameOfIt) {
@@ -89,12 +89,42 @@ TEST(Endings, SignalsHaveTheirClass) {
   EXPECT_EQ(found(ended_by(SIGXCPU)).verdict, VerdictClass::budget);
   EXPECT_EQ(found(ended_by(SIGSEGV)).verdict, VerdictClass::fault);
   EXPECT_EQ(found(ended_by(SIGABRT)).verdict, VerdictClass::fault);
-  EXPECT_EQ(found(ended_by(SIGSEGV)).summary, "rank 2 was ended by SIGSEGV in run");
+  EXPECT_TRUE(has(found(ended_by(SIGSEGV)).summary, "SIGSEGV in run"));
   for (const int signal : {SIGSYS, SIGXCPU, SIGSEGV}) EXPECT_EQ(found(ended_by(signal)).place.rank, 2);
 }
 
-TEST(Endings, TheFirstToFallIsTheReason) {
+TEST(Endings, UsedUpTimeReadsTheSameWhicheverLimitItWas) {
+  const Finding by_wall = found(ended(Ending::timeout, {}, "took longer than 60 s")), by_cpu = found(ended_by(SIGXCPU));
+  EXPECT_EQ(by_wall.verdict, by_cpu.verdict);
+  EXPECT_EQ(by_wall.summary, by_cpu.summary);
+  EXPECT_EQ(by_wall.explanation, by_cpu.explanation);
+}
+
+TEST(Endings, AKillIsOutOfTimeOnlyAfterALongTime) {
+  auto result = ended_by(SIGKILL);
+  EXPECT_EQ(found(result).verdict, VerdictClass::fault);
+  result.record.ranks[2].seconds = 12;
+  EXPECT_EQ(found(result).verdict, VerdictClass::budget);
+}
+
+TEST(Endings, TextsDoNotNameTheRankThatHappenedToBeFirst) {
+  for (const int signal : {SIGSYS, SIGXCPU, SIGSEGV, 0}) {
+    const Finding finding = found(ended_by(signal));
+    EXPECT_FALSE(has(finding.summary, "rank 2")) << finding.summary;
+    EXPECT_FALSE(has(finding.explanation, "rank 2")) << finding.explanation;
+  }
+}
+
+TEST(Endings, WhomTheMachineLostFirstIsTheReason) {
   auto result = ended_by(SIGSEGV);
+  result.record.ranks[3] = {.rank = 3, .signal = SIGSYS, .seconds = 0.5};
+  EXPECT_EQ(found(result).verdict, VerdictClass::fault);
+  EXPECT_EQ(found(result).place.rank, 2);
+}
+
+TEST(Endings, WithoutTheMachinesReportItIsTheFirstToFall) {
+  auto result = ended_by(SIGSEGV);
+  result.record.incidents.clear();
   result.record.ranks[3] = {.rank = 3, .signal = SIGSYS, .seconds = 0.5};
   EXPECT_EQ(found(result).verdict, VerdictClass::rule_violation);
   EXPECT_EQ(found(result).place.rank, 3);
@@ -104,28 +134,30 @@ TEST(Endings, TheFirstToFallIsTheReason) {
 }
 
 TEST(Endings, ARankThatLeavesByItselfIsAFault) {
-  auto result = ended_by(0);
-  result.record.ranks[2].exit_code = 0;
-  EXPECT_EQ(found(result).verdict, VerdictClass::fault);
-  EXPECT_EQ(found(result).summary, "rank 2 is gone");
-  EXPECT_TRUE(has(found(result).explanation, "A rank may not end by itself"));
+  const Finding finding = found(ended_by(0));
+  EXPECT_EQ(finding.verdict, VerdictClass::fault);
+  EXPECT_EQ(finding.place.rank, 2);
+  EXPECT_TRUE(has(finding.explanation, "A rank may not end by itself"));
 }
 
 TEST(Endings, ExceptionsAreFaultsAndNoMemoryIsTheBudget) {
   const auto thrown = [](std::string what) {
-    return found(ended(Ending::failed, {{.kind = "failed", .rank = 1, .text = "run() threw: " + std::move(what)}}));
+    return found(
+        ended(Ending::failed, {{.kind = "failed", .rank = 1, .text = "rank 1: run threw: " + std::move(what)}}));
   };
   EXPECT_EQ(thrown("no such thing").verdict, VerdictClass::fault);
   EXPECT_EQ(thrown("std::bad_alloc").verdict, VerdictClass::budget);
-  EXPECT_EQ(thrown("no such thing").summary, "run() threw: no such thing");
+  EXPECT_EQ(thrown("no such thing").summary, "run threw: no such thing");
   EXPECT_EQ(thrown("no such thing").place.rank, 1);
 }
 
 TEST(Endings, ShowsTheLastThatTheRankWrote) {
   auto result = ended_by(SIGSEGV);
-  result.output_tail = {"", "of rank 1", "about to crash\n", ""};
-  EXPECT_TRUE(has(found(result).explanation, "The last that rank 2 wrote:\nabout to crash\n"));
-  EXPECT_FALSE(has(found(result).explanation, "of rank 1"));
+  result.output_tail = {"", "of rank 1", "about to crash\nfabricbench-rank: our own words\n", ""};
+  const std::string text = found(result).explanation;
+  EXPECT_TRUE(has(text, "The last that it wrote:\n  about to crash\n")) << text;
+  EXPECT_FALSE(has(text, "of rank 1")) << text;
+  EXPECT_FALSE(has(text, "our own words")) << text;
   result.output_tail = {"all there is"};  // shorter than the world
   EXPECT_FALSE(has(found(result).explanation, "The last"));
 }

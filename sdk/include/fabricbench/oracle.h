@@ -251,8 +251,10 @@ inline int run_oracle(Task task, RawCase* raw, char* message, uint64_t room, voi
     return 0;
   } catch (const std::exception& e) {
     std::snprintf(message, room, "%s", e.what());
-    return 1;
+  } catch (...) {
+    std::snprintf(message, room, "it threw something that is no std::exception");
   }
+  return 1;
 }
 
 }  // namespace fabricbench::oracle

@@ -114,7 +114,10 @@ std::string Node::explain_deadlock() const {
       }
     }
   }
-  for (const auto& thread : threads_) {
+  // By rank: the order in which threads came is the system's.
+  auto threads = threads_;
+  std::ranges::stable_sort(threads, {}, [](const auto& thread) { return thread->process->number; });
+  for (const auto& thread : threads) {
     if (thread->gone || !thread->waiting || thread->request == Kind::callback_next) continue;
     if (const auto place = judgement_ ? judgement_->explain(*thread) : std::nullopt) {
       text += "\n" + *place + "\n";

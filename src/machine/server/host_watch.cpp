@@ -60,9 +60,12 @@ uint64_t cpu_of(int32_t pid, uint32_t thread) {
   return number_at(read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, thread), buffer));
 }
 
+// -1: in none, or nobody may know; kIsAwake: it is in none because it runs.
+constexpr long kIsAwake = -2;
 long system_call_of(int32_t pid, uint32_t thread) {
   char buffer[512];
   const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/syscall", pid, thread), buffer);
+  if (text.starts_with("running")) return kIsAwake;
   return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : static_cast<long>(number_at(text));
 }
 
@@ -109,7 +112,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   }
   if (state == 'S' || state == 'T') {
     const long call = system_call_of(pid, id);
-    if (writes(call)) return Activity::runs;
+    if (writes(call) || call == kIsAwake) return Activity::runs;
     if (!sleeps_by_the_clock(call)) {
       thread.asleep_since = 0;
       return Activity::waits;

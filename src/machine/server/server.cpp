@@ -359,6 +359,7 @@ void Server::run(record::RunRecord& record) {
       continue;
     }
     const Activity activity = settle();
+    if (activity != Activity::waits) waiting_since_ = 0;
     if (activity == Activity::runs) {
       poll(1);
       continue;
@@ -405,9 +406,10 @@ void Server::idle(Activity activity) {
   const bool all_inside = std::ranges::all_of(settled_, [](const auto& s) { return s.second; });
   const uint64_t now = wall();
   if (quiet_since_ == 0) quiet_since_ = now;
+  if (waiting_since_ == 0) waiting_since_ = now;
   // Those who look at the clock can go on; but if the host is about to do something, it comes first.
   if ((all_inside || now - quiet_since_ > kQuietPassesTime) && node_.pass_time()) return;
-  if (all_inside || (activity == Activity::waits && now - quiet_since_ > kQuietIsDeadlock)) {
+  if (all_inside || (activity == Activity::waits && now - std::max(quiet_since_, waiting_since_) > kQuietIsDeadlock)) {
     if (std::ranges::any_of(connections_,
                             [](const auto& c) { return c.second->thread && c.second->thread->waiting; })) {
       report({"deadlock", std::nullopt, node_.explain_deadlock() + explain_outside(), true});

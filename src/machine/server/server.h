@@ -70,10 +70,11 @@ class Server {
   HostWatch watch_;
   std::map<uint32_t, bool> settled_;  // by process: all its threads wait in the machine, and nothing has changed since
   bool everybody_came_ = false;
-  uint64_t started_ = 0;      // wall nanoseconds
-  uint64_t quiet_since_ = 0;  // nothing has moved since then; 0: something has
-  uint64_t requests_ = 0;     // of ranks that are judged
-  uint32_t overtime_ = 0;     // requests since everything of a step was done
+  uint64_t started_ = 0;        // wall nanoseconds
+  uint64_t waiting_since_ = 0;  // all host threads wait since then; 0: some do not
+  uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
+  uint64_t requests_ = 0;       // of ranks that are judged
+  uint32_t overtime_ = 0;       // requests since everything of a step was done
   bool finished_ = false;
 };
 
