@@ -39,6 +39,9 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run("--help").text);
+  expect_golden("help_check.txt", run("check --help").text);
+  expect_golden("help_lint.txt", run("lint --help").text);
+  expect_golden("help_bench.txt", run("bench --help").text);
   expect_golden("help_list.txt", run("list --help").text);
   expect_golden("help_show.txt", run("show --help").text);
   expect_golden("help_template.txt", run("template --help").text);
