@@ -41,7 +41,7 @@ const record::RankEnd* first_to_fall(const record::RunRecord& record) {
   return first;
 }
 
-Finding by_incident(VerdictClass verdict, const Incident* incident, std::string otherwise) {
+Finding by_incident(VerdictClass verdict, const Incident* incident, const std::string& otherwise) {
   Finding finding{.verdict = verdict};
   const std::string text = incident ? incident->text : otherwise;
   finding.summary = first_line(text);
