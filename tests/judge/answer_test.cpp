@@ -176,9 +176,12 @@ TEST(Assembly, NamesPlacesAsTheirAuthorKnowsThem) {
   problem.driver = "template <class S> class Driver {};";
   source = assemble(problem, *answer);
   ASSERT_TRUE(source);
-  EXPECT_TRUE(
-      source->starts_with("#line 1 \"driver.cu\"\ntemplate <class S> class Driver {};\n#line 1 \"template.cu\"\n"));
-  EXPECT_TRUE(source->ends_with("FABRICBENCH_ENTRY(Driver<Solution>)\n"));
+  EXPECT_TRUE(source->starts_with("#line 1 \"driver.cu\"\ntemplate <class S> class Driver {};\n"));
+  // An answer can't name the driver, so it can't replace it.
+  const size_t poison = source->find("#pragma GCC poison Driver\n");
+  ASSERT_NE(poison, std::string::npos);
+  EXPECT_GT(source->find("#line 1 \"template.cu\"\n"), poison);
+  EXPECT_TRUE(source->ends_with("FABRICBENCH_ENTRY(FabricbenchJudged<Solution>)\n"));
 }
 
 TEST(CodeText, KnowsWhatDefinesAClass) {

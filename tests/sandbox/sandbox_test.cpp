@@ -238,7 +238,7 @@ TEST_F(Sandbox, LimitsMemoryFilesTimeAndProcesses) {
   EXPECT_TRUE(refused(limited({"--data", "67108864"}, "memory", "100"), "Cannot allocate memory"));
   EXPECT_TRUE(done(limited({"--file", "4194304"}, "file", "4")));
   EXPECT_TRUE(refused(limited({"--file", "1048576"}, "file", "4"), "File too large"));
-  EXPECT_EQ(limited({"--cpu", "1"}, "spin", "").code, 128 + SIGKILL);
+  EXPECT_EQ(limited({"--cpu", "1"}, "spin", "").code, 128 + SIGXCPU);
   EXPECT_TRUE(done(limited({"--processes", "40"}, "forks", "10")));
   if (!ability_.root) {
     EXPECT_TRUE(refused(limited({"--processes", "40"}, "forks", "50"), "children"));
