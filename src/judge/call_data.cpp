@@ -56,6 +56,14 @@ void put_number(DType type, std::byte*& to, double value) {
   }
 }
 
+// Random sign, magnitude and fraction: ±1.fraction · 2^(-4 … 4), put together bit by bit because there are millions.
+double spread(uint64_t bits) {
+  constexpr uint64_t kBias = 1023, kFractionBits = 52;
+  const uint64_t exponent = kBias - 4 + bits % 9;
+  return std::bit_cast<double>((bits & uint64_t{1} << 63) | exponent << kFractionBits |
+                               (bits >> 9 & ((uint64_t{1} << kFractionBits) - 1)));
+}
+
 double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 template <class T>
@@ -116,8 +124,8 @@ void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint
       value = static_cast<double>(bits % 17) - 8;
     } else if (tensor.fill == "unit") {
       value = 2 * unit(bits) - 1;
-    } else {  // spread: random sign, magnitude and fraction
-      value = std::ldexp(1 + unit(bits), static_cast<int>(bits % 9) - 4) * ((bits >> 8 & 1) != 0 ? -1 : 1);
+    } else {
+      value = spread(bits);
     }
     put_number(tensor.dtype, to, value);
   }
