@@ -116,7 +116,7 @@ std::string Node::explain_deadlock() const {
   }
   // By rank: the order in which threads came is the system's.
   auto threads = threads_;
-  std::ranges::stable_sort(threads, {}, [](const auto& thread) { return thread->process->number; });
+  std::ranges::sort(threads, {}, [](const auto& thread) { return std::pair(thread->process->number, thread->tie); });
   for (const auto& thread : threads) {
     if (thread->gone || !thread->waiting || thread->request == Kind::callback_next) continue;
     if (const auto place = judgement_ ? judgement_->explain(*thread) : std::nullopt) {
