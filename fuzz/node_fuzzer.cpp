@@ -439,6 +439,14 @@ class Session {
   void fill(wire::GraphCreate& m) {
     m = {in_.one_in(4) ? handle({Kind::graph_create}) : 0, 0, in_.one_in(4) ? 0u : 1u};
   }
+  // Of a judgement, which this node has none of: all must be refused.
+  void fill(wire::StepNext& m) { m = {handle({Kind::stream_create}), device(), flag()}; }
+  void fill(wire::Exchange&) {}
+  void fill(wire::ExchangeDescriptor& m) { m.root = flag(); }
+  void fill(wire::JudgeBegin& m) { m.arena_bytes = size(); }
+  void fill(wire::JudgeTensor& m) { m = {flag(), static_cast<int32_t>(device()) - 1, size()}; }
+  void fill(wire::JudgeRelease& m) { m = {flag(), 0, address()}; }
+  void fill(wire::JudgeStep& m) { m = {static_cast<wire::StepKind>(in_.below(6)), flag(), flag(), flag()}; }
   void fill(wire::GraphLaunch& m) { m = {stream(), handle({Kind::graph_create})}; }
 
   std::vector<std::byte> parameters(wire::Id function) {
