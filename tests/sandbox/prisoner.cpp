@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
       {"sleep", [] { return static_cast<int>(sleep(60)); }},
       {"spin",
        []() -> int {
-         while (true) continue;
+         for (volatile unsigned turns = 0;; turns = turns + 1) continue;  // a compiler may not leave it out
        }},
   };
   const auto filter = argc > 2 ? fb::sandbox::filter_named(argv[1]) : std::nullopt;
