@@ -182,7 +182,9 @@ int main(int argc, char** argv) {
       {"sleep", [] { return static_cast<int>(sleep(60)); }},
       {"spin",
        []() -> int {
-         for (volatile unsigned turns = 0;; turns = turns + 1) continue;  // a compiler may not leave it out
+         const volatile bool for_ever = true;  // a loop that no compiler leaves out
+         while (for_ever) continue;
+         return 0;
        }},
   };
   const auto filter = argc > 2 ? fb::sandbox::filter_named(argv[1]) : std::nullopt;
