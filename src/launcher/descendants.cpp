@@ -40,7 +40,23 @@ std::set<pid_t> children() {
   return found;
 }
 
+// "time on a processor, time waiting for one, …" in nanoseconds, of the process's first thread.
+std::chrono::nanoseconds own_busy_time(pid_t process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/schedstat");
+  int64_t running = 0, waiting = 0;
+  if (!(in >> running >> waiting)) return {};
+  return std::chrono::nanoseconds(running + waiting);
+}
+
 }  // namespace
+
+std::chrono::nanoseconds busy_time(pid_t process) {
+  std::chrono::nanoseconds time = own_busy_time(process);
+  const std::string id = std::to_string(process);
+  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+  for (pid_t child = 0; children >> child;) time += busy_time(child);
+  return time;
+}
 
 Descendants::Descendants() : before_(children()) {
   prctl(PR_GET_CHILD_SUBREAPER, &adopted_before_);

@@ -2,9 +2,14 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <set>
 
 namespace fb::launcher {
+
+// How long a process and its living descendants have computed, or were ready to and had to wait for a processor; of
+// each its first thread. Zero where it has gone.
+std::chrono::nanoseconds busy_time(pid_t process);
 
 // While it lives, orphans of this process's children become its children, however they tried to get away. ended by
 // end_all(), or by the destructor. Children that were there before are left alone.

@@ -47,6 +47,7 @@ class Supervisor {
   bool wait_once(std::chrono::milliseconds longest);  // false: time is up
   void read_output(Descriptor& from, LineForwarder& lines, Rank* rank);
   void take_output(Rank& rank, LineForwarder& lines, std::string_view text) const;
+  bool is_late() const;
   bool is_judged() const { return request_.judge >= 0; }
   std::string socket_of(int rank) const;
   void read_machine();
