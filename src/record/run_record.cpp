@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "record/json_fields.h"
 
 namespace fb::record {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<Ending, std::string_view>, 11> kEndings = {{
     {Ending::finished, "finished"},
@@ -23,11 +22,6 @@ constexpr std::array<std::pair<Ending, std::string_view>, 11> kEndings = {{
     {Ending::interrupted, "interrupted"},
     {Ending::machine_lost, "machine_lost"},
 }};
-
-template <class T>
-void take(const Json& json, const char* name, T& value) {
-  if (const auto found = json.find(name); found != json.end() && !found->is_null()) value = found->get<T>();
-}
 
 Json to_value(const Incident& incident) {
   return {{"kind", incident.kind},
@@ -97,11 +91,6 @@ void take_list(const Json& json, const char* name, T (*read)(const Json&), std::
   const auto found = json.find(name);
   if (found == json.end()) return;
   for (const Json& value : *found) values.push_back(read(value));
-}
-
-// Guests may print any bytes; JSON holds only UTF-8.
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 RunRecord record_from(const Json& json) {

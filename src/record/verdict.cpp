@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "record/json_fields.h"
 
 namespace fb::record {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<VerdictClass, std::string_view>, 11> kClasses = {{
     {VerdictClass::pass, "pass"},
@@ -23,25 +22,6 @@ constexpr std::array<std::pair<VerdictClass, std::string_view>, 11> kClasses = {
     {VerdictClass::unsupported, "unsupported"},
     {VerdictClass::infra, "infra"},
 }};
-
-template <class T>
-void take(const Json& json, const char* name, T& value) {
-  if (const auto found = json.find(name); found != json.end() && !found->is_null()) value = found->get<T>();
-}
-template <class T>
-void take(const Json& json, const char* name, std::optional<T>& value) {
-  if (const auto found = json.find(name); found != json.end() && !found->is_null()) value = found->get<T>();
-}
-// Seeds use all 64 bits, which many readers of JSON do not have: they travel as text.
-void take_seed(const Json& json, const char* name, uint64_t& value) {
-  if (const auto found = json.find(name); found != json.end() && found->is_string())
-    value = std::stoull(found->get<std::string>());
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json to_value(const Timing& t) {
   return {{"size", t.size},
@@ -60,6 +40,8 @@ Timing timing_from(const Json& json) {
   take(json, "limit_seconds", t.limit_seconds);
   return t;
 }
+
+}  // namespace
 
 Verdict verdict_from(const Json& json) {
   Verdict v;
@@ -101,8 +83,6 @@ Verdict verdict_from(const Json& json) {
   return v;
 }
 
-}  // namespace
-
 std::string_view to_string(VerdictClass verdict) {
   return std::ranges::find(kClasses, verdict, &std::pair<VerdictClass, std::string_view>::first)->second;
 }
@@ -112,52 +92,44 @@ std::optional<VerdictClass> verdict_class_from(std::string_view name) {
   return found == kClasses.end() ? std::nullopt : std::optional(found->first);
 }
 
-std::string to_json(const Verdict& v) {
+Json to_value(const Verdict& v) {
   Json timings = Json::array();
   for (const Timing& t : v.timings) timings.push_back(to_value(t));
-  const Json json = {{"class", to_string(v.verdict)},
-                     {"problem", v.problem},
-                     {"summary", v.summary},
-                     {"explanation", v.explanation},
-                     {"notes", v.notes},
-                     {"place",
-                      {{"size", v.place.size},
-                       {"world", v.place.world},
-                       {"rank", v.place.rank},
-                       {"call", v.place.call},
-                       {"schedule", std::to_string(v.place.schedule)}}},
-                     {"seed", std::to_string(v.seed)},
-                     {"replayable", v.replayable},
-                     {"thoroughness", v.thoroughness},
-                     {"speed", or_null(v.speed)},
-                     {"sol", or_null(v.sol)},
-                     {"timings", timings},
-                     {"problem_hash", v.problem_hash},
-                     {"pack", v.pack},
-                     {"pack_version", v.pack_version},
-                     {"candidate_hash", v.candidate_hash},
-                     {"backend", v.backend},
-                     {"platform", v.platform},
-                     {"sandbox", v.sandbox},
-                     {"version", v.version},
-                     {"sessions", v.sessions},
-                     {"schedules", v.schedules},
-                     {"calls", v.calls},
-                     {"values", v.values},
-                     {"instructions", v.instructions},
-                     {"wall_seconds", v.wall_seconds}};
-  // What a candidate wrote may be no text at all.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return {{"class", to_string(v.verdict)},
+          {"problem", v.problem},
+          {"summary", v.summary},
+          {"explanation", v.explanation},
+          {"notes", v.notes},
+          {"place",
+           {{"size", v.place.size},
+            {"world", v.place.world},
+            {"rank", v.place.rank},
+            {"call", v.place.call},
+            {"schedule", std::to_string(v.place.schedule)}}},
+          {"seed", std::to_string(v.seed)},
+          {"replayable", v.replayable},
+          {"thoroughness", v.thoroughness},
+          {"speed", or_null(v.speed)},
+          {"sol", or_null(v.sol)},
+          {"timings", timings},
+          {"problem_hash", v.problem_hash},
+          {"pack", v.pack},
+          {"pack_version", v.pack_version},
+          {"candidate_hash", v.candidate_hash},
+          {"backend", v.backend},
+          {"platform", v.platform},
+          {"sandbox", v.sandbox},
+          {"version", v.version},
+          {"sessions", v.sessions},
+          {"schedules", v.schedules},
+          {"calls", v.calls},
+          {"values", v.values},
+          {"instructions", v.instructions},
+          {"wall_seconds", v.wall_seconds}};
 }
 
-Result<Verdict> parse_verdict(std::string_view text) {
-  try {
-    const Json json = Json::parse(text);
-    if (!json.is_object()) return error("a verdict is a JSON object");
-    return verdict_from(json);
-  } catch (const std::exception& e) {
-    return error(e.what());
-  }
-}
+std::string to_json(const Verdict& verdict) { return dump(to_value(verdict)); }
+
+Result<Verdict> parse_verdict(std::string_view text) { return parse_object(text, "a verdict", verdict_from); }
 
 }  // namespace fb::record

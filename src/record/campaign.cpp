@@ -1,0 +1,131 @@
+#include "record/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "base/strings.h"
+#include "record/json_fields.h"
+
+namespace fb::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+CampaignPlan plan_from(const Json& json) {
+  CampaignPlan p;
+  take(json, "name", p.name);
+  take(json, "created", p.created);
+  for (const Json& model : json.at("models")) p.models.push_back(model_spec_from(model));
+  p.problems = json.at("problems").get<std::vector<std::string>>();
+  take(json, "pack", p.pack);
+  take(json, "pack_version", p.pack_version);
+  take(json, "samples", p.samples);
+  take(json, "rounds", p.rounds);
+  take(json, "speed_rounds", p.speed_rounds);
+  take(json, "prompt", p.prompt);
+  take(json, "thoroughness", p.thoroughness);
+  take(json, "backend", p.backend);
+  take(json, "platform", p.platform);
+  take_seed(json, "seed", p.seed);
+  take(json, "version", p.version);
+  return p;
+}
+
+// A message that names the file, whoever finds it.
+template <class T>
+Result<T> named(const std::string& file, Result<T> result) {
+  if (!result) return error(to_string(result.error(), file));
+  return result;
+}
+
+// The rounds of a folder whose attempt is there, in order.
+std::vector<uint32_t> rounds_in(const fs::path& folder) {
+  std::vector<uint32_t> rounds;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    const std::string name = entry.path().filename();
+    uint32_t round = 0;
+    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), round);
+    if (status == std::errc() && std::string_view(end, name.data() + name.size()) == ".attempt.json")
+      rounds.push_back(round);
+  }
+  std::ranges::sort(rounds);
+  return rounds;
+}
+
+}  // namespace
+
+std::string to_json(const CampaignPlan& p) {
+  Json models = Json::array();
+  for (const ModelSpec& model : p.models) models.push_back(to_value(model));
+  return dump({{"name", p.name},
+               {"created", p.created},
+               {"models", models},
+               {"problems", p.problems},
+               {"pack", p.pack},
+               {"pack_version", p.pack_version},
+               {"samples", p.samples},
+               {"rounds", p.rounds},
+               {"speed_rounds", p.speed_rounds},
+               {"prompt", p.prompt},
+               {"thoroughness", p.thoroughness},
+               {"backend", p.backend},
+               {"platform", p.platform},
+               {"seed", std::to_string(p.seed)},
+               {"version", p.version}});
+}
+
+Result<CampaignPlan> parse_campaign_plan(std::string_view text) {
+  return parse_object(text, "the plan of a campaign", plan_from);
+}
+
+std::string sample_folder(const std::string& run, const RoundId& id) {
+  return fmt::format("{}/samples/{}/{}/{}", run, id.model, id.problem, id.sample);
+}
+
+std::string round_file(const std::string& run, const RoundId& id, std::string_view kind) {
+  return fmt::format("{}/{}.{}", sample_folder(run, id), id.round, kind);
+}
+
+std::string plan_file(const std::string& run) { return run + "/campaign.json"; }
+std::string problem_file(const std::string& run, std::string_view problem) {
+  return fmt::format("{}/problems/{}.json", run, problem);
+}
+
+Result<Run> read_run(const std::string& folder) {
+  Run run{.folder = folder, .plan = {}, .problems = {}, .attempts = {}};
+  try {
+    const std::string file = plan_file(folder);
+    if (!fs::exists(file)) return error(fmt::format("{} is not the folder of a run: it has no campaign.json", folder));
+    auto plan = named(file, parse_campaign_plan(read_file(file)));
+    if (!plan) return std::unexpected(plan.error());
+    run.plan = std::move(*plan);
+    for (const std::string& problem : run.plan.problems) {
+      const std::string facts = problem_file(folder, problem);
+      run.problems.push_back(fs::exists(facts) ? read_file(facts) : "");
+    }
+    for (const ModelSpec& model : run.plan.models) {
+      for (const std::string& problem : run.plan.problems) {
+        for (uint32_t sample = 1; sample <= run.plan.samples; ++sample) {
+          RoundId id{.model = model.label, .problem = problem, .sample = sample};
+          for (const uint32_t round : rounds_in(sample_folder(folder, id))) {
+            id.round = round;
+            const std::string path = round_file(folder, id, "attempt.json");
+            auto attempt = named(path, parse_attempt(read_file(path)));
+            if (!attempt) return std::unexpected(attempt.error());
+            run.attempts.push_back(std::move(*attempt));
+          }
+        }
+      }
+    }
+  } catch (const std::exception& e) {
+    return error(e.what());
+  }
+  return run;
+}
+
+}  // namespace fb::record
