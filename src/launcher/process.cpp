@@ -31,9 +31,13 @@ bool attach(int fd, int as, int flags) {
 
 // Between fork and exec: system calls only. Returns where something failed.
 void become(const Start& start, pid_t parent, char* const* arguments, char* const* environment) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before this was asked for
+  if (start.outlives) {
+    setsid();
+  } else {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, start.death_signal);
+    if (getppid() != parent) _exit(127);  // it died before this was asked for
+  }
   if (start.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   constexpr int kYielding = 10;
   if (start.yielding) setpriority(PRIO_PROCESS, 0, kYielding);
@@ -70,6 +74,12 @@ Pipe make_pipe() {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> list;
+  for (char** variable = environ; *variable != nullptr; ++variable) list.emplace_back(*variable);
+  return list;
 }
 
 Process start_process(const Start& start) {

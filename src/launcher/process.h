@@ -2,6 +2,7 @@
 
 // Starting processes the way a rank must be started.
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -44,9 +45,14 @@ struct Start {
   uint64_t data_limit = 0;                    // bytes of private memory; 0: as much as there is
   bool yielding = false;                      // gives way to others: it spins while it waits
   bool fixed_addresses = false;               // no randomised layout: the same run has the same addresses
+  int death_signal = SIGKILL;                 // that it gets when this process dies
+  bool outlives = false;                      // gets none, and has a session of its own: no terminal ends it either
 };
 
-// A process in a group of its own that dies with this one.
+// This process's, for children that are to have the same.
+std::vector<std::string> own_environment();
+
+// A process in a group of its own.
 struct Process {
   pid_t id = 0;
   Descriptor handle = {};  // readable when the process has ended

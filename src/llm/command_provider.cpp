@@ -1,0 +1,293 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "llm/local_providers.h"
+
+namespace fb::llm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+void check_errno(bool good, const char* what) {
+  if (!good) throw std::system_error(errno, std::generic_category(), what);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  Descriptor reader, writer;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> ends;
+  check_errno(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
+  Pipe made{.reader = Descriptor(ends[0]), .writer = Descriptor(ends[1])};
+  fcntl(made.reader.get(), F_SETFL, O_NONBLOCK);
+  return made;
+}
+
+// Standard input as a file in memory: a program that does not read it can't hold anybody up.
+Descriptor file_with(std::string_view text) {
+  Descriptor file(memfd_create("prompt", MFD_CLOEXEC));
+  check_errno(file.get() >= 0, "memfd_create");
+  while (!text.empty()) {
+    const ssize_t wrote = write(file.get(), text.data(), text.size());
+    check_errno(wrote > 0 || errno == EINTR, "write");
+    if (wrote > 0) text.remove_prefix(static_cast<size_t>(wrote));
+  }
+  check_errno(lseek(file.get(), 0, SEEK_SET) == 0, "lseek");
+  return file;
+}
+
+std::vector<std::string> environment_for(const Request& request) {
+  std::vector<std::string> all = {
+      "FABRICBENCH_PROBLEM=" + request.problem, fmt::format("FABRICBENCH_SAMPLE={}", request.sample),
+      fmt::format("FABRICBENCH_ROUND={}", request.round), "FABRICBENCH_MODEL=" + request.model.label};
+  const auto is_ours = [](std::string_view line) {
+    constexpr std::array<std::string_view, 4> kOurs = {
+        "FABRICBENCH_PROBLEM=", "FABRICBENCH_SAMPLE=", "FABRICBENCH_ROUND=", "FABRICBENCH_MODEL="};
+    return std::ranges::any_of(kOurs, [&](std::string_view name) { return line.starts_with(name); });
+  };
+  for (char** line = environ; *line != nullptr; ++line) {
+    if (!is_ours(*line)) all.emplace_back(*line);
+  }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+// As the leader of a process group of its own, with every signal as it is by default.
+pid_t spawn(const Request& request, int input, int output, int errors) {
+  std::vector<std::string> command = {"/bin/sh", "-c", request.model.model};
+  std::vector<std::string> environment = environment_for(request);
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&files);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t child = 0;
+  const int status = posix_spawn(&child, command[0].c_str(), &files, &attributes, pointers(command).data(),
+                                 pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (status != 0) throw std::system_error(status, std::generic_category(), "cannot start /bin/sh");
+  return child;
+}
+
+// A started program: at the end of this object's life it and all of its group are gone.
+class Child {
+ public:
+  explicit Child(pid_t id) : id_(id) {}
+  ~Child() {
+    if (id_ != 0) reap();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t id() const { return id_; }
+  // Its status; kills first what is left of the group, whose number is ours until here.
+  int reap() {
+    kill(-id_, SIGKILL);
+    int status = 0;
+    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
+    id_ = 0;
+    return status;
+  }
+
+ private:
+  pid_t id_;
+};
+
+// What a program writes, as far as it is wanted.
+struct Output {
+  Descriptor pipe;
+  std::string text = {};
+  bool open = true;
+  size_t total = 0;
+
+  // All that a pipe can hold, and no more: who never stops writing must not keep us here. Of the text at least the last
+  // `keep` bytes are kept.
+  void read_some(size_t keep) {
+    constexpr int kPieces = 32;
+    std::array<char, 65536> buffer;
+    for (int i = 0; open && i < kPieces; ++i) {
+      const ssize_t got = read(pipe.get(), buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got == 0) open = false;
+      if (got <= 0) return;
+      total += static_cast<size_t>(got);
+      text.append(buffer.data(), static_cast<size_t>(got));
+      if (text.size() > 2 * keep) text.erase(0, text.size() - keep);
+    }
+  }
+};
+
+constexpr size_t kErrorTail = 4096;
+
+enum class Ending : uint8_t { exited, timed_out, too_big, cancelled };
+
+Ending wait_for_end(int child, Output& output, Output& errors, const AskOptions& options) {
+  const auto deadline = Clock::now() + options.try_timeout;
+  while (true) {
+    if (options.cancelled && options.cancelled()) return Ending::cancelled;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (left <= milliseconds(0)) return Ending::timed_out;
+    std::array<pollfd, 3> watched = {pollfd{child, POLLIN, 0}, pollfd{output.open ? output.pipe.get() : -1, POLLIN, 0},
+                                     pollfd{errors.open ? errors.pipe.get() : -1, POLLIN, 0}};
+    const int ready = poll(watched.data(), watched.size(), static_cast<int>(std::min(left, milliseconds(200)).count()));
+    check_errno(ready >= 0 || errno == EINTR, "poll");
+    // What is in the pipes when it has ended was written before; a process that it left behind is not waited for.
+    output.read_some(options.most_bytes);
+    errors.read_some(kErrorTail);
+    if (output.total > options.most_bytes) return Ending::too_big;
+    if (ready > 0 && watched[0].revents != 0) return Ending::exited;
+  }
+}
+
+// The end of what it complained about, in one line.
+std::string tail_of(std::string_view errors) {
+  constexpr size_t kMost = 300;
+  errors = trim(errors);
+  if (errors.size() > kMost) errors.remove_prefix(errors.size() - kMost);
+  std::string line(errors);
+  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return line;
+}
+
+void note_exit(record::Call& call, int status, const std::string& errors, bool has_text) {
+  const bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  call.stop_reason =
+      WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status)) : fmt::format("signal {}", WTERMSIG(status));
+  if (good) {
+    call.end = has_text ? record::AnswerEnd::complete : record::AnswerEnd::empty;
+    return;
+  }
+  const std::string tail = tail_of(errors);
+  call.error = fmt::format("the command ended with {}{}", call.stop_reason, tail.empty() ? "" : ": " + tail);
+}
+
+}  // namespace
+
+std::string prompt_text(const Request& request) {
+  if (request.system.empty() && request.messages.size() == 1) return request.messages[0].text;
+  std::string text;
+  const auto add = [&](std::string_view heading, const std::string& content) {
+    text += fmt::format("{}===== {} =====\n\n{}\n", text.empty() ? "" : "\n", heading, content);
+  };
+  if (!request.system.empty()) add("system", request.system);
+  for (const Message& message : request.messages)
+    add(message.role == Role::user ? "user" : "your earlier answer", message.text);
+  return text;
+}
+
+Response ask_command(const Request& request, const AskOptions& options) {
+  Response response;
+  response.request_body = prompt_text(request);
+  record::Call& call = response.call;
+  call.tries = 1;
+  call.model = request.model.label;
+  const auto start = Clock::now();
+  try {
+    const Descriptor input = file_with(response.request_body);
+    Pipe out = make_pipe(), err = make_pipe();
+    Child child(spawn(request, input.get(), out.writer.get(), err.writer.get()));
+    out.writer.reset();
+    err.writer.reset();
+    const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, child.id(), 0)));
+    check_errno(handle.get() >= 0, "pidfd_open");
+    Output output{.pipe = std::move(out.reader)}, errors{.pipe = std::move(err.reader)};
+    const Ending ending = wait_for_end(handle.get(), output, errors, options);
+    const int status = child.reap();
+    call.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    switch (ending) {
+      case Ending::exited:
+        response.text = response.response_body = std::move(output.text);
+        note_exit(call, status, errors.text, !trim(response.text).empty());
+        break;
+      case Ending::timed_out:
+        call.stop_reason = "timeout";
+        call.error = fmt::format("the command was ended after {:.3g} s", call.seconds);
+        break;
+      case Ending::too_big:
+        call.error = fmt::format("the command wrote more than {} bytes", options.most_bytes);
+        break;
+      case Ending::cancelled:
+        call.error = "cancelled";
+        break;
+    }
+  } catch (const std::system_error& e) {
+    call.error = e.what();
+  }
+  return response;
+}
+
+Result<void> check_command(const std::string& command) {
+  // The first word, where it is plainly a program; the shell knows about the rest.
+  const std::string word = command.substr(0, command.find(' '));
+  if (word.find_first_of("\"'$`;|&<>()\\=") != std::string::npos) return {};
+  namespace fs = std::filesystem;
+  const auto is_program = [](const fs::path& file) {
+    std::error_code ignored;
+    return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
+  };
+  if (word.contains('/'))
+    return is_program(word) ? Result<void>() : error(fmt::format("'{}' is no program that can be run", word));
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
+    if (is_program(fs::path(folder) / word)) return {};
+  }
+  // What the shell itself knows, such as "exec" and "cd".
+  constexpr std::array<std::string_view, 9> kOfTheShell = {"exec", "cd",     "if",      "for", "while",
+                                                           "set",  "export", "command", ":"};
+  if (std::ranges::find(kOfTheShell, word) != kOfTheShell.end()) return {};
+  return error(fmt::format("there is no program '{}' in PATH", word));
+}
+
+}  // namespace fb::llm

@@ -1,0 +1,15 @@
+#pragma once
+
+// Where the tables of providers and prices lie.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fb::llm {
+
+// In $FABRICBENCH_DATA; or else beside the program, or in the source tree it was built from.
+Result<std::string> find_data_file(std::string_view name);
+
+}  // namespace fb::llm

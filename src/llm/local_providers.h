@@ -1,0 +1,25 @@
+#pragma once
+
+// Answers without a net: from any program, and from files.
+
+#include "base/result.h"
+#include "llm/ask.h"
+#include "llm/exchange.h"
+
+namespace fb::llm {
+
+// Runs request.model.model by `sh -c`: the prompt is its standard input, the answer its standard output. It gets our
+// environment and FABRICBENCH_PROBLEM, _SAMPLE, _ROUND and _MODEL (the label). When time is up it is killed with all it
+// started.
+Response ask_command(const Request& request, const AskOptions& options);
+Result<void> check_command(const std::string& command);
+
+// What a command reads.
+std::string prompt_text(const Request& request);
+
+// Reads FOLDER/<problem>/<sample>.<round>.md, or <problem>/<round>.md, or <problem>.md; a .json beside it may hold the
+// record::Call.
+Response ask_recorded(const Request& request);
+Result<void> check_recorded(const std::string& folder);
+
+}  // namespace fb::llm

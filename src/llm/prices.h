@@ -1,0 +1,44 @@
+#pragma once
+
+// What tokens cost: data/prices.toml, or a file in its place.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "record/attempt.h"
+
+namespace fb::llm {
+
+// USD for a million tokens.
+struct Price {
+  double input = 0, output = 0;
+  double cached_input = 0;  // read from a cache
+  double cache_write = 0;   // put into one
+  friend bool operator==(const Price&, const Price&) = default;
+};
+
+struct PriceRow {
+  std::string provider, model;  // model may have '*'
+  Price price;
+};
+
+struct PriceTable {
+  std::string as_of;  // 2026-10-31
+  std::vector<PriceRow> rows;
+
+  // The first row that fits.
+  std::optional<Price> find(std::string_view provider, std::string_view model) const;
+};
+
+double usd(const record::Usage& usage, const Price& price);
+
+Result<PriceTable> parse_prices(std::string_view toml);
+
+// `file`, or $FABRICBENCH_PRICES, or the table that came with us; read once.
+Result<std::shared_ptr<const PriceTable>> load_prices(const std::string& file = {});
+
+}  // namespace fb::llm

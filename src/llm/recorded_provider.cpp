@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "llm/local_providers.h"
+
+namespace fb::llm {
+namespace {
+
+namespace fs = std::filesystem;
+
+Response failed(std::string why) {
+  Response response;
+  response.call.error = std::move(why);
+  response.call.tries = 1;
+  return response;
+}
+
+}  // namespace
+
+Result<void> check_recorded(const std::string& folder) {
+  std::error_code ignored;
+  if (fs::is_directory(folder, ignored)) return {};
+  return error(fmt::format("there is no folder '{}' with recorded answers", folder));
+}
+
+Response ask_recorded(const Request& request) {
+  const std::string& problem = request.problem;
+  if (problem.empty() || problem.starts_with('.') || problem.contains('/'))
+    return failed(fmt::format("'{}' can't be the name of a problem with recorded answers", problem));
+  const fs::path folder = request.model.model;
+  const std::array<fs::path, 3> places = {folder / problem / fmt::format("{}.{}.md", request.sample, request.round),
+                                          folder / problem / fmt::format("{}.md", request.round),
+                                          folder / fmt::format("{}.md", problem)};
+  for (fs::path file : places) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) continue;
+    try {
+      Response response;
+      response.text = read_file(file);
+      response.call = {.end = trim(response.text).empty() ? record::AnswerEnd::empty : record::AnswerEnd::complete,
+                       .stop_reason = "recorded",
+                       .model = request.model.label,
+                       .tries = 1};
+      file.replace_extension(".json");
+      if (!fs::exists(file, ignored)) return response;
+      auto call = record::parse_call(read_file(file));
+      if (!call) return failed(std::string(trim(to_string(call.error(), file.string()))));
+      if (call->tries == 0) call->tries = 1;
+      response.call = std::move(*call);
+      return response;
+    } catch (const std::exception& e) {
+      return failed(e.what());
+    }
+  }
+  return failed(fmt::format("there is no recorded answer: {}, {} or {}", places[0].string(), places[1].string(),
+                            places[2].string()));
+}
+
+}  // namespace fb::llm

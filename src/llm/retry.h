@@ -1,0 +1,37 @@
+#pragma once
+
+// When to ask again, and after how long.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/rng.h"
+
+namespace fb::llm {
+
+// Whether a status may be another one next time.
+bool is_passing(int http_status);
+
+// Retry-After: seconds, or a date, which is compared with `now` (the server's own clock where it told it).
+std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value,
+                                                           std::chrono::system_clock::time_point now);
+std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view text);
+
+// Waits between tries: doubling from `first` up to `longest`, each with jitter, so that many callers do not come back
+// at the same moment. The same seed, the same waits.
+class Backoff {
+ public:
+  Backoff(std::chrono::milliseconds first, std::chrono::milliseconds longest, uint64_t seed)
+      : next_(first), longest_(longest), rng_(seed) {}
+
+  // What the server asks for is never undercut.
+  std::chrono::milliseconds wait(std::optional<std::chrono::milliseconds> retry_after);
+
+ private:
+  std::chrono::milliseconds next_, longest_;
+  Rng rng_;
+};
+
+}  // namespace fb::llm
