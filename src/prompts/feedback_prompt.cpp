@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "catalog/markers.h"
+#include "catalog/source.h"
+#include "prompts/capped_text.h"
+#include "prompts/prompt.h"
+#include "prompts/prompt_files.h"
+#include "prompts/quoted_lines.h"
+
+namespace fb::prompts {
+namespace {
+
+using record::Attempt;
+using record::Verdict;
+using record::VerdictClass;
+
+constexpr size_t kMostMentions = 8;
+
+// Places on the judge's computer mean nothing to a model: "/opt/…/include/cuda/atomic" is <cuda/atomic>.
+std::string without_folders(std::string_view text) {
+  constexpr std::string_view kInclude = "/include/";
+  std::string out;
+  size_t at = 0;
+  for (size_t k = 0; k < text.size(); ++k) {
+    const bool begins = text[k] == '/' && (k == 0 || std::string_view(" \n'\"(").contains(text[k - 1]));
+    if (!begins) continue;
+    const size_t end = std::min(text.find_first_of(" \n:'\"", k), text.size());
+    const size_t include = text.substr(0, end).rfind(kInclude);
+    if (include == std::string_view::npos || include < k) continue;
+    out += text.substr(at, k - at);
+    at = include + kInclude.size();
+    k = end - 1;
+  }
+  return out += text.substr(at);
+}
+
+// Not the number of the schedule, which comes from the seed.
+std::string describe_place(const record::Place& place) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (place.world > 0) add(fmt::format("{} rank{}", place.world, place.world == 1 ? "" : "s"));
+  if (!place.size.empty()) add(fmt::format("size {}", place.size));
+  if (place.call >= 0) add(fmt::format("call {}", place.call + 1));
+  if (place.rank >= 0) add(fmt::format("rank {}", place.rank));
+  if (place.world > 0 && place.schedule != 0) add("events in an order drawn at random");
+  return text;
+}
+
+// What the judge says, as one text. The explanation often begins with the summary.
+std::string verdict_text(const Verdict& verdict) {
+  std::string text(trim(verdict.explanation));
+  if (!text.starts_with(verdict.summary)) text = verdict.summary + "\n" + text;
+  for (const std::string& note : verdict.notes) text += "\nNote: " + note;
+  return printable(without_folders(trim(text))) + "\n";
+}
+
+// The judge found no code to compile: its messages about answers name no file (judge/answer.h).
+bool is_not_code(const Verdict& verdict) {
+  if (verdict.verdict != VerdictClass::compile_error) return false;
+  const std::string_view text = verdict.explanation.empty() ? verdict.summary : verdict.explanation;
+  const auto mentions = mentions_in(text.substr(0, text.find('\n')));
+  if (!mentions.empty()) return mentions.front().file.empty();
+  return text.starts_with("the answer ") || text.starts_with("the region ") || text.contains("code blocks define");
+}
+
+std::string quote_places(const catalog::Problem& problem, std::string_view text, std::string_view answer) {
+  std::map<std::string, std::vector<uint32_t>> lines;  // by title; "your answer" comes last but is what matters most
+  size_t count = 0;
+  for (const auto& [file, line] : mentions_in(text)) {
+    const bool given = file == "driver.cu" || file == "template.cu";
+    if (file == "entry.cu" || file.ends_with(".h") || file.ends_with(".hpp") || ++count > kMostMentions) continue;
+    lines[given ? file : "your answer"].push_back(line);
+  }
+  const auto shown = catalog::make_template(problem);
+  std::string quoted;
+  const auto add = [&](const std::string& title, std::string_view source) {
+    const std::string part = lines.contains(title) ? quote_lines(source, lines[title]) : "";
+    if (!part.empty()) quoted += fmt::format("{}{}:\n{}", quoted.empty() ? "" : "\n", title, part);
+  };
+  add("your answer", answer);
+  if (!problem.driver.empty()) add("driver.cu", problem.driver);
+  if (shown) add("template.cu", *shown);
+  return printable(quoted);
+}
+
+std::string time_text(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::string timings_table(const Verdict& verdict) {
+  if (verdict.timings.empty()) return "";
+  std::string text = "| size | ranks | your time | expert's time | speed | limit |\n|---|---|---|---|---|---|\n";
+  for (const auto& t : verdict.timings) {
+    const bool compared = t.reference_seconds > 0 && t.seconds > 0;
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", t.size, t.world, time_text(t.seconds),
+                        compared ? time_text(t.reference_seconds) : "",
+                        compared ? fmt::format("{:.2f}", t.reference_seconds / t.seconds) : "",
+                        t.limit_seconds > 0 ? time_text(t.limit_seconds) : "");
+  }
+  return text;
+}
+
+Result<std::string> speed_prompt(const Verdict& verdict, size_t limit) {
+  Values values = {{"speed", verdict.speed ? fmt::format("{:.2f}", *verdict.speed) : ""}, {"timings", ""}};
+  const auto frame = fill_prompt_file("speed.md", values);
+  if (!frame) return std::unexpected(frame.error());
+  const std::string table = timings_table(verdict);
+  constexpr size_t kRemark = 200;  // what the file says about the table
+  values["timings"] = trim(cap_lines(table, limit > frame->size() + kRemark ? limit - frame->size() - kRemark : 0));
+  auto text = fill_prompt_file("speed.md", values);
+  if (text) *text += '\n';
+  return text;
+}
+
+Result<std::string> failure_prompt(const catalog::Problem& problem, const Attempt& attempt, std::string_view answer,
+                                   size_t limit) {
+  const std::string outcome(record::outcome(attempt));
+  const std::string advice_file = attempt.verdict && is_not_code(*attempt.verdict) ? "not_code" : outcome;
+  const auto advice = fill_prompt_file(fmt::format("feedback/{}.md", advice_file), {});
+  if (!advice) return std::unexpected(advice.error());
+  Values values = {{"outcome", outcome}, {"place", ""}, {"text", ""}, {"lines", ""}, {"advice", *advice}};
+  if (attempt.verdict) values["place"] = describe_place(attempt.verdict->place);
+  const auto frame = fill_prompt_file("feedback.md", values);
+  if (!frame || !attempt.verdict) return frame;
+
+  const std::string text = verdict_text(*attempt.verdict), lines = quote_places(problem, text, answer);
+  for (size_t room = limit > frame->size() ? limit - frame->size() : 0; room > 0;) {
+    // The judge's words get two thirds of the room, or what the lines do not need.
+    const std::string capped = cap_parts(text, std::max(room * 2 / 3, room - std::min(room, lines.size())));
+    const std::string quoted = cap_lines(lines, room - std::min(room, capped.size()));
+    values["text"] = capped.empty() ? "" : fenced(capped, "text");
+    values["lines"] = quoted.empty() ? "" : fenced(quoted, "text");
+    auto filled = fill_prompt_file("feedback.md", values);
+    if (!filled || filled->size() < limit) return filled;
+    room -= std::min(room, filled->size() + 1 - limit);  // headings and fences take room too
+  }
+  return frame;
+}
+
+}  // namespace
+
+Result<std::string> feedback_prompt(const catalog::Problem& problem, const Attempt& attempt, std::string_view answer,
+                                    const Options& options, bool for_speed) {
+  if (attempt.passed() && !for_speed) return error("the attempt passed: there is nothing to feed back");
+  auto text = attempt.passed() ? speed_prompt(*attempt.verdict, options.feedback_limit)
+                               : failure_prompt(problem, attempt, answer, options.feedback_limit);
+  if (!text) return text;
+  if (!text->ends_with('\n')) *text += '\n';
+  if (text->size() > options.feedback_limit) {
+    return error(fmt::format("the limit of feedback is {} bytes; what is always said takes {}", options.feedback_limit,
+                             text->size()));
+  }
+  return text;
+}
+
+}  // namespace fb::prompts

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "catalog/problem.h"
+#include "prompts/text_template.h"
+
+namespace fb::prompts {
+
+// What parts/machine.md says about the problem's platform.
+Result<Values> machine_facts(const catalog::Problem& problem);
+
+}  // namespace fb::prompts

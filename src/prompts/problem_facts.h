@@ -1,0 +1,20 @@
+#pragma once
+
+// What a problem's folder says, in the words of a prompt. Markdown, without the end of the last line.
+
+#include <string>
+
+#include "base/result.h"
+#include "catalog/problem.h"
+
+namespace fb::prompts {
+
+// Tensors, parameters, worlds, sizes, and what a call must move at least.
+Result<std::string> describe_data(const catalog::Problem& problem);
+// How exactly each output is compared.
+std::string describe_tolerances(const catalog::Problem& problem);
+std::string describe_rules(const catalog::Problem& problem);
+// "`// [solution]` and `// [/solution]`".
+Result<std::string> describe_markers(const catalog::Problem& problem);
+
+}  // namespace fb::prompts
