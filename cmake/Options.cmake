@@ -2,6 +2,7 @@
 option(FB_TESTS "Build the tests" ON)
 option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+option(FB_WEB "Bundle the plots of HTML reports (needs npm)" OFF)
 option(FB_WERROR "Treat warnings as errors" ON)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")

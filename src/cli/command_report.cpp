@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+#include "record/campaign.h"
+#include "report/printers.h"
+#include "report/site/site.h"
+#include "report/summary.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> folders;
+  bool json = false, csv = false, attempts = false, markdown = false, matrix = false;
+  std::string html;
+  double good = report::kGoodSpeed;
+  std::vector<uint32_t> k;
+};
+
+report::Look look_of_terminal() {
+  if (isatty(STDOUT_FILENO) == 0) return {};
+  report::Look look{.width = 80, .colour = std::getenv("NO_COLOR") == nullptr};
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) look.width = size.ws_col;
+  return look;
+}
+
+Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folders) {
+  std::vector<record::Run> runs;
+  std::set<std::filesystem::path> seen;
+  for (const std::string& folder : folders) {
+    std::error_code failed;
+    const std::filesystem::path real = std::filesystem::canonical(folder, failed);
+    if (!failed && !seen.insert(real).second)
+      return error(fmt::format("{} is named twice: its samples would count twice", folder));
+    auto run = record::read_run(folder);
+    if (!run) return std::unexpected(run.error());
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+int report_runs(const Options& o) {
+  const auto runs = read_runs(o.folders);
+  if (!runs) return say_errors(runs.error());
+  const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
+  if (!summary) return say_errors(summary.error());
+  if (!o.html.empty()) {
+    const auto written = report::write_site(*summary, *runs, {}, o.html);
+    if (!written) return say_errors(written.error());
+  }
+  if (o.json) {
+    fmt::print("{}", report::to_json(*summary));
+  } else if (o.attempts) {
+    fmt::print("{}", report::attempts_csv(*summary, *runs));
+  } else if (o.csv) {
+    fmt::print("{}", report::leaderboard_csv(*summary));
+  } else if (o.markdown) {
+    fmt::print("{}", report::to_markdown(*summary));
+  } else if (o.html.empty()) {
+    fmt::print("{}", report::to_console(*summary, {.look = look_of_terminal(), .matrix = o.matrix}));
+  } else {
+    fmt::print("{}\n", (std::filesystem::path(o.html) / "index.html").string());
+  }
+  return summary->attempts > 0 ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("report", "What campaigns have shown: leaderboard, breakdowns, pages");
+  command->footer(
+      "Several folders make one report: the same model with the same settings is pooled. Models are ranked by Pass×GM, "
+      "pass rate times geometric mean of speed; where intervals overlap there is no strict order. Failures that are "
+      "ours (failed calls, classes infra and unsupported) never count. docs/report.md has formulas and fields.\n"
+      "Exit code: 0 reported, 1 no attempt is done yet, 2 a folder can't be read.\n\n"
+      "Examples:\n"
+      "  fabricbench report runs/monday\n"
+      "  fabricbench report runs/monday runs/tuesday --html site\n"
+      "  fabricbench report runs/monday --json | jq '.models[] | [.label, .scores.pass_gm.value]'");
+  command->add_option("DIR", options->folders, "Folders of runs")->required();
+  auto* json = command->add_flag("--json", options->json, "summary.json: everything but texts");
+  auto* csv = command->add_flag("--csv", options->csv, "The leaderboard, one row for each model");
+  auto* attempts = command->add_flag("--attempts", options->attempts, "One row of CSV for each attempt");
+  auto* markdown = command->add_flag("--markdown", options->markdown, "All tables, for a page of text");
+  json->excludes(csv, attempts, markdown);
+  csv->excludes(attempts, markdown);
+  attempts->excludes(markdown);
+  command->add_flag("--matrix", options->matrix, "On the console: models × problems as well");
+  command->add_option("--html", options->html, "Folder for a static site");
+  command->add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--k", options->k, "Of pass@k, as 1,5,10; else 1 to the number of samples")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // DIR may follow
+      ->check(CLI::PositiveNumber);
+  command->callback([options, &exit_code] { exit_code = report_runs(*options); });
+}
+
+}  // namespace fb::cli

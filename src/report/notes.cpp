@@ -1,0 +1,55 @@
+#include "report/notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/wording.h"
+
+namespace fb::report {
+namespace {
+
+// "What: alpha 3, beta 1."
+void add(Summary& summary, std::string_view what, uint32_t (*count)(const Model&)) {
+  std::vector<std::string> parts;
+  for (const Model& model : summary.models) {
+    if (count(model) > 0) parts.push_back(fmt::format("{} {}", model.label, count(model)));
+  }
+  if (!parts.empty()) summary.notes.push_back(fmt::format("{}: {}.", what, fmt::join(parts, ", ")));
+}
+
+}  // namespace
+
+void add_notes(std::span<const record::Run> runs, Summary& summary) {
+  const auto excluded_of = [](const Model& model) {
+    std::vector<size_t> problems;
+    for (const Excluded& e : model.excluded) problems.push_back(e.problem);
+    return problems;
+  };
+  for (const Model& model : summary.models) {
+    if (excluded_of(model) != excluded_of(summary.models.front())) {
+      summary.notes.emplace_back("Models were scored on different problems, as far as attempts count.");
+      break;
+    }
+  }
+  add(summary, "Samples without a pass that had fewer rounds than planned, and count as not passed",
+      [](const Model& m) { return m.cut_short; });
+  add(summary, "Samples that passed without a speed", [](const Model& m) { return m.scores.unscored; });
+  add(summary, "Calls whose price is not known, so that what is shown is the least",
+      [](const Model& m) { return m.price.without_price; });
+  add(summary, "Calls that were lost before an answer was seen, and may have been paid for",
+      [](const Model& m) { return m.price.lost_tries; });
+  size_t unsafe = 0;
+  for (const record::Run& run : runs)
+    unsafe += static_cast<size_t>(std::ranges::count_if(
+        run.attempts, [](const record::Attempt& a) { return a.verdict && a.verdict->sandbox == "none"; }));
+  if (unsafe > 0)
+    summary.notes.push_back(fmt::format("{} given without a sandbox and can't be trusted.",
+                                        number_of(unsafe, "verdict") + (unsafe == 1 ? " was" : " were")));
+}
+
+}  // namespace fb::report

@@ -1,0 +1,29 @@
+#pragma once
+
+// A summary as text. Nothing here computes anything that other printers might want.
+
+#include <span>
+#include <string>
+
+#include "record/campaign.h"
+#include "report/summary.h"
+#include "report/table.h"
+
+namespace fb::report {
+
+struct ConsoleOptions {
+  Look look = {};
+  bool matrix = false;  // problems × models as well
+};
+
+std::string to_console(const Summary& summary, const ConsoleOptions& options);
+std::string to_markdown(const Summary& summary);
+
+// RFC 4180, but lines end with a line feed alone; names first. What is not known is empty.
+std::string leaderboard_csv(const Summary& summary);
+std::string attempts_csv(const Summary& summary, std::span<const record::Run> runs);
+
+// summary.json; docs/report.md has its fields.
+std::string to_json(const Summary& summary);
+
+}  // namespace fb::report

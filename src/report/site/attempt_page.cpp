@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "report/site/answer_parts.h"
+#include "report/site/code_view.h"
+#include "report/site/markdown.h"
+#include "report/site/pages.h"
+#include "report/site/sections.h"
+#include "report/site/words.h"
+
+namespace fb::report::site {
+namespace {
+
+using record::Attempt;
+using record::Verdict;
+
+constexpr size_t kMostShown = 400'000;  // bytes of an answer
+
+// Nothing where there is no file: a failed call has no answer.
+std::string answer_of(const record::Run& run, const Attempt& attempt) {
+  const std::string file = record::round_file(
+      run.folder,
+      {.model = attempt.model, .problem = attempt.problem, .sample = attempt.sample, .round = attempt.round},
+      "answer.md");
+  return std::filesystem::exists(file) ? read_file(file) : "";
+}
+
+struct Round {
+  const Site& site;
+  const Model& model;
+  const Problem& problem;
+  const Sample& sample;
+  uint32_t index = 0;
+  const Attempt& attempt;
+
+  std::string address(uint32_t other) const {
+    return "../../../" + attempt_address(model, problem, sample, site.attempt(sample, other).round);
+  }
+};
+
+// The rounds of the sample in their order, this one marked. Widths are the seconds that model and judge took.
+Html timeline(const Round& round) {
+  Html items;
+  double most = 0;
+  const auto judged = [](const Attempt& a) {
+    if (!a.verdict || a.cached) return 0.0;
+    const auto all = a.verdict->wall_seconds.find("all");
+    return all == a.verdict->wall_seconds.end() ? 0.0 : all->second;
+  };
+  for (uint32_t i = 0; i < round.sample.attempts; ++i) {
+    const Attempt& a = round.site.attempt(round.sample, i);
+    most = std::max(most, a.call.seconds + judged(a));
+  }
+  for (uint32_t i = 0; i < round.sample.attempts; ++i) {
+    const Attempt& a = round.site.attempt(round.sample, i);
+    const OutcomeWords words = outcome_words(record::outcome(a));
+    const double scale = most > 0 ? 100 / most : 0;
+    const Html speed = a.passed() && a.verdict->speed ? html(" <b>{}×</b>", ratio_text(*a.verdict->speed)) : Html();
+    const Html inner = html(
+        "<span class=\"dot o-{}\" aria-hidden=\"true\">{}</span><span class=\"what\"><b>Round {}{}</b> "
+        "<span>{}{}</span><span class=\"took\"><i class=\"call\" style=\"width:{:.2f}%\"></i>"
+        "<i class=\"judge\" style=\"width:{:.2f}%\"></i></span><small>answer {}{}</small></span>",
+        words.name, words.sign, a.round, a.for_speed ? ", for speed" : "", words.label, speed, a.call.seconds * scale,
+        judged(a) * scale, time_text(a.call.seconds),
+        a.cached        ? std::string(", verdict from the cache")
+        : judged(a) > 0 ? ", judge " + time_text(judged(a))
+                        : "");
+    if (i == round.index) {
+      items += html("<li aria-current=\"step\"><span>{}</span></li>\n", inner);
+    } else if (round.site.has_page(round.sample, i)) {
+      items += html("<li><a href=\"{}\">{}</a></li>\n", round.address(i), inner);
+    } else {
+      items += html("<li><span>{}</span></li>\n", inner);
+    }
+  }
+  return html("<ol class=\"timeline\" aria-label=\"Rounds of this sample\">{}</ol>\n", items);
+}
+
+// The way to the model's other attempts at the problem.
+Html other_samples(const Round& round, const Cell& cell) {
+  if (cell.samples.size() < 2) return {};
+  constexpr size_t kMostSamples = 24;
+  Html samples;
+  for (const Sample& sample : cell.samples) {
+    if (&sample - cell.samples.data() >= static_cast<ptrdiff_t>(kMostSamples)) {
+      samples += html("<a href=\"../../../{}#{}\">and {} more</a>", problem_address(round.problem),
+                      model_anchor(round.model), cell.samples.size() - kMostSamples);
+      break;
+    }
+    Html chips;
+    for (uint32_t i = 0; i < sample.attempts; ++i)
+      chips += attempt_chip(round.site, "../../../", round.model, round.problem, sample, i);
+    samples += html("<span class=\"rounds{}\">{}</span>", sample.number == round.sample.number ? " here" : "", chips);
+  }
+  return html("<p class=\"muted\">All its samples of this problem: {}</p>\n", samples);
+}
+
+Html timings(const Verdict& verdict) {
+  if (verdict.timings.empty()) return {};
+  Html rows;
+  for (const record::Timing& t : verdict.timings) {
+    const double most = std::max({t.seconds, t.reference_seconds, t.limit_seconds});
+    const auto bar = [&](std::string_view kind, double seconds) {
+      return most > 0 && seconds > 0
+                 ? html("<span class=\"tbar {}\" style=\"width:{:.2f}%\"></span>", kind, 100 * seconds / most)
+                 : Html();
+    };
+    rows += html(
+        "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td class=\"num\">{}</td>"
+        "<td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"wide\">{}{}{}</td></tr>\n",
+        t.size, plural(static_cast<uint64_t>(std::max(t.world, 0)), "rank", "ranks"), time_text(t.seconds),
+        t.reference_seconds > 0 ? time_text(t.reference_seconds) : std::string(kNothing),
+        t.limit_seconds > 0 ? time_text(t.limit_seconds) : std::string(kNothing),
+        t.reference_seconds > 0 && t.seconds > 0 ? ratio_text(t.reference_seconds / t.seconds) : std::string(kNothing),
+        bar("", t.seconds), bar("reference", t.reference_seconds), bar("limit", t.limit_seconds));
+  }
+  return html(
+      "<h3>{} on {}</h3>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Size</th>"
+      "<th scope=\"col\" class=\"num\">This</th><th scope=\"col\" class=\"num\">Reference</th>"
+      "<th scope=\"col\" class=\"num\">Limit</th><th scope=\"col\" class=\"num\">Speed</th>"
+      "<th scope=\"col\" class=\"wide\"></th></tr></thead><tbody>{}</tbody></table></div>\n",
+      verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform, rows);
+}
+
+// The explanation without the summary it begins with.
+std::string_view rest_of(const Verdict& verdict) {
+  std::string_view rest = verdict.explanation;
+  if (!verdict.summary.empty() && rest.starts_with(verdict.summary)) {
+    rest.remove_prefix(verdict.summary.size());
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+  }
+  return trim(rest);
+}
+
+Html verdict_box(const Round& round, const LineNotes& notes) {
+  const Attempt& attempt = round.attempt;
+  const OutcomeWords words = outcome_words(record::outcome(attempt));
+  Html inner = html("<p class=\"head\"><b class=\"class\"><span aria-hidden=\"true\">{}</span> {}</b> {}</p>\n",
+                    words.sign, words.label, words.meaning);
+  if (!attempt.verdict) {
+    const std::string why = attempt.call.error.empty() ? attempt.call.stop_reason : attempt.call.error;
+    if (!why.empty()) inner += html("<p class=\"summary\">{}</p>\n", why);
+    return html("<div class=\"verdict o-{}\">{}</div>\n", words.name, inner);
+  }
+  const Verdict& verdict = *attempt.verdict;
+  if (attempt.passed()) {
+    std::string figures;
+    if (verdict.speed) figures = fmt::format("{} of the reference’s speed", ratio_text(*verdict.speed));
+    if (verdict.sol)
+      figures += fmt::format("{}{} of the hardware’s limit", figures.empty() ? "" : ", ", percent_text(*verdict.sol));
+    if (!figures.empty()) inner += html("<p class=\"summary\">{}</p>\n", figures);
+  } else {
+    if (!verdict.summary.empty()) inner += html("<p class=\"summary\">{}</p>\n", linked_text(verdict.summary, notes));
+    if (const std::string place = place_text(verdict.place); !place.empty())
+      inner += html("<p class=\"place\">Seen with {}.</p>\n", place);
+    if (const auto rest = rest_of(verdict); !rest.empty())
+      inner += html("<pre class=\"said-all\" tabindex=\"0\">{}</pre>\n", linked_text(rest, notes));
+  }
+  for (const std::string& note : verdict.notes) inner += html("<p class=\"note\">Note: {}</p>\n", note);
+  if (verdict.sandbox == "none")
+    inner += html("<p class=\"note\">Judged without a sandbox: this verdict proves nothing.</p>\n");
+  return html("<div class=\"verdict o-{}\">{}</div>\n", words.name, inner);
+}
+
+Html facts(const Round& round) {
+  const Attempt& attempt = round.attempt;
+  const record::Call& call = attempt.call;
+  Html rows;
+  const auto fact = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) rows += html("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
+  };
+  fact("Model", call.model.empty() || call.model == attempt.model ? "" : call.model);
+  fact("Answer",
+       std::string(record::to_string(call.end)) + (call.stop_reason.empty() ? "" : " (" + call.stop_reason + ")"));
+  const record::Usage& u = call.usage;
+  if (u.input_tokens + u.output_tokens > 0) {
+    fact("Tokens in", count_text(u.input_tokens) +
+                          (u.cached_tokens > 0 ? fmt::format(", {} cached", count_text(u.cached_tokens)) : ""));
+    fact("Tokens out",
+         count_text(u.output_tokens) +
+             (u.reasoning_tokens > 0 ? fmt::format(", {} of them reasoning", count_text(u.reasoning_tokens)) : ""));
+  }
+  fact("Price", call.usd ? usd_text(*call.usd) : "not known");
+  fact("Answered in", call.seconds > 0 ? time_text(call.seconds) : "");
+  if (call.tries > 1)
+    fact("Tries",
+         fmt::format("{}{}", call.tries, call.lost > 0 ? fmt::format(", {} with unknown end", call.lost) : ""));
+  if (attempt.verdict) {
+    const Verdict& v = *attempt.verdict;
+    const auto all = v.wall_seconds.find("all");
+    fact("Judged in", attempt.cached ? "from the cache" : all != v.wall_seconds.end() ? time_text(all->second) : "");
+    if (v.calls > 0) {
+      fact("Tried", fmt::format("{}, {}, {} compared", plural(v.sessions, "session", "sessions"),
+                                plural(v.calls, "call", "calls"), plural(v.values, "value", "values")));
+    }
+    if (v.instructions > 0) fact("Warp instructions", count_text(v.instructions));
+    fact("Thoroughness", v.thoroughness);
+    fact("Seed", fmt::format("{}{}", v.seed, v.replayable ? "" : " (not replayable)"));
+    fact("Candidate", v.candidate_hash.substr(0, 12));
+    fact("FabricBench", v.version);
+  }
+  return html("<dl class=\"facts stacked rows\">{}</dl>\n", rows);
+}
+
+// A model's words between its code.
+Html answer_text(const std::vector<AnswerPart>& parts, int judged, const LineNotes& notes) {
+  Html out;
+  bool first_prose = true;
+  for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
+    const AnswerPart& part = parts[static_cast<size_t>(i)];
+    if (i == judged) {
+      out += html("<p class=\"muted\">… <a href=\"#code\">the code that was judged</a> …</p>\n");
+    } else if (part.is_code) {
+      out += code_view(part.text, part.first_line, notes);
+    } else {
+      out += html("<div class=\"prose\">{}</div>\n", render_markdown(part.text, 4));
+      first_prose = false;
+    }
+  }
+  const bool only_code = first_prose && parts.size() <= 1;
+  return only_code ? Html()
+                   : html("<section id=\"answer\"><h2>What the model wrote around it</h2>\n{}</section>\n", out);
+}
+
+Html code_sections(const Round& round, const LineNotes& notes) {
+  const record::Run& run = round.site.runs[round.sample.run];
+  std::string answer = answer_of(run, round.attempt);
+  if (trim(answer).empty())
+    return html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">There is no answer.</p></section>\n");
+  const bool cut = answer.size() > kMostShown;
+  if (cut) answer.resize(kMostShown);
+  const auto parts = split_answer(answer);
+  const int judged = judged_part(parts);
+  Html out;
+  if (judged < 0) {
+    out = html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">The answer has no block of code.</p></section>\n");
+  } else {
+    const AnswerPart& part = parts[static_cast<size_t>(judged)];
+    std::string about = "Numbers are the answer’s own lines.";
+    if (!notes.empty()) about += " Lines that the verdict names are marked.";
+    out = html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">{}{}</p>\n{}</section>\n", about,
+               cut ? " The answer is very long; this is its beginning." : "",
+               code_view(part.text, part.first_line, notes));
+    if (round.index > 0) {
+      const Attempt& before = round.site.attempt(round.sample, round.index - 1);
+      const auto old_parts = split_answer(answer_of(run, before).substr(0, kMostShown));
+      if (const int old = judged_part(old_parts); old >= 0) {
+        out += html("<section id=\"diff\"><h2>What changed since round {}</h2>\n{}</section>\n", before.round,
+                    diff_view(old_parts[static_cast<size_t>(old)].text, old_parts[static_cast<size_t>(old)].first_line,
+                              part.text, part.first_line));
+      }
+    }
+  }
+  out += answer_text(parts, judged, notes);
+  return out;
+}
+
+}  // namespace
+
+std::string attempt_page(const Site& site, const Model& model, size_t problem_index, const Sample& sample,
+                         uint32_t index) {
+  const Problem& problem = site.summary->problems[problem_index];
+  const Round round{site, model, problem, sample, index, site.attempt(sample, index)};
+  const Attempt& attempt = round.attempt;
+  Page page{.title = fmt::format("{} at {}, sample {} round {} · {}", model.label, problem.name, sample.number,
+                                 attempt.round, site.title),
+            .root = "../../../",
+            .trail = {{site.title, "index.html"}, {problem.name, problem_address(problem)}}};
+  const LineNotes notes = attempt.verdict && !attempt.passed()
+                              ? mentioned_lines(attempt.verdict->summary + "\n" + attempt.verdict->explanation)
+                              : LineNotes();
+  page.body = html(
+      "<div class=\"hero\"><p class=\"kicker\"><a href=\"../../../{}\">{}</a></p><h1>{}</h1>"
+      "<p class=\"lead\">Sample {}, round {}{}.</p></div>\n",
+      problem_address(problem), problem.title.empty() ? problem.name : problem.title, model.label, sample.number,
+      attempt.round, attempt.for_speed ? ", asked for a faster solution" : "");
+  page.body += timeline(round);
+  page.body += other_samples(round, model.cells[problem_index]);
+  Html main = verdict_box(round, notes);
+  if (attempt.verdict) main += timings(*attempt.verdict);
+  page.body +=
+      html("<section id=\"verdict\" class=\"split\"><div>{}</div><aside>{}</aside></section>\n", main, facts(round));
+  page.body += code_sections(round, notes);
+  return render(site, page);
+}
+
+}  // namespace fb::report::site

@@ -1,0 +1,27 @@
+#pragma once
+
+// A run as pages: a folder of static HTML that works offline, from a disk, with no request to anybody. docs/site.md.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "record/campaign.h"
+#include "report/summary.h"
+
+namespace fb::report {
+
+struct SiteOptions {
+  std::string title = {};  // empty: the campaign's name
+  size_t attempt_pages =
+      2000;  // at most; where there are more attempts, the best, first and last of each model and problem
+};
+
+// Writes index.html, problems/, attempts/ and assets/ into `folder`, which is made where it is missing; what is there
+// under these names is replaced. `summary` must be of these `runs`. Errors: the folder is a run's. Throws
+// std::system_error where something can't be written.
+Result<void> write_site(const Summary& summary, std::span<const record::Run> runs, const SiteOptions& options,
+                        const std::string& folder);
+
+}  // namespace fb::report

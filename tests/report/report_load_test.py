@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""50,000 attempts are reported in less than 30 s and 1 GiB, reading included."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ATTEMPTS = 50_000
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="fb_report_load_") as folder:
+        run = f"{folder}/run"
+        subprocess.run([sys.executable, f"{HERE}/make_run.py", run, "--attempts", str(ATTEMPTS)], check=True, timeout=200,
+                       stdout=subprocess.DEVNULL)
+        for option in ["--markdown", "--json", "--attempts"]:
+            begin, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run([sys.argv[1], "report", run, option], capture_output=True, timeout=60, check=True)
+            seconds = time.monotonic() - begin
+            now = resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+            mebibytes = now.ru_maxrss / 1024  # of the largest child so far; writing the run is one, and small
+            print(f"{option}: {seconds:.1f} s, {processor:.1f} s of processor, {mebibytes:.0f} MiB, {len(done.stdout)} bytes")
+            if option == "--attempts" and done.stdout.count(b"\n") != ATTEMPTS + 1:
+                sys.exit("FAILED: not one row for each attempt")
+            if seconds > 30 or mebibytes > 1024:
+                sys.exit("FAILED: too slow or too large")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+// The pages in a browser: no message on the console, no request but for the site's own files, plots are drawn, sorting and filtering
+// do what they say, light and dark, narrow and wide. Writes screenshots to OUT/screenshots.
+//
+//   node browser_test.mjs FABRICBENCH RUN OUT WEB      WEB: the folder with node_modules
+//
+// $FABRICBENCH_CHROMIUM names another browser than the system's.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [tool, run, out, web] = process.argv.slice(2).map((argument) => resolve(argument));
+const { chromium } = createRequire(join(web, "package.json"))("playwright-core");
+const executablePath = [process.env.FABRICBENCH_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+if (!executablePath) {
+  console.error("FAILED: no Chromium; install it (apt-get install chromium) or set FABRICBENCH_CHROMIUM");
+  process.exit(1);
+}
+
+const site = join(out, "site"), screenshots = join(out, "screenshots");
+rmSync(site, { recursive: true, force: true });
+rmSync(screenshots, { recursive: true, force: true });
+mkdirSync(screenshots, { recursive: true });
+execFileSync(tool, ["report", run, "--html", site], { timeout: 60000 });
+assert(existsSync(join(site, "assets/plots.js")), "the build has plots, and the site has not");
+
+const kWide = { width: 1440, height: 900 }, kNarrow = { width: 390, height: 844 };
+const root = process.getuid?.() === 0;
+const browser = await chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [] });
+const trouble = [];
+
+// A page in which everything that must not happen is noted.
+const open = async (address, { viewport = kWide, colorScheme = "light" } = {}) => {
+  const context = await browser.newContext({ viewport, colorScheme });
+  const page = await context.newPage();
+  const note = (what) => trouble.push(`${address} (${viewport.width}, ${colorScheme}): ${what}`);
+  page.on("console", (message) => note(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => note(error.message));
+  page.on("requestfailed", (request) => note(`failed: ${request.url()}`));
+  const allowed = pathToFileURL(site).href;
+  page.on("request", (request) => { if (!request.url().startsWith(allowed) && !request.url().startsWith("data:")) note(`asks for ${request.url()}`); });
+  await page.goto(`${allowed}/${address}`);
+  // Plots are drawn later; each says when.
+  await page.waitForFunction(() => [...document.querySelectorAll("[data-plot]")].every((plot) => plot.dataset.drawn), null, { timeout: 30000 });
+  return { page, done: () => context.close() };
+};
+
+const checks = [];
+const check = (name, body) => checks.push([name, body]);
+
+// A second round of three that the judge has named lines of.
+const failedAttempt = (() => {
+  for (const model of readdirSync(join(run, "samples")).sort()) {
+    for (const problem of readdirSync(join(run, "samples", model)).sort()) {
+      const rounds = join(run, "samples", model, problem, "1");
+      if (problem === "push_copy" || !existsSync(join(rounds, "3.attempt.json"))) continue;
+      const { verdict } = JSON.parse(readFileSync(join(rounds, "2.attempt.json"), "utf8"));
+      if (verdict?.class === "deadlock" && existsSync(join(rounds, "1.answer.md"))) return `attempts/${model}/${problem}/s1r2.html`;
+    }
+  }
+  throw new Error("the sample run has no second round that ended in a deadlock");
+})();
+const hostileAttempt = "attempts/made-up-large/push_copy/s1r1.html";
+const kPages = { index: "index.html", problem: "problems/push_copy.html", attempt: failedAttempt };
+
+for (const [name, address] of Object.entries(kPages)) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const viewport of [kWide, kNarrow]) {
+      const width = viewport === kWide ? "wide" : "narrow";
+      check(`${name} fits, ${colorScheme} and ${width}`, async () => {
+        const { page, done } = await open(address, { viewport, colorScheme });
+        const [wide, visible] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+        assert(wide <= visible, `the page is ${wide} wide on a screen of ${visible}`);
+        const [red, green, blue] = (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g).map(Number);
+        assert((red + green + blue) / 3 > 128 === (colorScheme === "light"), "the background is not that of the theme");
+        await page.screenshot({ path: join(screenshots, `${name}_${colorScheme}_${width}.png`), fullPage: true });
+        await done();
+      });
+    }
+  }
+}
+
+const column = (page, selector) => page.$$eval(selector, (cells) => cells.map((cell) => cell.dataset.v ?? cell.textContent));
+const visibleModels = (page) => page.$$eval("#board tbody:not([hidden]) tr:not([hidden])", (rows) => rows.map((row) => row.dataset.name));
+const sorted = (values, sign) => [...values].sort((a, b) => sign * (a - b));
+
+check("plots are drawn", async () => {
+  const { page, done } = await open("index.html");
+  for (const kind of ["rounds", "cost"]) {
+    const marks = await page.$$eval(`[data-plot=${kind}] svg .mark-symbol path`, (paths) => paths.length);
+    assert(marks >= 3, `${kind} has ${marks} points`);
+  }
+  await done();
+  const problem = await open("problems/push_copy.html");
+  assert.equal(await problem.page.locator("[data-plot] svg.marks").count(), 2);
+  await problem.done();
+});
+
+check("the leaderboard sorts by every column, by mouse and by keyboard", async () => {
+  const { page, done } = await open("index.html");
+  assert.deepEqual(await visibleModels(page), ["made-up-large", "made-up-small", "made-up-open-70b"]);
+  const headers = page.locator("#board thead button");
+  const count = await headers.count();
+  assert.equal(count, 9);
+  for (let i = 0; i < count; ++i) {
+    for (const how of ["click", "keyboard"]) {
+      if (how === "click") await headers.nth(i).click();
+      else { await headers.nth(i).focus(); await page.keyboard.press("Enter"); }
+      const direction = await page.locator("#board thead th").nth(i).getAttribute("aria-sort");
+      const values = await column(page, `#board tbody:not([hidden]) tr > :nth-child(${i + 1})`);
+      const sign = direction === "ascending" ? 1 : -1;
+      if (i === 1) assert.deepEqual(values, sign === 1 ? ["made-up-large", "made-up-open-70b", "made-up-small"] : ["made-up-small", "made-up-open-70b", "made-up-large"]);
+      else assert.deepEqual(values.map(Number), sorted(values.map(Number), sign), `column ${i}, ${direction}`);
+    }
+    assert.equal(await page.locator("#board thead [aria-sort]").count(), 1);
+  }
+  // Cheapest first, and once more: dearest first.
+  await headers.nth(7).click();
+  const cheap = await visibleModels(page);
+  await headers.nth(7).click();
+  assert.deepEqual(await visibleModels(page), cheap.reverse());
+  await done();
+});
+
+check("filters narrow models and problems", async () => {
+  const { page, done } = await open("index.html");
+  await page.fill("#find-model", "SMALL");
+  assert.deepEqual(await visibleModels(page), ["made-up-small"]);
+  await page.fill("#find-model", "nobody");
+  assert.deepEqual(await visibleModels(page), []);
+  assert(await page.getByText("Nothing has this name.").first().isVisible());
+  await page.fill("#find-model", "");
+  assert.equal((await visibleModels(page)).length, 3);
+
+  const problems = () => page.$$eval("#heat tbody tr:not([hidden])", (rows) => rows.map((row) => [row.dataset.level, row.dataset.category, row.dataset.name.split(" ")[0]]));
+  assert.equal((await problems()).length, 24);
+  const pass = () => column(page, "#board tbody:not([hidden]) tr:first-child td[data-label=Pass]");
+  const everywhere = await pass();
+  await page.selectOption("#scope", "level:3");
+  const hard = await problems();
+  assert(hard.length > 0 && hard.every(([level]) => level === "3"));
+  assert.notDeepEqual(await pass(), everywhere, "figures are those of level 3");
+  await page.selectOption("#scope", "category:p2p");
+  assert((await problems()).every(([, category]) => category === "p2p"));
+  await page.fill("#find-problem", "push");
+  assert.deepEqual((await problems()).map(([, , name]) => name), ["push_copy"]);
+  await page.selectOption("#scope", "all");
+  await page.fill("#find-problem", "");
+  assert.equal((await problems()).length, 24);
+  await done();
+});
+
+check("every model at every problem sorts and leads to attempts", async () => {
+  const { page, done } = await open("index.html");
+  await page.locator("#heat thead button").nth(2).click();
+  const values = (await column(page, "#heat tbody tr > :nth-child(3)")).map(Number);
+  assert.deepEqual(values, sorted(values, -1));
+  await page.locator("#heat tbody td a").first().click();
+  await page.waitForURL(/attempts\/made-up-large\/.*\.html$/);
+  assert.equal(await page.locator(".verdict").count(), 1);
+  await page.locator(".trail a").last().click();
+  await page.waitForURL(/problems\/.*\.html$/);
+  await done();
+});
+
+check("narrow screens sort by a list", async () => {
+  const { page, done } = await open("index.html", { viewport: kNarrow });
+  assert(await page.locator("#sort-by").isVisible());
+  await page.selectOption("#sort-by", { label: "Model" });
+  assert.deepEqual(await visibleModels(page), ["made-up-large", "made-up-open-70b", "made-up-small"]);
+  await done();
+});
+
+check("the theme changes, plots follow, and the choice is kept", async () => {
+  const { page, done } = await open("index.html");
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const ink = () => page.locator("[data-plot=rounds] svg .role-axis-label text").first().getAttribute("fill");
+  const [light, lightInk] = [await background(), await ink()];
+  await page.click("button.theme");
+  assert.notEqual(await background(), light);
+  await page.waitForFunction((before) => document.querySelector("[data-plot=rounds] svg .role-axis-label text")?.getAttribute("fill") !== before, lightInk);
+  await page.goto(page.url().replace("index.html", "problems/push_copy.html"));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.click("button.theme");
+  assert.equal(await background(), light);
+  await done();
+});
+
+check("a verdict's lines are marked in the code, and linked", async () => {
+  const { page, done } = await open(failedAttempt);
+  const link = page.locator(".verdict a[href^='#L']").first();
+  const line = (await link.getAttribute("href")).slice(1);
+  assert(await page.locator(`#${line}.hit`).count() === 1);
+  await link.click();
+  await page.waitForTimeout(600);
+  assert(await page.locator(`#${line}`).evaluate((element) => { const { top } = element.getBoundingClientRect(); return top > 0 && top < innerHeight; }));
+  assert(await page.locator(".diff .add").count() > 0);
+  assert.equal(await page.locator(".timeline li").count(), 3);
+  await done();
+});
+
+check("what a model wrote stays text", async () => {
+  for (const address of [hostileAttempt, "index.html", "problems/push_copy.html"]) {
+    const { page, done } = await open(address);
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    if (address === hostileAttempt) assert((await page.locator("#code").innerText()).includes("<script>window.hacked = 1</script>"));
+    await done();
+  }
+});
+
+check("paper gets a light page", async () => {
+  const { page, done } = await open("index.html", { colorScheme: "dark" });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.equal(await page.locator("form.filters").first().isVisible(), false);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  await done();
+});
+
+let failed = 0;
+for (const [name, body] of checks) {
+  try {
+    await body();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED  ${name}: ${error.message}`);
+  }
+}
+await browser.close();
+for (const line of trouble) console.log(`FAILED  ${line}`);
+console.log(`${checks.length} checks, ${failed} failed, ${trouble.length} messages or requests; screenshots in ${screenshots}`);
+process.exit(failed + trouble.length > 0 ? 1 : 0);

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "report/made_run.h"
+#include "report/site/site.h"
+#include "report/site/words.h"
+
+namespace fb::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WriteSite : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("fb_site_" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+    // Pages must not depend on what this build has.
+    setenv("FABRICBENCH_WEB", "/nowhere", 1);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::vector<record::Run>& runs, const SiteOptions& options = {}) {
+    const auto summary = summarise(runs);
+    ASSERT_TRUE(summary) << to_string(summary.error(), "");
+    const auto written = write_site(*summary, runs, options, folder_.string());
+    ASSERT_TRUE(written) << to_string(written.error(), "");
+  }
+  std::string page(const std::string& name) { return read_file((folder_ / name).string()); }
+  size_t attempt_pages() {
+    size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / "attempts")) count += entry.is_regular_file();
+    return count;
+  }
+
+  fs::path folder_;
+};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_F(WriteSite, WritesAPageForEveryProblemAndAttempt) {
+  auto run = made_run({"one", "two"}, {"copy", "ring"}, 2);
+  run.plan.name = "A & B";
+  run.attempts = {made_attempt("one", "copy", 1, 1, "wrong"), made_attempt("one", "copy", 1, 2, "pass", 1.1, 0.5),
+                  made_attempt("two", "ring", 1, 1, "refused")};
+  write({run});
+  EXPECT_TRUE(has(page("index.html"), "<h1>A &amp; B</h1>"));
+  EXPECT_TRUE(has(page("index.html"), "Plots need the bundle"));
+  EXPECT_TRUE(has(page("problems/copy.html"), "href=\"../attempts/one/copy/s1r2.html\""));
+  EXPECT_TRUE(has(page("attempts/one/copy/s1r2.html"), "1.10 of the reference"));
+  EXPECT_TRUE(has(page("attempts/two/ring/s1r1.html"), "There is no answer."));
+  EXPECT_EQ(attempt_pages(), 3u);
+}
+
+TEST_F(WriteSite, AnEmptyRunHasAPageToo) {
+  write({made_run({"one"}, {"copy"})});
+  EXPECT_TRUE(has(page("index.html"), "Leaderboard"));
+  EXPECT_TRUE(has(page("problems/copy.html"), "not tried"));
+}
+
+TEST_F(WriteSite, KeepsToTheLimitOfPagesAndSaysSo) {
+  auto run = made_run({"one"}, {"copy"}, 1);
+  run.plan.samples = 9;
+  for (uint32_t sample = 1; sample <= 9; ++sample)
+    run.attempts.push_back(made_attempt("one", "copy", sample, 1, sample == 5 ? "pass" : "wrong",
+                                        sample == 5 ? std::optional(1.0) : std::nullopt));
+  write({run}, {.attempt_pages = 3});
+  EXPECT_EQ(attempt_pages(), 3u);
+  for (const char* wanted : {"s1r1", "s5r1", "s9r1"})
+    EXPECT_TRUE(fs::exists(folder_ / "attempts/one/copy" / (std::string(wanted) + ".html")));
+  EXPECT_TRUE(has(page("index.html"), "of 9 attempts, 3 have a page"));
+  EXPECT_FALSE(has(page("problems/copy.html"), "s2r1.html"));
+}
+
+TEST_F(WriteSite, NamesOfAnybodyStayTextAndInTheirFolder) {
+  auto run = made_run({"one"}, {"../../<b>x"}, 1);
+  run.problems = {""};
+  run.attempts = {made_attempt("one", "../../<b>x", 1, 1, "wrong")};
+  run.attempts[0].verdict->summary = "</p><script>1</script>";
+  run.attempts[0].verdict->notes = {"<i>"};
+  write({run}, {.title = "<title>"});
+  const std::string text = page("attempts/one/~2e.~2f..~2f~3cb~3ex/s1r1.html");
+  EXPECT_FALSE(has(text, "<script>1"));
+  EXPECT_FALSE(has(text, "<b>x"));
+  EXPECT_FALSE(has(text, "<i>"));
+  EXPECT_FALSE(has(page("index.html"), "<b>x"));
+  EXPECT_TRUE(has(page("index.html"), "<h1>&lt;title&gt;</h1>"));
+}
+
+TEST_F(WriteSite, AFolderOfARunIsRefused) {
+  fs::create_directories(folder_);
+  write_file((folder_ / "campaign.json").string(), "{}");
+  const std::vector runs = {made_run({"one"}, {"copy"})};
+  EXPECT_FALSE(write_site(*summarise(runs), runs, {}, folder_.string()));
+}
+
+TEST_F(WriteSite, WritesTheSameBytesAgain) {
+  auto run = made_run({"one"}, {"copy"});
+  run.attempts = {made_attempt("one", "copy", 1, 1, "pass", 0.9, 0.3)};
+  write({run});
+  const std::string first = page("index.html") + page("problems/copy.html") + page("attempts/one/copy/s1r1.html");
+  write({run});
+  EXPECT_EQ(page("index.html") + page("problems/copy.html") + page("attempts/one/copy/s1r1.html"), first);
+}
+
+TEST(SiteWords, FiguresReadWell) {
+  using namespace site;
+  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(time_text(3.4249e-6), "3.42 µs");
+  EXPECT_EQ(time_text(0.0123), "12.3 ms");
+  EXPECT_EQ(time_text(5400), "90.0 min");
+  EXPECT_EQ(bytes_text(1572864), "1.50 MiB");
+  EXPECT_EQ(bytes_text(65536), "64 KiB");
+  EXPECT_EQ(usd_text(0.00123), "$0.0012");
+  EXPECT_EQ(usd_text(12.345), "$12.35");
+  EXPECT_EQ(plural(1, "rank", "ranks"), "1 rank");
+  EXPECT_EQ(place_text({.size = "odd", .world = 4, .rank = 1, .call = 2, .schedule = 77}),
+            "4 ranks, size odd, call 3, rank 1, schedule 77");
+  EXPECT_EQ(place_text({}), "");
+}
+
+TEST(SiteWords, EveryOutcomeHasWords) {
+  for (const std::string_view outcome : kOutcomes) EXPECT_EQ(site::outcome_words(outcome).name, outcome);
+  EXPECT_EQ(site::outcome_words("new").label, "new");
+}
+
+}  // namespace
+}  // namespace fb::report
