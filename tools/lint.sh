@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Format, static analysis and layers. `tools/lint.sh --fix` formats in place.
-# clang-tidy looks at the files given in LINT_FILES, or at all of src/ but the instructions in src/simt/exec: those are
-# thousands of template instances and would take longer than everything else together.
+# clang-tidy looks at the files given in LINT_FILES, at those that the last LINT_COMMITS commits have touched, or at all of
+# src/, but never at the instructions in src/simt/exec: those are thousands of template instances and would take longer
+# than everything else together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clang_format=$(command -v clang-format-19 || true)
@@ -21,6 +22,18 @@ build=${LINT_BUILD:-build/dev}
 if [[ ! -f $build/compile_commands.json ]]; then
   cmake --preset dev >/dev/null
 fi
-mapfile -t sources < <(printf '%s\n' ${LINT_FILES:-$(printf '%s\n' "${files[@]}" | grep -E '^src/.*\.cpp$' | grep -v '/exec/')})
+all_sources() { printf '%s\n' "${files[@]}" | grep -E '^src/.*\.cpp$' | grep -v '/exec/'; }
+# A history that is shorter than asked for (a shallow clone) tells too little.
+touched_sources() {
+  [[ $(git rev-list --count --max-count="$((LINT_COMMITS + 1))" HEAD) -gt $LINT_COMMITS ]] || { all_sources; return; }
+  comm -12 <(all_sources | sort) <(git diff --name-only "HEAD~$LINT_COMMITS" | sort)
+}
+if [[ -n ${LINT_FILES:-} ]]; then
+  mapfile -t sources < <(printf '%s\n' $LINT_FILES)
+elif [[ -n ${LINT_COMMITS:-} ]]; then
+  mapfile -t sources < <(touched_sources)
+else
+  mapfile -t sources < <(all_sources)
+fi
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 echo "clang-tidy: ${#sources[@]} files"

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/problem_choice.h"
+#include "cli/seed_text.h"
 #include "cli/verdict_text.h"
 #include "judge/judge.h"
 
@@ -28,13 +28,6 @@ struct Options {
 std::string read_answer_file(const std::string& file) {
   if (file != "-") return read_file(file);
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
-
-// What a verdict's seed looks like: other spellings of numbers would replay something else.
-std::string a_seed(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failed == std::errc() && end == text.data() + text.size() ? "" : text + " is no number from 0 to 2^64 - 1";
 }
 
 // Whether a file can be written there, before anything takes time; empty if so.
@@ -95,7 +88,7 @@ void add_check(CLI::App& program, int& exit_code) {
   command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
       ->capture_default_str()
       ->check(CLI::IsMember({"virtual", "cuda"}));
-  command->add_option("--seed", o.seed, "Replay a verdict")->check(a_seed, "UINT");
+  command->add_option("--seed", o.seed, "Replay a verdict")->check(why_no_seed, "UINT");
   auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
   command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");

@@ -14,14 +14,19 @@ inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;
 
 void add_bench(CLI::App& program, int& exit_code);
+void add_caller(CLI::App& program, int& exit_code);
 void add_check(CLI::App& program, int& exit_code);
 void add_coverage(CLI::App& program, int& exit_code);
 void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments);
 void add_lint(CLI::App& program, int& exit_code);
 void add_list(CLI::App& program, int& exit_code);
 void add_new(CLI::App& program, int& exit_code);
+void add_prompt(CLI::App& program, int& exit_code);
 void add_ptx(CLI::App& program, int& exit_code);
+void add_run(CLI::App& program, int& exit_code);
+void add_report(CLI::App& program, int& exit_code);
 void add_show(CLI::App& program, int& exit_code);
 void add_template(CLI::App& program, int& exit_code);
+void add_worker(CLI::App& program, int& exit_code);
 
 }  // namespace fb::cli

@@ -16,11 +16,16 @@ int main(int argc, char** argv) {
   fb::cli::add_list(program, exit_code);
   fb::cli::add_show(program, exit_code);
   fb::cli::add_template(program, exit_code);
+  fb::cli::add_prompt(program, exit_code);
   fb::cli::add_new(program, exit_code);
   fb::cli::add_bench(program, exit_code);
   fb::cli::add_check(program, exit_code);
+  fb::cli::add_run(program, exit_code);
+  fb::cli::add_worker(program, exit_code);
+  fb::cli::add_caller(program, exit_code);
   fb::cli::add_coverage(program, exit_code);
   fb::cli::add_ptx(program, exit_code);
+  fb::cli::add_report(program, exit_code);
   // What follows "--" belongs to the program that is executed.
   std::vector<std::string> words(argv, argv + argc), program_arguments;
   if (argc > 1 && words[1] == "exec") {

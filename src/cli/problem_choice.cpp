@@ -1,6 +1,9 @@
 #include "cli/problem_choice.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
 
 #include "cli/commands.h"
 
@@ -22,6 +25,30 @@ Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std
   const auto folder = problems_folder(chosen_folder);
   if (!folder) return std::unexpected(folder.error());
   return catalog::load_from_pack(*folder, problem);
+}
+
+bool matches(const catalog::Problem& p, const ProblemFilter& filter) {
+  const auto fits = [](const std::string& wanted, const std::string& value) {
+    return wanted.empty() || wanted == value;
+  };
+  const auto named = [&](const std::string& glob) {
+    return fnmatch(glob.c_str(), p.name.c_str(), 0) == 0 ||
+           fnmatch(glob.c_str(), (p.category + "/" + p.name).c_str(), 0) == 0;
+  };
+  return fits(filter.category, p.category) && fits(filter.library, p.library) && fits(filter.track, p.track) &&
+         (filter.level == 0 || filter.level == p.level) &&
+         (filter.tag.empty() || std::ranges::find(p.tags, filter.tag) != p.tags.end()) &&
+         (filter.globs.empty() || std::ranges::any_of(filter.globs, named));
+}
+
+void add_filter_options(CLI::App& command, ProblemFilter& filter) {
+  command.add_option("--category", filter.category, "p2p, collective, ep, fusion, utility, …");
+  command
+      .add_option("--level", filter.level, "1: one copy; 2: one synchronisation pattern; 3: several, overlap or layout")
+      ->check(CLI::Range(1, 3));
+  command.add_option("--library", filter.library, "What a solution may build on: cuda, …");
+  command.add_option("--track", filter.track, "comm or kernel");
+  command.add_option("--tag", filter.tag, "One of the problem's tags");
 }
 
 int say_errors(const Errors& errors) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "catalog/pack.h"
@@ -17,6 +18,16 @@ Result<std::string> problems_folder(const std::string& chosen);
 
 // The pack with this problem alone.
 Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std::string& problem);
+
+// Which problems of a pack are meant; filters add up.
+struct ProblemFilter {
+  std::vector<std::string> globs = {};  // of names, as "all_*" or "p2p/*"; none: all
+  std::string category = {}, library = {}, track = {}, tag = {};
+  int level = 0;
+};
+bool matches(const catalog::Problem& problem, const ProblemFilter& filter);
+// --category, --level, --library, --track, --tag
+void add_filter_options(CLI::App& command, ProblemFilter& filter);
 
 // Prints what is wrong; the exit code for it.
 int say_errors(const Errors& errors);

@@ -43,11 +43,14 @@ TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help_lint.txt", run("lint --help").text);
   expect_golden("help_bench.txt", run("bench --help").text);
   expect_golden("help_list.txt", run("list --help").text);
+  expect_golden("help_run.txt", run("run --help").text);
   expect_golden("help_show.txt", run("show --help").text);
   expect_golden("help_template.txt", run("template --help").text);
+  expect_golden("help_prompt.txt", run("prompt --help").text);
   expect_golden("help_new.txt", run("new --help").text);
   expect_golden("help_exec.txt", run("exec --help").text);
   expect_golden("help_ptx.txt", run("ptx --help").text);
+  expect_golden("help_report.txt", run("report --help").text);
   expect_golden("help_coverage.txt", run("coverage --help").text);
 }
 

@@ -1,0 +1,141 @@
+#include "campaign/local_executor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace fb::campaign {
+namespace {
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("the worker was ended by SIG{}", sigabbrev_np(WTERMSIG(status)));
+  return fmt::format("the worker exited with {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+LocalExecutor::LocalExecutor(LocalOptions options) : options_(std::move(options)) {}
+
+LocalExecutor::~LocalExecutor() { stop(); }
+
+void LocalExecutor::submit(const record::RoundId& round) {
+  waiting_.push_back({.round = round});
+  give_work();
+}
+
+void LocalExecutor::start_worker() {
+  launcher::Pipe in = launcher::make_pipe(), out = launcher::make_pipe();
+  launcher::Start start;
+  start.command = {options_.worker, "worker"};
+  start.environment = launcher::own_environment();
+  start.in = in.reader.get();
+  start.out = out.writer.get();
+  start.err = STDERR_FILENO;
+  start.death_signal = SIGTERM;  // so that it can put away what it has begun
+  Worker worker{.process = launcher::start_process(start), .to = std::move(in.writer), .from = std::move(out.reader)};
+  fcntl(worker.from.get(), F_SETFL, O_NONBLOCK);
+  workers_.push_back(std::move(worker));
+}
+
+void LocalExecutor::give_work() {
+  const auto is_idle = [](const Worker& worker) { return !worker.job; };
+  while (!waiting_.empty()) {
+    auto idle = std::ranges::find_if(workers_, is_idle);
+    if (idle == workers_.end()) {
+      if (workers_.size() == options_.jobs) return;
+      start_worker();
+      idle = workers_.end() - 1;
+    }
+    idle->job = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++idle->job->tries;
+    const std::string line = round_file(options_.run, idle->job->round, "job.json") + "\n";
+    // A worker that has died does not read; collect() will see that. Pipes hold far more than one line.
+    [[maybe_unused]] const ssize_t written = write(idle->to.get(), line.data(), line.size());
+  }
+}
+
+std::vector<Ended> LocalExecutor::collect() {
+  std::vector<Ended> ended;
+  for (size_t k = 0; k < workers_.size();) {
+    if (hear(workers_[k], ended)) {
+      ++k;
+      continue;
+    }
+    int status = 0;
+    workers_[k].to.reset();
+    waitpid(workers_[k].process.id, &status, 0);
+    if (workers_[k].job) try_again(std::move(*workers_[k].job), how_it_ended(status), ended);
+    workers_.erase(workers_.begin() + static_cast<ptrdiff_t>(k));
+  }
+  give_work();
+  return ended;
+}
+
+bool LocalExecutor::hear(Worker& worker, std::vector<Ended>& ended) {
+  std::array<char, 4096> bytes;
+  for (;;) {
+    const ssize_t count = read(worker.from.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno == EAGAIN;
+    if (count == 0) return false;
+    worker.received.append(bytes.data(), static_cast<size_t>(count));
+    for (size_t end = 0; (end = worker.received.find('\n')) != std::string::npos;) {
+      answered(worker, worker.received.substr(0, end), ended);
+      worker.received.erase(0, end + 1);
+    }
+  }
+}
+
+void LocalExecutor::answered(Worker& worker, const std::string& line, std::vector<Ended>& ended) {
+  if (!worker.job) return;
+  Job job = *std::exchange(worker.job, std::nullopt);
+  if (line == "done") {
+    ended.push_back({.round = job.round, .failure = ""});
+  } else {
+    try_again(std::move(job), line, ended);
+  }
+}
+
+void LocalExecutor::try_again(Job job, std::string why, std::vector<Ended>& ended) {
+  if (job.tries < options_.max_tries) {
+    waiting_.push_back(std::move(job));
+  } else {
+    ended.push_back({.round = std::move(job.round), .failure = std::move(why)});
+  }
+}
+
+std::vector<int> LocalExecutor::descriptors() const {
+  std::vector<int> list;
+  for (const Worker& worker : workers_) list.push_back(worker.from.get());
+  return list;
+}
+
+std::chrono::milliseconds LocalExecutor::patience() const { return std::chrono::seconds(10); }
+
+// Idle workers end with their input; others are asked to put away what they have begun.
+void LocalExecutor::stop() {
+  for (Worker& worker : workers_) {
+    worker.to.reset();
+    if (worker.job) kill(worker.process.id, SIGTERM);
+  }
+  constexpr int kGrace = 5000;  // milliseconds
+  for (Worker& worker : workers_) {
+    pollfd gone{worker.process.handle.get(), POLLIN, 0};
+    if (poll(&gone, 1, kGrace) == 0) kill(-worker.process.id, SIGKILL);
+    waitpid(worker.process.id, nullptr, 0);
+  }
+  workers_.clear();
+  waiting_.clear();
+}
+
+}  // namespace fb::campaign

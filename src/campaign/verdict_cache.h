@@ -1,0 +1,29 @@
+#pragma once
+
+// Verdicts on the same code are the same: a judgement is a function of problem, answer, platform, seed and our own
+// programs.
+
+#include <optional>
+#include <string>
+
+#include "campaign/judge_job.h"
+#include "toolchain/cache.h"
+
+namespace fb::campaign {
+
+class VerdictCache {
+ public:
+  explicit VerdictCache(toolchain::Cache cache) : cache_(std::move(cache)) {}
+
+  // The name of this judgement among all; `answer` is the text.
+  static std::string key(const JudgeJob& job, const std::string& answer);
+
+  std::optional<record::Verdict> get(const std::string& key) const;
+  // Failures of ours are not kept.
+  void put(const std::string& key, const record::Verdict& verdict);
+
+ private:
+  toolchain::Cache cache_;
+};
+
+}  // namespace fb::campaign

@@ -1,0 +1,116 @@
+#include "campaign/worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "base/interruption.h"
+#include "base/strings.h"
+#include "campaign/files.h"
+#include "campaign/judge_job.h"
+#include "campaign/verdict_cache.h"
+#include "catalog/pack.h"
+#include "judge/judge.h"
+
+namespace fb::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string one_line(const Errors& errors) {
+  std::string text = to_string(errors, "");
+  while (text.ends_with('\n')) text.pop_back();
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+Result<record::Verdict> make(const JudgeJob& job, const std::string& answer) {
+  const auto pack = catalog::load_from_pack(job.problems, job.problem);
+  if (!pack) return std::unexpected(pack.error());
+  const catalog::Problem& problem = pack->problems.front();
+  if (!job.problem_hash.empty() && problem.hash != job.problem_hash)
+    return error(fmt::format("{} in {} is not what it was when the campaign began", job.problem, job.problems));
+  judge::JudgeRequest request;
+  request.pack = &*pack;
+  request.problem = &problem;
+  request.answer = answer;
+  request.answer_file = "solution.cu";  // how texts for people and models call it
+  request.backend = job.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
+  request.thoroughness = job.thoroughness == "quick" ? judge::Thoroughness::quick : judge::Thoroughness::full;
+  request.seed = job.seed;
+  request.platform = job.platform;
+  request.use_sandbox = job.use_sandbox;
+  request.side_by_side = job.side_by_side;
+  record::Verdict verdict = judge::judge(request);
+  if (verdict.verdict == record::VerdictClass::infra) return error(verdict.summary);
+  return verdict;
+}
+
+Result<void> judge_job(const std::string& job_file) {
+  const auto job = parse_judge_job(read_file(job_file));
+  if (!job) return error(to_string(job.error(), job_file));
+  const std::string answer = read_file(fs::path(job_file).parent_path() / job->answer);
+  VerdictCache cache(job->use_cache ? toolchain::Cache::of_user() : toolchain::Cache());
+  const std::string key = job->use_cache ? VerdictCache::key(*job, answer) : "";
+  Judged judged;
+  if (auto known = job->use_cache ? cache.get(key) : std::nullopt) {
+    judged = {.verdict = std::move(*known), .cached = true};
+  } else {
+    auto verdict = make(*job, answer);
+    if (!verdict) return std::unexpected(verdict.error());
+    judged.verdict = std::move(*verdict);
+    if (job->use_cache) cache.put(key, judged.verdict);
+  }
+  publish(verdict_file_of(job_file), to_json(judged));
+  return {};
+}
+
+}  // namespace
+
+Result<void> judge_job_file(const std::string& job_file) {
+  try {
+    if (fs::exists(verdict_file_of(job_file))) return {};
+    return judge_job(job_file);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& e) {
+    return error(e.what());
+  }
+}
+
+int serve_lines() {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const auto done = judge_job_file(line);
+    fmt::print("{}\n", done ? "done" : "failed " + one_line(done.error()));
+    if (std::fflush(stdout) != 0) return 1;
+  }
+  return 0;
+}
+
+Result<size_t> work_through(const std::string& list, size_t first, size_t count) {
+  std::string text;
+  try {
+    text = read_file(list);
+  } catch (const std::exception& e) {
+    return error(e.what());
+  }
+  std::vector<std::string> jobs;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) jobs.emplace_back(line);
+  }
+  size_t failures = 0;
+  const size_t end = std::min(jobs.size(), first + count);
+  for (size_t k = first; k < end; ++k) {
+    const auto done = judge_job_file(jobs[k]);
+    if (done) continue;
+    ++failures;
+    fmt::print(stderr, "{}: {}\n", jobs[k], one_line(done.error()));
+  }
+  return failures;
+}
+
+}  // namespace fb::campaign

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "campaign/caller.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string run, prices;
+  record::RoundId round;
+};
+
+int call(const Options& o) {
+  const auto called = campaign::call_round(o.run, o.round, {.prices = o.prices});
+  return called ? kExitDone : say_errors(called.error());
+}
+
+}  // namespace
+
+// Not in the help: campaigns start it.
+void add_caller(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("caller", "Make one call of a campaign and write down the response");
+  command->group("");
+  command->add_option("--run", options->run, "Folder of the run")->required();
+  command->add_option("--model", options->round.model, "Label")->required();
+  command->add_option("--problem", options->round.problem, "Name")->required();
+  command->add_option("--sample", options->round.sample, "Number, from 1")->required();
+  command->add_option("--round", options->round.round, "Number, from 1")->required();
+  command->add_option("--prices", options->prices, "Price file");
+  command->callback([options, &exit_code] { exit_code = call(*options); });
+}
+
+}  // namespace fb::cli

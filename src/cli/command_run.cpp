@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "base/interruption.h"
+#include "campaign/director.h"
+#include "campaign/plan.h"
+#include "cli/commands.h"
+#include "cli/executor_choice.h"
+#include "cli/problem_choice.h"
+#include "cli/seed_text.h"
+#include "fabric/platform.h"
+#include "llm/ask.h"
+#include "llm/prices.h"
+#include "prompts/prompt.h"
+
+namespace fb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> models;
+  ProblemFilter filter;
+  std::string out, pack, name, prompt, platform, backend, prices, worker, seed;
+  ExecutorChoice executor;
+  uint32_t samples = 1, rounds = 1, speed_rounds = 0;
+  bool samples_given = false, rounds_given = false, speed_rounds_given = false;
+  size_t calls = 4;
+  double calls_per_minute = 0, max_usd = -1;
+  bool quick = false, plain = false, no_cache = false, no_sandbox = false;
+};
+
+std::string own_program() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored);
+}
+
+Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
+  campaign::Wish wish;
+  auto& plan = wish.plan;
+  for (const std::string& text : o.models) {
+    auto model = llm::parse_model(text);
+    if (!model) return std::unexpected(model.error());
+    if (model->provider == "recorded") model->model = fs::absolute(model->model).lexically_normal();
+    plan.models.push_back(std::move(*model));
+  }
+  const bool exists = fs::exists(record::plan_file(o.out));
+  const ProblemFilter& f = o.filter;
+  const bool filtered = !f.globs.empty() || !f.category.empty() || !f.library.empty() || !f.track.empty() ||
+                        !f.tag.empty() || f.level != 0;
+  // Coming back to a run means its own problems, unless others are named.
+  if (!exists || filtered) {
+    for (const catalog::Problem& problem : pack.problems) {
+      if (matches(problem, f)) plan.problems.push_back(problem.name);
+    }
+    if (plan.problems.empty())
+      return error(fmt::format("none of the {} problems of {} is like that", pack.problems.size(), pack.root));
+  }
+  plan.name = o.name;
+  plan.pack = pack.name;
+  plan.pack_version = pack.version;
+  plan.samples = o.samples;
+  plan.rounds = o.rounds;
+  plan.speed_rounds = o.speed_rounds;
+  plan.prompt = o.prompt;
+  plan.thoroughness = o.quick ? "quick" : "";
+  plan.backend = o.backend;
+  plan.platform = o.platform;
+  plan.seed = o.seed.empty() ? 0 : std::stoull(o.seed);
+  plan.version = FB_VERSION;
+  wish.samples_given = o.samples_given;
+  wish.rounds_given = o.rounds_given;
+  wish.speed_rounds_given = o.speed_rounds_given;
+  return wish;
+}
+
+// What would fail after hours is looked at first.
+Result<void> check_models(const std::vector<record::ModelSpec>& models, const Options& o) {
+  Errors errors;
+  const auto prices = llm::load_prices(o.prices);
+  if (!prices) return std::unexpected(prices.error());
+  for (const auto& model : models) {
+    if (auto ready = llm::check_ready(model); !ready)
+      errors.list.insert(errors.list.end(), ready.error().list.begin(), ready.error().list.end());
+    if (o.max_usd >= 0 && llm::costs_money(model) && !(*prices)->find(model.provider, model.model))
+      errors.list.push_back(
+          {{}, fmt::format("the price of {} is not known, so --max-usd can't be kept: see --prices", model.label)});
+  }
+  if (!errors.list.empty()) return std::unexpected(errors);
+  return {};
+}
+
+int tell(const campaign::Outcome& outcome, const Options& o) {
+  const std::string again = fmt::format("fabricbench run --out {}", o.out);
+  if (!outcome.troubles.empty()) {
+    fmt::print(stderr, "\nLeft for another time:\n");
+    for (const std::string& why : outcome.troubles) fmt::print(stderr, "  {}\n", why);
+  }
+  if (outcome.callers_left > 0)
+    fmt::print(stderr, "{} call{} under way will be finished and written down.\n", outcome.callers_left,
+               outcome.callers_left == 1 ? "" : "s");
+  if (!outcome.complete()) {
+    fmt::print(stderr, "Go on with: {}\n", again);
+    return kExitNo;
+  }
+  fmt::print("fabricbench report {}\n", o.out);
+  return kExitDone;
+}
+
+int run(const Options& o) {
+  const auto folder = problems_folder(o.pack);
+  if (!folder) return say_errors(folder.error());
+  const auto pack = catalog::load_pack(*folder);
+  if (!pack) return say_errors(pack.error());
+  const auto wish = read_wish(o, *pack);
+  if (!wish) return say_errors(wish.error());
+  if (!o.platform.empty()) {
+    if (const auto platform = fabric::load_platform(o.platform); !platform) return say_errors(platform.error());
+  }
+  if (const auto ready = check_models(wish->plan.models, o); !ready) return say_errors(ready.error());
+  const auto plan = campaign::open_run(o.out, *wish, *pack);
+  if (!plan) return say_errors(plan.error());
+  if (o.models.empty()) {
+    if (const auto ready = check_models(plan->models, o); !ready) return say_errors(ready.error());
+  }
+
+  campaign::DirectorOptions options;
+  options.run = fs::absolute(o.out).lexically_normal();
+  options.plan = *plan;
+  options.pack = &*pack;
+  options.prompt.variant = plan->prompt;
+  options.program = own_program();
+  options.calls = o.calls;
+  if (o.calls_per_minute > 0) options.calls_per_minute = o.calls_per_minute;
+  if (o.max_usd >= 0) options.max_usd = o.max_usd;
+  options.prices = o.prices;
+  options.use_cache = !o.no_cache;
+  options.use_sandbox = !o.no_sandbox;
+  options.side_by_side = side_by_side(o.executor);
+
+  campaign::Outcome outcome;
+  {
+    InterruptionGuard guard;
+    const auto progress = o.plain ? campaign::plain_progress(stderr) : campaign::make_progress(stderr);
+    const auto executor = make_executor(o.executor, options.run, o.worker.empty() ? own_program() : o.worker,
+                                        [&](const std::string& text) { progress->note(text); });
+    if (!executor) return say_errors(executor.error());
+    outcome = campaign::carry_out(options, **executor, *progress);
+    tell(outcome, o);
+  }
+  return outcome.complete() ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command = program.add_subcommand("run", "Let models solve problems: ask, judge, feed back, record");
+  command->footer(
+      "A sample is one independent try of a model at a problem; it has rounds, each with feedback about the one "
+      "before.\n"
+      "The folder holds everything: the same command, or --out alone, goes on where it was left, and repeats no call\n"
+      "that was answered. Models, problems and samples may be added to a run later. Keys come from the environment\n"
+      "(docs/models.md). Exit code: 0 all is done, 1 something is left to do, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  fabricbench run --model anthropic:claude-sonnet-4-5 --problems 'p2p/*' --rounds 3 --out runs/first\n"
+      "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4 --samples 4 --max-usd 20 --out "
+      "runs/two\n"
+      "  fabricbench run --model openai-compatible:qwen,url=http://127.0.0.1:8000/v1 --level 1 --out runs/local\n"
+      "  fabricbench run --model 'command:./my_agent.sh' --out runs/agent\n"
+      "  fabricbench run --out runs/two              go on after Ctrl-C, a crash or a full disk\n"
+      "  fabricbench report runs/two --html site");
+  command->add_option("--out", o.out, "Folder of the run")->required();
+  command
+      ->add_option("--model", o.models,
+                   "PROVIDER:MODEL[,effort=E][,temperature=T][,max_tokens=N][,label=L][,url=U]; several")
+      ->take_all();
+  command->add_option("--problems", o.filter.globs, "Names, as 'all_*' or 'p2p/*' (default: all)")->take_all();
+  add_filter_options(*command, o.filter);
+  command->add_option("--pack", o.pack, "Folder of the problem pack (default: the one that came with this program)");
+  command->add_option("--samples", o.samples, "Independent tries of each model at each problem")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str()
+      ->each([&o](const std::string&) { o.samples_given = true; });
+  command->add_option("--rounds", o.rounds, "Answers of a sample until one passes")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->each([&o](const std::string&) { o.rounds_given = true; });
+  command->add_option("--speed-rounds", o.speed_rounds, "More rounds after a pass, to make it faster")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str()
+      ->each([&o](const std::string&) { o.speed_rounds_given = true; });
+  command->add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench prompt --help)")
+      ->check(CLI::IsMember(prompts::variants()));
+  command->add_option("--max-usd", o.max_usd, "Begin no call that might make the run cost more than this")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--prices", o.prices, "Price file in place of the one that came with this program")
+      ->check(CLI::ExistingFile);
+  command->add_option("--calls", o.calls, "Calls of models at once")->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--calls-per-minute", o.calls_per_minute, "Begin no more calls than this")
+      ->check(CLI::PositiveNumber);
+  add_executor_options(*command, o.executor);
+  command->add_flag("--quick", o.quick, "Judge quickly: one world, small sizes, no times");
+  command->add_option("--platform", o.platform, "Platform of all judgements (default: each problem's own)");
+  command->add_option("--seed", o.seed, "Of all judgements, to repeat a campaign (default: a secret one)")
+      ->check(why_no_seed, "UINT");
+  command->add_option("--name", o.name, "Title for reports");
+  command->add_flag("--plain", o.plain, "Lines, no live view");
+  command->add_flag("--no-cache", o.no_cache, "Judge again what was judged before");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  command->add_option("--worker", o.worker, "Program that judges in place of this one, for tests of campaigns")
+      ->group("");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace fb::cli
