@@ -3,12 +3,12 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <system_error>
+#include <utility>
 
-#include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/problem_choice.h"
 #include "cli/seed_text.h"
@@ -25,9 +25,24 @@ struct Options {
   size_t jobs = 0;
 };
 
-std::string read_answer_file(const std::string& file) {
-  if (file != "-") return read_file(file);
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+// Files may have no end (/dev/zero), and no solution is that long.
+constexpr size_t kLongestAnswer = size_t{16} << 20;
+
+Result<std::string> read_answer(std::istream& in, const std::string& name) {
+  std::string text(kLongestAnswer + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (in.bad()) return error("cannot read " + name);
+  if (text.size() > kLongestAnswer) return error(name + " has more than 16 MiB: that is no solution");
+  return text;
+}
+
+Result<std::string> read_answer_file(const std::string& file) {
+  if (file == "-") return read_answer(std::cin, "standard input");
+  std::ifstream in(file, std::ios::binary);
+  if (!in || std::filesystem::is_directory(file))
+    return error(fmt::format("cannot read {}: {}", file, std::generic_category().message(in ? EISDIR : errno)));
+  return read_answer(in, file);
 }
 
 // Whether a file can be written there, before anything takes time; empty if so.
@@ -44,10 +59,12 @@ int check(const Options& o) {
     return say_errors(Errors(why));
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return say_errors(pack.error());
+  auto answer = read_answer_file(o.file);
+  if (!answer) return say_errors(answer.error());
   judge::JudgeRequest request;
   request.pack = &*pack;
   request.problem = &pack->problems.front();
-  request.answer = read_answer_file(o.file);
+  request.answer = std::move(*answer);
   request.answer_file = o.file == "-" ? "answer" : o.file;
   request.backend = o.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
   request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;

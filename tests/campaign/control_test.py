@@ -51,7 +51,10 @@ def ctrl_c(folder):
     with harness.provider(texts, folder / "log", delay_ms=1500) as url:
         words = ["--model", loopback(url), "--problems", "push_copy", "pull_copy", "--samples", 4, "--out", folder / "run"]
         process = harness.start(TOOL, "--worker", harness.STUB, *words, env=harness.environment(STUB_SECONDS=0.4))
-        time.sleep(2.2)
+        for _ in range(600):  # until somebody is being asked
+            if list((folder / "run").rglob("*.calling.1")):
+                break
+            time.sleep(0.05)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
@@ -74,7 +77,7 @@ def ctrl_c(folder):
 def two_at_once(folder):
     """Two campaigns on one folder share the work."""
     texts = answers(folder, {"push_copy": "STUB pass", "pull_copy": ["STUB wrong", "STUB pass"]})
-    with harness.provider(texts, folder / "log", delay_ms=50) as url:
+    with harness.provider(texts, folder / "log", delay_ms=400) as url:
         words = ["--worker", harness.STUB, "--model", loopback(url), "--problems", "push_copy", "pull_copy", "--samples", 10,
                  "--rounds", 2, "--seed", 3, "--out", folder / "run"]
         both = [harness.start(TOOL, *words, env=harness.environment(STUB_SECONDS=0.05)) for _ in range(2)]
