@@ -46,7 +46,7 @@ Result<void> call_round(const std::string& run, const record::RoundId& round, co
     std::optional<Mark> mark;
     if (precious) mark.emplace(run, round);
     llm::Response response = llm::ask(*request, options);
-    response.call.lost = mark ? mark->earlier() : 0;
+    response.call.lost += mark ? mark->earlier() : 0;
     const bool failed = response.call.end == record::AnswerEnd::failed;
     publish(round_file(run, round, failed ? "failed.json" : "response.json"), to_json(response),
             precious ? Durable::yes : Durable::no);
