@@ -306,7 +306,7 @@ void SlurmExecutor::stop() {
       if (!end.good()) tell(describe_failure("scancel", end));
     }
     if (Clock::now() >= deadline) {
-      tell(queue ? fmt::format("Slurm has not ended these jobs yet: {}", fmt::join(jobs, " "))
+      tell(queue ? fmt::format("Slurm has not ended {} jobs named {} yet", jobs.size(), name_)
                  : fmt::format("jobs named {} may be left: {}", name_, queue.error().list.front().message));
       break;
     }

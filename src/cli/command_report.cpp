@@ -20,7 +20,8 @@ namespace {
 struct Options {
   std::vector<std::string> folders;
   bool json = false, csv = false, attempts = false, markdown = false, matrix = false;
-  std::string html;
+  std::string html, title;
+  size_t attempt_pages = report::SiteOptions{}.attempt_pages;
   double good = report::kGoodSpeed;
   std::vector<uint32_t> k;
 };
@@ -54,7 +55,8 @@ int report_runs(const Options& o) {
   const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
   if (!summary) return say_errors(summary.error());
   if (!o.html.empty()) {
-    const auto written = report::write_site(*summary, *runs, {}, o.html);
+    const report::SiteOptions pages{.title = o.title, .attempt_pages = o.attempt_pages};
+    const auto written = report::write_site(*summary, *runs, pages, o.html);
     if (!written) return say_errors(written.error());
   }
   if (o.json) {
@@ -96,7 +98,11 @@ void add_report(CLI::App& program, int& exit_code) {
   csv->excludes(attempts, markdown);
   attempts->excludes(markdown);
   command->add_flag("--matrix", options->matrix, "On the console: models × problems as well");
-  command->add_option("--html", options->html, "Folder for a static site");
+  auto* html = command->add_option("--html", options->html, "Folder for a static site");
+  command->add_option("--title", options->title, "Of the site; else the campaign's name")->needs(html);
+  command->add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
+      ->needs(html)
+      ->capture_default_str();
   command->add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -23,7 +23,7 @@ def free_port():
 
 
 def main():
-    tool, checks = pathlib.Path(sys.argv[1]), harness.Checks()
+    tool, checks = pathlib.Path(sys.argv[1]).resolve(), harness.Checks()
     page = (ROOT / "docs" / "rank_a_model.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.S | re.M)
     checks.that(len(blocks) >= 5, f"{len(blocks)} blocks")

@@ -17,9 +17,10 @@ def main():
         run = f"{folder}/run"
         subprocess.run([sys.executable, f"{HERE}/make_run.py", run, "--attempts", str(ATTEMPTS)], check=True, timeout=200,
                        stdout=subprocess.DEVNULL)
-        for option in ["--markdown", "--json", "--attempts"]:
+        for option in ["--markdown", "--json", "--attempts", "--html"]:
             begin, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.argv[1], "report", run, option], capture_output=True, timeout=60, check=True)
+            folder_of_site = [f"{folder}/site"] if option == "--html" else []
+            done = subprocess.run([sys.argv[1], "report", run, option, *folder_of_site], capture_output=True, timeout=60, check=True)
             seconds = time.monotonic() - begin
             now = resource.getrusage(resource.RUSAGE_CHILDREN)
             processor = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
@@ -27,6 +28,8 @@ def main():
             print(f"{option}: {seconds:.1f} s, {processor:.1f} s of processor, {mebibytes:.0f} MiB, {len(done.stdout)} bytes")
             if option == "--attempts" and done.stdout.count(b"\n") != ATTEMPTS + 1:
                 sys.exit("FAILED: not one row for each attempt")
+            if option == "--html" and sum(len(files) for _, _, files in os.walk(f"{folder}/site/attempts")) != 2000:
+                sys.exit("FAILED: not as many pages as there may be")
             if seconds > 30 or mebibytes > 1024:
                 sys.exit("FAILED: too slow or too large")
 

@@ -50,9 +50,11 @@ Html figure_cell(std::string_view label, const Estimate& estimate, double most, 
 }
 
 std::string asked_text(const record::ModelSpec& spec) {
-  std::string text = spec.model.empty() || spec.model == spec.label ? "" : spec.model;
+  // Where recorded answers lie, and how an agent is started, is nobody's business who reads the page.
+  const bool here = spec.provider == "recorded" || spec.provider == "command";
+  std::string text = here || spec.model == spec.label ? "" : spec.model;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " · ") + part; };
-  if (!spec.provider.empty()) add(spec.provider);
+  if (!spec.provider.empty()) add(spec.provider == "recorded" ? "recorded answers" : spec.provider);
   if (!spec.effort.empty()) add("effort " + spec.effort);
   if (spec.temperature) add(fmt::format("temperature {}", *spec.temperature));
   return text;
