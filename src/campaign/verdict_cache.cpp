@@ -1,22 +1,17 @@
 #include "campaign/verdict_cache.h"
 
-#include <filesystem>
-#include <system_error>
+#include <vector>
 
+#include "base/installed.h"
 #include "base/strings.h"
 #include "launcher/launch.h"
 
 namespace fb::campaign {
 namespace {
 
-namespace fs = std::filesystem;
-
 // What judges: a new build of it may judge otherwise.
 std::string hash_of_programs() {
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  std::vector<std::string> words;
-  words.push_back(toolchain::hash_bytes(read_file(self)));
+  std::vector<std::string> words = {toolchain::hash_bytes(read_file(own_program()))};
   if (const auto machine = launcher::find_machine()) words.push_back(toolchain::hash_bytes(read_file(*machine)));
   return toolchain::hash_words(words);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/installed.h"
 #include "base/interruption.h"
 #include "campaign/director.h"
 #include "campaign/plan.h"
@@ -33,11 +34,6 @@ struct Options {
   double calls_per_minute = 0, max_usd = -1;
   bool quick = false, plain = false, no_cache = false, no_sandbox = false;
 };
-
-std::string own_program() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored);
-}
 
 Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   campaign::Wish wish;

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/installed.h"
 #include "base/strings.h"
 #include "fabric/platform.h"
 
@@ -16,11 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> folders() {
-  if (const char* chosen = std::getenv("FABRICBENCH_PLATFORMS"); chosen && *chosen) return {chosen};
-  std::error_code ignored;
-  const fs::path installed =
-      fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/fabricbench/platforms";
-  return {installed.lexically_normal(), FB_SOURCE_PLATFORMS};
+  if (const std::string chosen = environment("FABRICBENCH_PLATFORMS"); !chosen.empty()) return {chosen};
+  return {beside_program("../share/fabricbench/platforms"), FB_SOURCE_PLATFORMS};
 }
 
 }  // namespace

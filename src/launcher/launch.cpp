@@ -6,17 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
+#include "base/installed.h"
 #include "base/strings.h"
 #include "launcher/descendants.h"
 #include "launcher/supervisor.h"
 
 namespace fb::launcher {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kMostRanks = 1024;
 
@@ -83,16 +80,7 @@ Result<LaunchResult> run_program(const LaunchRequest& wanted, const RunDirectory
   return result;
 }
 
-Result<std::string> find_machine() {
-  if (const char* chosen = std::getenv("FABRICBENCH_MACHINE"); chosen != nullptr && *chosen != '\0') {
-    if (access(chosen, X_OK) == 0) return std::string(chosen);
-    return error(fmt::format("FABRICBENCH_MACHINE names no program: {}", chosen));
-  }
-  std::error_code ignored;
-  const fs::path machine = fs::read_symlink("/proc/self/exe", ignored).parent_path() / "fabricbench-machine";
-  if (access(machine.c_str(), X_OK) == 0) return machine.string();
-  return error(fmt::format("{} is missing: build or install it, or set FABRICBENCH_MACHINE", machine.string()));
-}
+Result<std::string> find_machine() { return locate_program("FABRICBENCH_MACHINE", "fabricbench-machine"); }
 
 uint64_t default_rank_memory(int ranks) {
   constexpr uint64_t kMost = 2ull << 30, kLeast = 512ull << 20;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/installed.h"
 #include "base/strings.h"
 #include "sandbox/sandbox.h"
 
@@ -111,16 +112,7 @@ Result<Ability> find_out() {
 
 }  // namespace
 
-Result<std::string> find_confine() {
-  if (const char* chosen = std::getenv("FABRICBENCH_CONFINE"); chosen != nullptr && *chosen != '\0') {
-    if (access(chosen, X_OK) == 0) return std::string(chosen);
-    return error(fmt::format("FABRICBENCH_CONFINE names no program: {}", chosen));
-  }
-  std::error_code ignored;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path() / "fabricbench-confine";
-  if (access(beside.c_str(), X_OK) == 0) return beside.string();
-  return error(fmt::format("{} is missing: build or install it, or set FABRICBENCH_CONFINE", beside.string()));
-}
+Result<std::string> find_confine() { return locate_program("FABRICBENCH_CONFINE", "fabricbench-confine"); }
 
 Result<Ability> probe() {
   static const Result<Ability> known = find_out();

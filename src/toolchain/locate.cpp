@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/installed.h"
 #include "base/strings.h"
 
 namespace fb::toolchain {
@@ -14,11 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kCompiler = "clang++-19";
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 bool is_program(const fs::path& path) {
   std::error_code ignored;
@@ -47,23 +42,13 @@ Result<std::string> find_compiler() {
   return error(fmt::format("{} not found in PATH: install it (apt install clang-19), or set FABRICBENCH_CLANG", name));
 }
 
-bool is_sdk(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / "include/cuda_runtime.h", ignored);
-}
-
 Result<std::string> find_sdk() {
-  if (std::string chosen = environment("FABRICBENCH_SDK"); !chosen.empty()) {
-    if (is_sdk(chosen)) return chosen;
-    return error(fmt::format("FABRICBENCH_SDK names no SDK: {}/include/cuda_runtime.h is missing", chosen));
-  }
-  std::error_code ignored;
-  const fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/fabricbench/sdk";
-  for (const fs::path& folder : {installed.lexically_normal(), fs::path(FB_SOURCE_SDK)}) {
-    if (is_sdk(folder)) return folder.string();
-  }
-  return error(fmt::format("the SDK was found neither in {} nor in {}: set FABRICBENCH_SDK",
-                           installed.lexically_normal().string(), FB_SOURCE_SDK));
+  return fb::locate({.variable = "FABRICBENCH_SDK",
+                     .name = "sdk",
+                     .source = FB_SOURCE_SDK,
+                     .sign = "include/cuda_runtime.h",
+                     .kind = "SDK",
+                     .them = "the SDK's headers"});
 }
 
 }  // namespace
@@ -85,11 +70,10 @@ Result<std::string> locate_libraries() {
     if (holds(chosen)) return fs::absolute(chosen).lexically_normal().string();
     return error(fmt::format("FABRICBENCH_LIB names no folder with libcudart.so and libcuda.so: {}", chosen));
   }
-  std::error_code ignored;
-  const fs::path folder = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../lib").lexically_normal();
-  if (holds(folder)) return folder.string();
-  return error(fmt::format("libcudart.so and libcuda.so are not in {}: build or install them, or set FABRICBENCH_LIB",
-                           folder.string()));
+  std::string folder = beside_program("../lib");
+  if (holds(folder)) return folder;
+  return error(
+      fmt::format("libcudart.so and libcuda.so are not in {}: build or install them, or set FABRICBENCH_LIB", folder));
 }
 
 }  // namespace fb::toolchain

@@ -62,7 +62,8 @@ TEST(Providers, AFolderWithoutTheTableIsNamed) {
   const Variable data("FABRICBENCH_DATA", folder.path());
   const auto table = load_providers();
   ASSERT_FALSE(table);
-  EXPECT_EQ(table.error().list[0].message, "FABRICBENCH_DATA names a folder without providers.toml: " + folder.path());
+  EXPECT_EQ(table.error().list[0].message,
+            "FABRICBENCH_DATA names no folder of data: " + folder.path() + "/providers.toml is missing");
 }
 
 }  // namespace

@@ -17,13 +17,39 @@ using record::Verdict;
 
 constexpr size_t kMostShown = 400'000;  // bytes of an answer
 
-// Nothing where there is no file: a failed call has no answer.
-std::string answer_of(const record::Run& run, const Attempt& attempt) {
+struct Answer {
+  bool is_cut = false;
+  std::vector<AnswerPart> parts = {};
+  int judged = -1;  // among the parts
+
+  const AnswerPart* code() const { return judged < 0 ? nullptr : &parts.begin()[judged]; }
+};
+
+// No parts where there is no file: a failed call has no answer.
+Answer answer_of(const record::Run& run, const Attempt& attempt) {
   const std::string file = record::round_file(
       run.folder,
       {.model = attempt.model, .problem = attempt.problem, .sample = attempt.sample, .round = attempt.round},
       "answer.md");
-  return std::filesystem::exists(file) ? read_file(file) : "";
+  if (!std::filesystem::exists(file)) return {};
+  const std::string text = read_file(file);
+  Answer answer{.is_cut = text.size() > kMostShown,
+                .parts = split_answer(std::string_view(text).substr(0, kMostShown))};
+  answer.judged = judged_part(answer.parts);
+  return answer;
+}
+
+// What the verdict says about lines of code that are on the page.
+LineNotes notes_of(const Attempt& attempt, const Answer& answer) {
+  if (!attempt.verdict || attempt.passed()) return {};
+  LineNotes notes = mentioned_lines(attempt.verdict->summary + "\n" + attempt.verdict->explanation);
+  std::erase_if(notes, [&](const auto& note) {
+    return std::ranges::none_of(answer.parts, [&](const AnswerPart& part) {
+      const auto lines = static_cast<uint32_t>(std::ranges::count(part.text, '\n'));
+      return part.is_code && note.first >= part.first_line && note.first < part.first_line + lines;
+    });
+  });
+  return notes;
 }
 
 struct Round {
@@ -203,57 +229,50 @@ Html facts(const Round& round) {
   return html("<dl class=\"facts stacked rows\">{}</dl>\n", rows);
 }
 
-// A model's words between its code.
-Html answer_text(const std::vector<AnswerPart>& parts, int judged, const LineNotes& notes) {
+struct Section {
+  std::string id, title;
+  Html body;
+};
+
+Html code_section(const Answer& answer, const LineNotes& notes) {
+  if (answer.parts.empty()) return html("<p class=\"muted\">There is no answer.</p>\n");
+  const AnswerPart* code = answer.code();
+  if (code == nullptr) return html("<p class=\"muted\">The answer has no block of code.</p>\n");
+  std::string about = "Numbers are the answer’s own lines.";
+  if (!notes.empty()) about += " Lines that the verdict names are marked.";
+  if (answer.is_cut) about += " The answer is very long; this is its beginning.";
+  return html("<p class=\"muted\">{}</p>\n{}", about, code_view(code->text, code->first_line, notes));
+}
+
+// A model's words between its code; nothing where the code is all there is.
+Html words_section(const Answer& answer, const LineNotes& notes) {
+  if (answer.parts.size() == 1 && answer.code() != nullptr) return {};
   Html out;
-  bool first_prose = true;
-  for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
-    const AnswerPart& part = parts[static_cast<size_t>(i)];
-    if (i == judged) {
+  for (const AnswerPart& part : answer.parts) {
+    if (&part == answer.code()) {
       out += html("<p class=\"muted\">… <a href=\"#code\">the code that was judged</a> …</p>\n");
     } else if (part.is_code) {
       out += code_view(part.text, part.first_line, notes);
     } else {
       out += html("<div class=\"prose\">{}</div>\n", render_markdown(part.text, 4));
-      first_prose = false;
     }
   }
-  const bool only_code = first_prose && parts.size() <= 1;
-  return only_code ? Html()
-                   : html("<section id=\"answer\"><h2>What the model wrote around it</h2>\n{}</section>\n", out);
+  return out;
 }
 
-Html code_sections(const Round& round, const LineNotes& notes) {
-  const record::Run& run = round.site.runs[round.sample.run];
-  std::string answer = answer_of(run, round.attempt);
-  if (trim(answer).empty())
-    return html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">There is no answer.</p></section>\n");
-  const bool cut = answer.size() > kMostShown;
-  if (cut) answer.resize(kMostShown);
-  const auto parts = split_answer(answer);
-  const int judged = judged_part(parts);
-  Html out;
-  if (judged < 0) {
-    out = html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">The answer has no block of code.</p></section>\n");
-  } else {
-    const AnswerPart& part = parts[static_cast<size_t>(judged)];
-    std::string about = "Numbers are the answer’s own lines.";
-    if (!notes.empty()) about += " Lines that the verdict names are marked.";
-    out = html("<section id=\"code\"><h2>Code</h2><p class=\"muted\">{}{}</p>\n{}</section>\n", about,
-               cut ? " The answer is very long; this is its beginning." : "",
-               code_view(part.text, part.first_line, notes));
-    if (round.index > 0) {
-      const Attempt& before = round.site.attempt(round.sample, round.index - 1);
-      const auto old_parts = split_answer(answer_of(run, before).substr(0, kMostShown));
-      if (const int old = judged_part(old_parts); old >= 0) {
-        out += html("<section id=\"diff\"><h2>What changed since round {}</h2>\n{}</section>\n", before.round,
-                    diff_view(old_parts[static_cast<size_t>(old)].text, old_parts[static_cast<size_t>(old)].first_line,
-                              part.text, part.first_line));
-      }
+std::vector<Section> answer_sections(const Round& round, const Answer& answer, const LineNotes& notes) {
+  std::vector<Section> sections = {{"code", "Code", code_section(answer, notes)}};
+  if (round.index > 0 && answer.code() != nullptr) {
+    const Attempt& before = round.site.attempt(round.sample, round.index - 1);
+    const Answer old = answer_of(round.site.runs[round.sample.run], before);
+    if (const AnswerPart *was = old.code(), *is = answer.code(); was != nullptr) {
+      sections.push_back({"diff", fmt::format("What changed since round {}", before.round),
+                          diff_view(was->text, was->first_line, is->text, is->first_line)});
     }
   }
-  out += answer_text(parts, judged, notes);
-  return out;
+  if (Html words = words_section(answer, notes); !words.empty())
+    sections.push_back({"answer", "What the model wrote around it", std::move(words)});
+  return sections;
 }
 
 }  // namespace
@@ -267,9 +286,8 @@ std::string attempt_page(const Site& site, const Model& model, size_t problem_in
                                  attempt.round, site.title),
             .root = "../../../",
             .trail = {{site.title, "index.html"}, {problem.name, problem_address(problem)}}};
-  const LineNotes notes = attempt.verdict && !attempt.passed()
-                              ? mentioned_lines(attempt.verdict->summary + "\n" + attempt.verdict->explanation)
-                              : LineNotes();
+  const Answer answer = answer_of(site.runs[sample.run], attempt);
+  const LineNotes notes = notes_of(attempt, answer);
   page.body = html(
       "<div class=\"hero\"><p class=\"kicker\"><a href=\"../../../{}\">{}</a></p><h1>{}</h1>"
       "<p class=\"lead\">Sample {}, round {}{}.</p></div>\n",
@@ -281,7 +299,14 @@ std::string attempt_page(const Site& site, const Model& model, size_t problem_in
   if (attempt.verdict) main += timings(*attempt.verdict);
   page.body +=
       html("<section id=\"verdict\" class=\"split\"><div>{}</div><aside>{}</aside></section>\n", main, facts(round));
-  page.body += code_sections(round, notes);
+  const auto sections = answer_sections(round, answer, notes);
+  if (sections.size() > 1) {
+    Html links;
+    for (const auto& [id, title, body] : sections) links += html("<a href=\"#{}\">{}</a>", id, title);
+    page.body += html("<nav class=\"jump\" aria-label=\"On this page\">{}</nav>\n", links);
+  }
+  for (const auto& [id, title, body] : sections)
+    page.body += html("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, title, body);
   return render(site, page);
 }
 

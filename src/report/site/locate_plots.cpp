@@ -1,29 +1,17 @@
-#include <cstdlib>
-#include <filesystem>
-
+#include "base/installed.h"
 #include "report/site/assets.h"
 
 namespace fb::report::site {
-namespace {
 
-namespace fs = std::filesystem;
-
-bool has_plots(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::is_regular_file(folder / "plots.js", ignored);
-}
-
-}  // namespace
-
+// A build folder has the same form as an installation. There is no such file in the source tree.
 std::optional<std::string> locate_plots() {
-  if (const char* chosen = std::getenv("FABRICBENCH_WEB"); chosen != nullptr && *chosen != '\0') {
-    return has_plots(chosen) ? std::optional<std::string>(chosen) : std::nullopt;
-  }
-  // A build folder has the same form as an installation.
-  std::error_code ignored;
-  const fs::path beside =
-      (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/fabricbench/web").lexically_normal();
-  return has_plots(beside) ? std::optional(beside.string()) : std::nullopt;
+  auto folder = locate({.variable = "FABRICBENCH_WEB",
+                        .name = "web",
+                        .source = "",
+                        .sign = "plots.js",
+                        .kind = "folder of plots",
+                        .them = "the plots"});
+  return folder ? std::optional(std::move(*folder)) : std::nullopt;
 }
 
 }  // namespace fb::report::site
