@@ -1,38 +1,19 @@
 // fabricbench list, show, template and new, as a user meets them.
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "run_tool.h"
 #include "sample.h"
 
 namespace fb::catalog {
 namespace {
-
-struct Output {
-  int exit_code = -1;
-  std::string text;
-};
-
-Output run(const std::string& arguments) {
-  const std::string command = std::string(FB_BINARY_DIR) + "/bin/fabricbench " + arguments + " 2>&1";
-  Output output;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  size_t got = 0;
-  while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) output.text.append(buffer.data(), got);
-  output.exit_code = WEXITSTATUS(pclose(pipe));
-  return output;
-}
 
 class Commands : public ProblemFolder {
  protected:
   Commands() { root_.write("pack.toml", "name = \"mine\"\nversion = \"1.2.0\"\n"); }
 
   Output run_here(const std::string& command, const std::string& arguments) {
-    return run(command + " --problems " + root_.path() + " " + arguments);
+    return run_tool(command + " --problems " + root_.path() + " " + arguments);
   }
   std::string file(const std::string& name) const { return root_.path() + "/" + name; }
 };
@@ -74,7 +55,7 @@ TEST_F(Commands, ListShowsWhatIsRightAndSaysWhatIsWrong) {
 }
 
 TEST_F(Commands, AFolderThatIsNoPackIsSaid) {
-  const Output output = run("list --problems /nowhere");
+  const Output output = run_tool("list --problems /nowhere");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("/nowhere/pack.toml: is missing"), std::string::npos) << output.text;
 }
@@ -85,7 +66,7 @@ TEST_F(Commands, ShowTellsAboutAProblem) {
   EXPECT_NE(text.text.find("struct Args {"), std::string::npos) << text.text;
   const Output json = run_here("show", "p2p/sample --json");
   EXPECT_EQ(nlohmann::json::parse(json.text)["pack"]["version"], "1.2.0");
-  EXPECT_EQ(run("show " + folder()).text, text.text);
+  EXPECT_EQ(run_tool("show " + folder()).text, text.text);
 }
 
 TEST_F(Commands, AnUnknownNameBringsTheNearest) {
@@ -122,8 +103,8 @@ TEST_F(Commands, NewMakesAProblemThatLoads) {
 
 TEST_F(Commands, NewMakesAPackOfAnEmptyFolder) {
   const std::string pack = file("packs/second");
-  EXPECT_EQ(run("new --problems " + pack + " p2p/first").exit_code, 0);
-  const Output list = run("list --json --problems " + pack);
+  EXPECT_EQ(run_tool("new --problems " + pack + " p2p/first").exit_code, 0);
+  const Output list = run_tool("list --json --problems " + pack);
   EXPECT_EQ(list.exit_code, 0) << list.text;
   EXPECT_EQ(nlohmann::json::parse(list.text)["pack"]["name"], "second");
 }
@@ -137,7 +118,7 @@ TEST_F(Commands, NewSpoilsNothing) {
   for (const char* name : {"sample", "p2p/Sample", "p2p/", "/x", "p2p/../x", "a/b/c"})
     EXPECT_EQ(run_here("new", name).exit_code, 2) << name;
   root_.write("other/file", "x");
-  EXPECT_EQ(run("new --problems " + file("other") + " p2p/x").exit_code, 2);
+  EXPECT_EQ(run_tool("new --problems " + file("other") + " p2p/x").exit_code, 2);
   EXPECT_FALSE(std::filesystem::exists(file("other/pack.toml")));
 }
 

@@ -1,34 +1,16 @@
 // The program as a user meets it: help texts, exit codes, messages for wrong input.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "run_tool.h"
 
 namespace fb {
 namespace {
-
-struct Output {
-  int exit_code = -1;
-  std::string text;
-};
-
-Output run(const std::string& arguments) {
-  const std::string command = std::string(FB_BINARY_DIR) + "/bin/fabricbench " + arguments + " 2>&1";
-  Output output;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  size_t got = 0;
-  while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) output.text.append(buffer.data(), got);
-  output.exit_code = WEXITSTATUS(pclose(pipe));
-  return output;
-}
 
 // Golden files; `FABRICBENCH_APPROVE=1 ctest --preset dev -R Cli` writes them anew.
 void expect_golden(const std::string& name, const std::string& text) {
@@ -38,32 +20,32 @@ void expect_golden(const std::string& name, const std::string& text) {
 }
 
 TEST(Cli, HelpTextsAreAsApproved) {
-  expect_golden("help.txt", run("--help").text);
-  expect_golden("help_check.txt", run("check --help").text);
-  expect_golden("help_lint.txt", run("lint --help").text);
-  expect_golden("help_bench.txt", run("bench --help").text);
-  expect_golden("help_list.txt", run("list --help").text);
-  expect_golden("help_run.txt", run("run --help").text);
-  expect_golden("help_show.txt", run("show --help").text);
-  expect_golden("help_template.txt", run("template --help").text);
-  expect_golden("help_prompt.txt", run("prompt --help").text);
-  expect_golden("help_new.txt", run("new --help").text);
-  expect_golden("help_exec.txt", run("exec --help").text);
-  expect_golden("help_ptx.txt", run("ptx --help").text);
-  expect_golden("help_report.txt", run("report --help").text);
-  expect_golden("help_coverage.txt", run("coverage --help").text);
+  expect_golden("help.txt", run_tool("--help").text);
+  expect_golden("help_check.txt", run_tool("check --help").text);
+  expect_golden("help_lint.txt", run_tool("lint --help").text);
+  expect_golden("help_bench.txt", run_tool("bench --help").text);
+  expect_golden("help_list.txt", run_tool("list --help").text);
+  expect_golden("help_run.txt", run_tool("run --help").text);
+  expect_golden("help_show.txt", run_tool("show --help").text);
+  expect_golden("help_template.txt", run_tool("template --help").text);
+  expect_golden("help_prompt.txt", run_tool("prompt --help").text);
+  expect_golden("help_new.txt", run_tool("new --help").text);
+  expect_golden("help_exec.txt", run_tool("exec --help").text);
+  expect_golden("help_ptx.txt", run_tool("ptx --help").text);
+  expect_golden("help_report.txt", run_tool("report --help").text);
+  expect_golden("help_coverage.txt", run_tool("coverage --help").text);
 }
 
 TEST(Cli, WrongUsageExitsWithTwoAndSaysWhy) {
-  EXPECT_EQ(run("").exit_code, 2);
-  EXPECT_EQ(run("nonsense").exit_code, 2);
-  const Output missing = run("ptx /nowhere.cu");
+  EXPECT_EQ(run_tool("").exit_code, 2);
+  EXPECT_EQ(run_tool("nonsense").exit_code, 2);
+  const Output missing = run_tool("ptx /nowhere.cu");
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_NE(missing.text.find("/nowhere.cu"), std::string::npos) << missing.text;
 }
 
 TEST(Cli, CoverageCountsEveryTier) {
-  const Output output = run("coverage --json");
+  const Output output = run_tool("coverage --json");
   ASSERT_EQ(output.exit_code, 0) << output.text;
   const auto tiers = nlohmann::json::parse(output.text)["ptx"]["tiers"];
   for (const char* tier : {"T1", "T2", "T4"}) EXPECT_EQ(tiers[tier]["done"], tiers[tier]["total"]) << tier;
@@ -72,17 +54,17 @@ TEST(Cli, CoverageCountsEveryTier) {
 }
 
 TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run("coverage --markdown").text)
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run_tool("coverage --markdown").text)
       << "build/release/bin/fabricbench coverage --markdown > docs/coverage.md";
 }
 
 TEST(Cli, TheApiPageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run("coverage --api --markdown").text)
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run_tool("coverage --api --markdown").text)
       << "build/release/bin/fabricbench coverage --api --markdown > docs/api.md";
 }
 
 TEST(Cli, CoverageCountsBothApis) {
-  const Output output = run("coverage --json");
+  const Output output = run_tool("coverage --json");
   ASSERT_EQ(output.exit_code, 0) << output.text;
   const auto api = nlohmann::json::parse(output.text)["api"];
   EXPECT_GT(api["cuda_runtime"]["total"], 300);
@@ -101,7 +83,7 @@ class CliPtx : public testing::Test {
 
 TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
   const Output output =
-      run("ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
+      run_tool("ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
   EXPECT_EQ(output.exit_code, 0) << output.text;
   EXPECT_NE(output.text.find("kernels: add\n"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("ld.global.u32"), std::string::npos) << output.text;
@@ -109,25 +91,25 @@ TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
 }
 
 TEST_F(CliPtx, NamesWhatIsNotSupported) {
-  const Output output = run("ptx " + file("wgmma.cu", R"(
+  const Output output = run_tool("ptx " + file("wgmma.cu", R"(
 extern "C" __global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); })") +
-                            " --arch sm_90a");
+                                 " --arch sm_90a");
   EXPECT_EQ(output.exit_code, 1) << output.text;
   EXPECT_NE(output.text.find("Not supported:\n  wgmma.fence.sync.aligned"), std::string::npos) << output.text;
 }
 
 TEST_F(CliPtx, GivesTheCompilersMessageWithItsLine) {
   const std::string path = file("bad.cu", "int x;\nextern \"C\" __global__ void k() { y = 1; }\n");
-  const Output output = run("ptx " + path);
+  const Output output = run_tool("ptx " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":2:"), std::string::npos) << output.text;
 }
 
 TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
-  const Output empty = run("ptx " + file("empty.cu", "int x;\n"));
+  const Output empty = run_tool("ptx " + file("empty.cu", "int x;\n"));
   EXPECT_EQ(empty.exit_code, 2);
   EXPECT_NE(empty.text.find("no code in it"), std::string::npos) << empty.text;
-  const Output other = run("ptx " + file("main.cpp", "int main() {}\n"));
+  const Output other = run_tool("ptx " + file("main.cpp", "int main() {}\n"));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.text.find("expected a .cu or .ptx file"), std::string::npos) << other.text;
 }
@@ -135,7 +117,7 @@ TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
 TEST_F(CliPtx, LocatesErrorsInPtx) {
   const std::string path =
       file("bad.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n  foo.u32 %r1;\n}\n");
-  const Output output = run("ptx " + path);
+  const Output output = run_tool("ptx " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
 }
@@ -144,39 +126,39 @@ TEST_F(CliPtx, LocatesErrorsInPtx) {
 class CliExec : public CliPtx {};
 
 TEST_F(CliExec, SaysWhatIsMissing) {
-  const Output nothing = run("exec");
+  const Output nothing = run_tool("exec");
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_NE(nothing.text.find("no source file"), std::string::npos) << nothing.text;
-  const Output none = run("exec /nowhere.cu");
+  const Output none = run_tool("exec /nowhere.cu");
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.text.find("/nowhere.cu: No such file or directory"), std::string::npos) << none.text;
 }
 
 TEST_F(CliExec, NamesAnUnknownPlatform) {
-  const Output output = run("exec --platform h100x9 " + file("empty_main.cu", "int main() {}\n"));
+  const Output output = run_tool("exec --platform h100x9 " + file("empty_main.cu", "int main() {}\n"));
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("h100x9"), std::string::npos) << output.text;
 }
 
 TEST_F(CliExec, NamesAnUnknownOption) {
-  const Output output = run("exec --frobnicate " + file("empty_main.cu", "int main() {}\n"));
+  const Output output = run_tool("exec --frobnicate " + file("empty_main.cu", "int main() {}\n"));
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("--frobnicate: unknown option"), std::string::npos) << output.text;
-  EXPECT_EQ(run("exec --rank-memory much x.cu").exit_code, 2);
-  EXPECT_EQ(run("exec --ranks 0 x.cu").exit_code, 2);
-  EXPECT_EQ(run("exec --mode sloppy x.cu").exit_code, 2);
+  EXPECT_EQ(run_tool("exec --rank-memory much x.cu").exit_code, 2);
+  EXPECT_EQ(run_tool("exec --ranks 0 x.cu").exit_code, 2);
+  EXPECT_EQ(run_tool("exec --mode sloppy x.cu").exit_code, 2);
 }
 
 TEST_F(CliExec, GivesTheCompilersMessageWithItsLine) {
   const std::string path = file("wrong.cu", "int main() {\n  return nothing;\n}\n");
-  const Output output = run("exec " + path);
+  const Output output = run_tool("exec " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":2:10: use of undeclared identifier 'nothing'"), std::string::npos) << output.text;
 }
 
 TEST_F(CliExec, NamesAMissingCompiler) {
   setenv("FABRICBENCH_CLANG", "no-such-clang", 1);
-  const Output output = run("exec " + file("empty_main.cu", "int main() {}\n"));
+  const Output output = run_tool("exec " + file("empty_main.cu", "int main() {}\n"));
   unsetenv("FABRICBENCH_CLANG");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("no-such-clang"), std::string::npos) << output.text;
@@ -184,17 +166,16 @@ TEST_F(CliExec, NamesAMissingCompiler) {
 
 TEST_F(CliExec, RunsAProgramAndReturnsWhatBecameOfIt) {
   const std::string path = file("arguments.cu", R"(
-#include <cstdio>
 #include <cstdlib>
 int main(int argc, char** argv) {
   std::printf("%s of %s: %s\n", getenv("RANK"), getenv("WORLD_SIZE"), argc > 1 ? argv[1] : "none");
   return argc > 2 ? std::atoi(argv[2]) : 0;
 }
 )");
-  const Output good = run("exec --ranks 2 --prefix " + path + " -- --seed");
+  const Output good = run_tool("exec --ranks 2 --prefix " + path + " -- --seed");
   EXPECT_EQ(good.exit_code, 0) << good.text;
   EXPECT_NE(good.text.find("[rank 1] 1 of 2: --seed\n"), std::string::npos) << good.text;
-  const Output bad = run("exec --seed 3 " + path + " -- 'a b' 7");
+  const Output bad = run_tool("exec --seed 3 " + path + " -- 'a b' 7");
   EXPECT_EQ(bad.exit_code, 1) << bad.text;
   EXPECT_NE(bad.text.find("rank 0 exited with 7"), std::string::npos) << bad.text;
   EXPECT_NE(bad.text.find("--seed 3 --mode hardware " + path + " -- 'a b' 7"), std::string::npos) << bad.text;

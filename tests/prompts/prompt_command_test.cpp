@@ -1,33 +1,17 @@
 // `fabricbench prompt` as a user meets it.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "run_tool.h"
 
 namespace fb {
 namespace {
 
-struct Output {
-  int exit_code = -1;
-  std::string text;
-};
-
-Output run(const std::string& arguments) {
-  const std::string command = std::string(FB_BINARY_DIR) + "/bin/fabricbench prompt " + arguments + " 2>&1";
-  Output output;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  size_t got = 0;
-  while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) output.text.append(buffer.data(), got);
-  output.exit_code = WEXITSTATUS(pclose(pipe));
-  return output;
-}
+Output prompt(const std::string& arguments) { return run_tool("prompt " + arguments); }
 
 std::string golden(const std::string& name) {
   return read_file(std::string(FB_SOURCE_DIR) + "/tests/prompts/golden/" + name);
@@ -42,46 +26,49 @@ std::string file(const std::string& name, std::string_view content) {
 bool has(const Output& output, std::string_view part) { return output.text.find(part) != std::string::npos; }
 
 TEST(PromptCommand, PrintsThePromptsThatCampaignsUse) {
-  EXPECT_EQ(run("all_reduce_one_shot").text, golden("zero_shot_all_reduce_one_shot.md"));
-  EXPECT_EQ(run("reduce_scatter_pull --variant few_shot").text, golden("few_shot_reduce_scatter_pull.md"));
-  EXPECT_EQ(run("p2p/peer_copy --example").text, golden("example_peer_copy.md"));
-  EXPECT_EQ(run("push_copy --system").text, golden("system.md"));
-  const Output both = run("all_reduce_one_shot --json");
+  EXPECT_EQ(prompt("all_reduce_one_shot").text, golden("zero_shot_all_reduce_one_shot.md"));
+  EXPECT_EQ(prompt("reduce_scatter_pull --variant few_shot").text, golden("few_shot_reduce_scatter_pull.md"));
+  EXPECT_EQ(prompt("p2p/peer_copy --example").text, golden("example_peer_copy.md"));
+  EXPECT_EQ(prompt("push_copy --system").text, golden("system.md"));
+  const Output both = prompt("all_reduce_one_shot --json");
   ASSERT_EQ(both.exit_code, 0) << both.text;
   const auto json = nlohmann::json::parse(both.text);
   EXPECT_EQ(json["system"], golden("system.md"));
   EXPECT_EQ(json["user"], golden("zero_shot_all_reduce_one_shot.md"));
-  EXPECT_EQ(run("--list").text, "few_shot\nzero_shot\n");
+  EXPECT_EQ(prompt("--list").text, "few_shot\nzero_shot\n");
 }
 
 TEST(PromptCommand, MakesFeedbackOfVerdictsAndAttempts) {
   const std::string answer = file("answer.md", "int x;\nint y\n");
   const std::string verdict = R"({"class": "compile_error", "summary": "answer.md:2:6: expected ';'",
       "explanation": "answer.md:2:6: expected ';'\n", "problem": "push_copy", "seed": "7"})";
-  const Output of_verdict = run("push_copy --feedback " + file("verdict.json", verdict) + " --answer " + answer);
+  const Output of_verdict = prompt("push_copy --feedback " + file("verdict.json", verdict) + " --answer " + answer);
   EXPECT_EQ(of_verdict.exit_code, 0);
   EXPECT_TRUE(has(of_verdict, "     1 | int x;\n>    2 | int y\n")) << of_verdict.text;
   const std::string attempt = R"({"model": "m", "problem": "push_copy", "sample": 1, "round": 1,
       "call": {"end": "complete"}, "verdict": )" +
                               verdict + "}";
-  EXPECT_EQ(run("push_copy --feedback " + file("attempt.json", attempt) + " --answer " + answer).text, of_verdict.text);
-  EXPECT_TRUE(has(run("push_copy --json --feedback " + file("attempt.json", attempt)), "\"user\": \"Your answer did"));
+  EXPECT_EQ(prompt("push_copy --feedback " + file("attempt.json", attempt) + " --answer " + answer).text,
+            of_verdict.text);
+  EXPECT_TRUE(
+      has(prompt("push_copy --json --feedback " + file("attempt.json", attempt)), "\"user\": \"Your answer did"));
 }
 
 TEST(PromptCommand, SaysWhatIsWrong) {
-  const Output unknown = run("push_copi");
+  const Output unknown = prompt("push_copi");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_TRUE(has(unknown, "push_copy")) << unknown.text;
-  EXPECT_TRUE(has(run(""), "PROBLEM is required"));
-  EXPECT_TRUE(has(run("push_copy --variant none"), "there is no prompt variant 'none'; there are: few_shot zero_shot"));
-  EXPECT_TRUE(has(run("push_copy --feedback /nowhere.json"), "/nowhere.json"));
-  EXPECT_TRUE(has(run("push_copy --feedback " + file("none.json", "{}")), "holds neither an attempt nor a verdict"));
+  EXPECT_TRUE(has(prompt(""), "PROBLEM is required"));
+  EXPECT_TRUE(
+      has(prompt("push_copy --variant none"), "there is no prompt variant 'none'; there are: few_shot zero_shot"));
+  EXPECT_TRUE(has(prompt("push_copy --feedback /nowhere.json"), "/nowhere.json"));
+  EXPECT_TRUE(has(prompt("push_copy --feedback " + file("none.json", "{}")), "holds neither an attempt nor a verdict"));
   const std::string other = R"({"class": "wrong", "summary": "x", "problem": "pull_copy", "seed": "7"})";
-  EXPECT_TRUE(has(run("push_copy --feedback " + file("other.json", other)), "is about 'pull_copy'"));
-  EXPECT_EQ(run("push_copy --answer x.md").exit_code, 2);
-  EXPECT_EQ(run("push_copy --system --json").exit_code, 2);
+  EXPECT_TRUE(has(prompt("push_copy --feedback " + file("other.json", other)), "is about 'pull_copy'"));
+  EXPECT_EQ(prompt("push_copy --answer x.md").exit_code, 2);
+  EXPECT_EQ(prompt("push_copy --system --json").exit_code, 2);
   setenv("FABRICBENCH_PROMPTS", "/nowhere", 1);
-  const Output nowhere = run("push_copy --system");
+  const Output nowhere = prompt("push_copy --system");
   unsetenv("FABRICBENCH_PROMPTS");
   EXPECT_EQ(nowhere.exit_code, 2);
 }
