@@ -29,9 +29,10 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 using record::round_file;
 
-constexpr auto kGlance = 200ms;          // between looks at what has no descriptor
-constexpr auto kOthers = 2s;             // between looks at samples that others work on
-constexpr uint32_t kFailuresInARow = 3;  // of calls: then a model is left alone
+constexpr auto kGlance = 200ms;                   // between looks at what has no descriptor
+constexpr auto kOthers = 2s;                      // between looks at samples that others work on
+constexpr uintmax_t kRoom = uintmax_t{64} << 20;  // bytes on the disk without which no call is made
+constexpr uint32_t kFailuresInARow = 3;           // of calls: then a model is left alone
 
 std::string in_one_line(const Errors& errors) {
   std::string text = to_string(errors, "");
@@ -285,6 +286,10 @@ bool Director::may_call(Sample& sample) {
     return true;
   }
   if (count(Stage::calling) >= options_.calls || Clock::now() < next_call_) return false;
+  if (fs::space(options_.run).available < kRoom) {
+    get_stuck(sample, "the disk is almost full: no call is made whose answer might not be kept");
+    return true;
+  }
   if (!options_.max_usd || !llm::costs_money(spec(sample))) return true;
   const auto request = llm::parse_request(read_file(file(sample, "request.json")));
   const auto most = request ? llm::most_expensive(*request, options_.prices) : std::nullopt;

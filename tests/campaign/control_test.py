@@ -176,6 +176,22 @@ def speed_rounds(folder):
                 [(1, "wrong", False), (2, "pass", False), (3, "wrong", True), (4, "pass", True)], "rounds")
 
 
+def full_disk(folder):
+    """No call is made whose answer could not be kept, and later it goes on."""
+    if subprocess.run(["unshare", "-Urm", "true"]).returncode != 0:
+        print("  not tried: no file system may be mounted here")
+        return
+    texts = answers(folder, {"push_copy": "STUB pass"})
+    (folder / "small").mkdir()
+    with harness.provider(texts, folder / "log") as url:
+        words = [TOOL, "run", "--plain", "--worker", harness.STUB, "--model", loopback(url), "--problems", "push_copy", "--out", folder / "small" / "run"]
+        script = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"'
+        ran = subprocess.run(["unshare", "-Urm", "sh", "-c", script, folder / "small", *map(str, words)], env=harness.environment(),
+                             capture_output=True, text=True, timeout=60)
+        CHECKS.that(ran.returncode == 1 and "the disk is almost full" in ran.stderr, f"{ran.returncode} {ran.stderr[-300:]}")
+        CHECKS.same(log_of(folder / "log") if (folder / "log").exists() else [], [], "calls")
+
+
 def keys(folder):
     """A key is in no file, no output and no command line."""
     texts = answers(folder, {"push_copy": ["STUB wrong", "STUB pass"]})
@@ -195,7 +211,7 @@ def keys(folder):
 
 
 def main():
-    tests = [ctrl_c, two_at_once, growing, budget, unknown_price, failing_provider, failing_judge, speed_rounds, keys]
+    tests = [ctrl_c, two_at_once, growing, budget, unknown_price, failing_provider, failing_judge, speed_rounds, full_disk, keys]
     for test in tests:
         if len(sys.argv) > 2 and test.__name__ not in sys.argv[2:]:
             continue

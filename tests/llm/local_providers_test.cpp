@@ -183,6 +183,21 @@ TEST(Recorded, TheCallMayStandBesideIt) {
   EXPECT_NE(ask(request_to("recorded", folder.path())).call.error.find("sideways"), std::string::npos);
 }
 
+TEST(Recorded, TheAnswersOfARunCanBeHadAgain) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path("push_copy/2"));
+  Response before;
+  before.text = "code";
+  before.call = {.end = AnswerEnd::complete, .usd = 0.25, .tries = 2};
+  before.response_body = "{}";
+  write_file(folder.path("push_copy/2/3.response.json"), to_json(before));
+  EXPECT_EQ(ask(request_to("recorded", folder.path())), before);
+  write_file(folder.path("push_copy/2/3.response.json"), "{");
+  const Response damaged = ask(request_to("recorded", folder.path()));
+  EXPECT_EQ(damaged.call.end, AnswerEnd::failed);
+  EXPECT_NE(damaged.call.error.find("3.response.json"), std::string::npos) << damaged.call.error;
+}
+
 TEST(Recorded, AFolderThatIsMissingIsNamedBeforehand) {
   const TemporaryFolder folder;
   EXPECT_TRUE(check_ready({.provider = "recorded", .model = folder.path()}));
