@@ -39,5 +39,7 @@ inline std::unexpected<Errors> error(std::string message, Location at = {}) {
 
 // "file:line:column: message", one diagnostic a line.
 std::string to_string(const Errors& errors, std::string_view file);
+// "message; line:column: message", for where there is one line.
+std::string in_one_line(const Errors& errors);
 
 }  // namespace fb

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -28,6 +29,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::string first_line(std::string_view text) { return std::string(trim(split(trim(text), '\n').front())); }
+
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (in) in.peek();  // a folder opens and can't be read
@@ -53,6 +56,17 @@ std::string to_string(const Errors& errors, std::string_view file) {
       text += fmt::format("{}:{}:{}: {}\n", file, at.line, at.column, message);
     }
   }
+  return text;
+}
+
+std::string in_one_line(const Errors& errors) {
+  std::string text;
+  for (const auto& [at, message] : errors.list) {
+    if (!text.empty()) text += "; ";
+    if (at.line > 0) text += fmt::format("{}:{}: ", at.line, at.column);
+    text += trim(message);
+  }
+  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 

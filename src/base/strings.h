@@ -8,6 +8,8 @@ namespace fb {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
+// Of what is left without blanks at both ends.
+std::string first_line(std::string_view text);
 
 // Whole files; throw std::system_error with the path in the message.
 std::string read_file(const std::string& path);

@@ -40,7 +40,7 @@ Result<void> call_round(const std::string& run, const record::RoundId& round, co
     if (fs::exists(round_file(run, round, "response.json"))) return {};
     const std::string file = round_file(run, round, "request.json");
     const auto request = llm::parse_request(read_file(file));
-    if (!request) return error(to_string(request.error(), file));
+    if (!request) return error(file + ": " + in_one_line(request.error()));
     // What costs nothing can be had again.
     const bool precious = request->model.provider != "recorded";
     std::optional<Mark> mark;

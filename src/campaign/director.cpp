@@ -34,13 +34,6 @@ constexpr auto kOthers = 2s;                      // between looks at samples th
 constexpr uintmax_t kRoom = uintmax_t{64} << 20;  // bytes on the disk without which no call is made
 constexpr uint32_t kFailuresInARow = 3;           // of calls: then a model is left alone
 
-std::string in_one_line(const Errors& errors) {
-  std::string text = to_string(errors, "");
-  while (text.ends_with('\n')) text.pop_back();
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 // Every sample at work holds a lock.
 void allow_many_files() {
   rlimit limit{};

@@ -101,7 +101,7 @@ Result<CampaignPlan> first_plan(const Wish& wish) {
 Result<CampaignPlan> grown_plan(const std::string& folder, const Wish& wish) {
   const std::string file = record::plan_file(folder);
   auto plan = record::parse_campaign_plan(read_file(file));
-  if (!plan) return error(to_string(plan.error(), file));
+  if (!plan) return error(file + ": " + in_one_line(plan.error()));
   if (const auto list = differences(*plan, wish); !list.empty())
     return error(fmt::format("{} was begun otherwise: {}", folder, fmt::join(list, "; ")));
   add_new(*plan, wish);

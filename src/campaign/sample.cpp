@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 template <class Parse>
 auto read(const std::string& file, const Parse& parse) -> decltype(parse(std::string_view())) {
   auto parsed = parse(read_file(file));
-  if (!parsed) return error(to_string(parsed.error(), file));
+  if (!parsed) return error(file + ": " + in_one_line(parsed.error()));
   return parsed;
 }
 

@@ -20,13 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string one_line(const Errors& errors) {
-  std::string text = to_string(errors, "");
-  while (text.ends_with('\n')) text.pop_back();
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 Result<record::Verdict> make(const JudgeJob& job, const std::string& answer) {
   const auto pack = catalog::load_from_pack(job.problems, job.problem);
   if (!pack) return std::unexpected(pack.error());
@@ -51,7 +44,7 @@ Result<record::Verdict> make(const JudgeJob& job, const std::string& answer) {
 
 Result<void> judge_job(const std::string& job_file) {
   const auto job = parse_judge_job(read_file(job_file));
-  if (!job) return error(to_string(job.error(), job_file));
+  if (!job) return error(job_file + ": " + in_one_line(job.error()));
   const std::string answer = read_file(fs::path(job_file).parent_path() / job->answer);
   VerdictCache cache(job->use_cache ? toolchain::Cache::of_user() : toolchain::Cache());
   const std::string key = job->use_cache ? VerdictCache::key(*job, answer) : "";
@@ -85,7 +78,7 @@ int serve_lines() {
   std::string line;
   while (std::getline(std::cin, line)) {
     const auto done = judge_job_file(line);
-    fmt::print("{}\n", done ? "done" : "failed " + one_line(done.error()));
+    fmt::print("{}\n", done ? "done" : "failed " + in_one_line(done.error()));
     if (std::fflush(stdout) != 0) return 1;
   }
   return 0;
@@ -108,7 +101,7 @@ Result<size_t> work_through(const std::string& list, size_t first, size_t count)
     const auto done = judge_job_file(jobs[k]);
     if (done) continue;
     ++failures;
-    fmt::print(stderr, "{}: {}\n", jobs[k], one_line(done.error()));
+    fmt::print(stderr, "{}: {}\n", jobs[k], in_one_line(done.error()));
   }
   return failures;
 }

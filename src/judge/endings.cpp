@@ -18,12 +18,6 @@ using record::VerdictClass;
 // Nobody can have used up the processor time of a rank earlier.
 constexpr double kLongComputation = 10;
 
-std::string first_line(std::string_view text) {
-  text = trim(text);
-  const size_t end = text.find('\n');
-  return std::string(trim(text.substr(0, end)));
-}
-
 const Incident* find(const record::RunRecord& record, std::string_view kind) {
   const auto found = std::ranges::find(record.incidents, kind, &Incident::kind);
   return found == record.incidents.end() ? nullptr : &*found;

@@ -63,8 +63,6 @@ std::string join(const Errors& errors) {
   return text;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // One judgement, in the order in which it happens. Each step returns false when the verdict stands.
 class Judgement {
  public:

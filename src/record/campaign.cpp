@@ -38,7 +38,7 @@ CampaignPlan plan_from(const Json& json) {
 // A message that names the file, whoever finds it.
 template <class T>
 Result<T> named(const std::string& file, Result<T> result) {
-  if (!result) return error(to_string(result.error(), file));
+  if (!result) return error(file + ": " + in_one_line(result.error()));
   return result;
 }
 

@@ -26,6 +26,18 @@ TEST(Strings, ReadingAMissingFileNamesIt) {
   }
 }
 
+TEST(Strings, TheFirstLineHasNoBlanksAround) {
+  EXPECT_EQ(first_line("\n  one \r\ntwo\n"), "one");
+  EXPECT_EQ(first_line("one"), "one");
+  EXPECT_EQ(first_line(" \n"), "");
+}
+
+TEST(Errors, FitIntoOneLine) {
+  Errors errors("one\n");
+  errors.list.push_back({{3, 4}, "two\nlines"});
+  EXPECT_EQ(in_one_line(errors), "one; 3:4: two lines");
+}
+
 TEST(Errors, PrintLocationsOnlyWhereTheyAreKnown) {
   Errors errors("whole file");
   errors.list.push_back({{3, 7}, "here"});
