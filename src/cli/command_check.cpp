@@ -25,15 +25,15 @@ struct Options {
   size_t jobs = 0;
 };
 
-// Files may have no end (/dev/zero), and no solution is that long.
-constexpr size_t kLongestAnswer = size_t{16} << 20;
+// Files may have no end (/dev/zero). What is merely too long gets a verdict.
+constexpr size_t kLongestAnswer = size_t{256} << 20;
 
 Result<std::string> read_answer(std::istream& in, const std::string& name) {
   std::string text(kLongestAnswer + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
   if (in.bad()) return error("cannot read " + name);
-  if (text.size() > kLongestAnswer) return error(name + " has more than 16 MiB: that is no solution");
+  if (text.size() > kLongestAnswer) return error(name + " has more than 256 MiB: that is no solution");
   return text;
 }
 

@@ -166,6 +166,7 @@ TEST_F(CliExec, NamesAMissingCompiler) {
 
 TEST_F(CliExec, RunsAProgramAndReturnsWhatBecameOfIt) {
   const std::string path = file("arguments.cu", R"(
+#include <cstdio>
 #include <cstdlib>
 int main(int argc, char** argv) {
   std::printf("%s of %s: %s\n", getenv("RANK"), getenv("WORLD_SIZE"), argc > 1 ? argv[1] : "none");

@@ -128,7 +128,7 @@ def case_usage():
     refused("check", "push_cop", template(), says="did you mean 'push_copy'")
     refused("check", "push_copy", "no_such_file.cu", says="cannot read no_such_file.cu: No such file")
     refused("check", "push_copy", FOLDER, says=f"cannot read {FOLDER}: Is a directory")
-    refused("check", "push_copy", "/dev/zero", says="/dev/zero has more than 16 MiB: that is no solution")
+    refused("check", "push_copy", "/dev/zero", says="/dev/zero has more than 256 MiB: that is no solution")
     for seed in ("-1", "0x10", "1e3", "18446744073709551616", "seven", ""):
         refused("check", "--seed", seed, "push_copy", template(), says="--seed")
     refused("check", "--quick", "--full", "push_copy", template(), says="--full")
