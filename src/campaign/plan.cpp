@@ -114,8 +114,10 @@ Result<CampaignPlan> open_run(const std::string& folder, const Wish& wish, const
   const bool exists = fs::exists(record::plan_file(folder));
   if (!exists && fs::exists(folder) && !fs::is_empty(folder) && !fs::exists(folder + "/.lock"))
     return error(folder + " is neither empty nor the folder of a run");
-  fs::create_directories(folder + "/problems");
+  // The lock is the first thing in it: whoever comes at the same time must not take the folder for another one.
+  fs::create_directories(folder);
   const auto alone = lock(folder + "/.lock");
+  fs::create_directories(folder + "/problems");
   auto plan = fs::exists(record::plan_file(folder)) ? grown_plan(folder, wish) : first_plan(wish);
   if (!plan) return plan;
   for (const std::string& name : plan->problems) {
