@@ -110,7 +110,6 @@ class Director {
   Clock::time_point next_call_ = {}, next_look_ = {};
   std::vector<record::Attempt> fresh_;  // not told yet
   std::vector<std::string> troubles_;
-  bool out_of_money_ = false;
 };
 
 const catalog::Problem& Director::problem(const Sample& sample) const {
@@ -294,7 +293,6 @@ bool Director::may_call(Sample& sample) {
   sample.reserved = *most;
   if (spent_ + reserved_ + *most <= *options_.max_usd) return true;
   if (count(Stage::calling) > 0) return false;  // they may cost less than they might
-  out_of_money_ = true;
   get_stuck(sample,
             fmt::format("--max-usd {} does not allow another call, which may cost {:.4f}", *options_.max_usd, *most));
   return true;
@@ -482,7 +480,6 @@ Outcome Director::run() {
   tell();
   outcome.status = status();
   outcome.troubles = troubles_;
-  outcome.out_of_money = out_of_money_;
   progress_.ended(outcome.status);
   return outcome;
 }

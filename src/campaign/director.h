@@ -35,11 +35,10 @@ struct Outcome {
   Status status;
   std::vector<std::string> troubles;  // why samples were left for another time, each once
   size_t callers_left = 0;            // at an interruption: calls that go on and will be found later
-  bool out_of_money = false;          // max_usd forbade further calls
   bool complete() const { return status.done == status.samples; }
 };
 
-// Throws Interrupted's kin only from below; an interruption (base/interruption.h) ends it early, with what there is.
+// An interruption (base/interruption.h) ends it early, with what there is.
 Outcome carry_out(const DirectorOptions& options, Executor& executor, Progress& progress);
 
 }  // namespace fb::campaign

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "base/installed.h"
 #include "base/interruption.h"
@@ -26,7 +25,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> models;
   ProblemFilter filter;
-  std::string out, pack, name, prompt, platform, backend, prices, worker, seed;
+  std::string out, pack, name, prompt, platform, prices, worker, seed;
   ExecutorChoice executor;
   uint32_t samples = 1, rounds = 1, speed_rounds = 0;
   bool samples_given = false, rounds_given = false, speed_rounds_given = false;
@@ -42,6 +41,8 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
     auto model = llm::parse_model(text);
     if (!model) return std::unexpected(model.error());
     if (model->provider == "recorded") model->model = fs::absolute(model->model).lexically_normal();
+    if (std::ranges::find(plan.models, model->label, &record::ModelSpec::label) != plan.models.end())
+      return error(fmt::format("two models are called {}: give one of them another label=", model->label));
     plan.models.push_back(std::move(*model));
   }
   const bool exists = fs::exists(record::plan_file(o.out));
@@ -64,7 +65,6 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   plan.speed_rounds = o.speed_rounds;
   plan.prompt = o.prompt;
   plan.thoroughness = o.quick ? "quick" : "";
-  plan.backend = o.backend;
   plan.platform = o.platform;
   plan.seed = o.seed.empty() ? 0 : std::stoull(o.seed);
   plan.version = FB_VERSION;
@@ -90,6 +90,7 @@ Result<void> check_models(const std::vector<record::ModelSpec>& models, const Op
   return {};
 }
 
+// What is left to do, and how; the exit code.
 int tell(const campaign::Outcome& outcome, const Options& o) {
   const std::string again = fmt::format("fabricbench run --out {}", o.out);
   if (!outcome.troubles.empty()) {
@@ -138,17 +139,12 @@ int run(const Options& o) {
   options.use_sandbox = !o.no_sandbox;
   options.side_by_side = side_by_side(o.executor);
 
-  campaign::Outcome outcome;
-  {
-    InterruptionGuard guard;
-    const auto progress = o.plain ? campaign::plain_progress(stderr) : campaign::make_progress(stderr);
-    const auto executor = make_executor(o.executor, options.run, o.worker.empty() ? own_program() : o.worker,
-                                        [&](const std::string& text) { progress->note(text); });
-    if (!executor) return say_errors(executor.error());
-    outcome = campaign::carry_out(options, **executor, *progress);
-    tell(outcome, o);
-  }
-  return outcome.complete() ? kExitDone : kExitNo;
+  const InterruptionGuard guard;
+  const auto progress = o.plain ? campaign::plain_progress(stderr) : campaign::make_progress(stderr);
+  const auto executor = make_executor(o.executor, options.run, o.worker.empty() ? own_program() : o.worker,
+                                      [&](const std::string& text) { progress->note(text); });
+  if (!executor) return say_errors(executor.error());
+  return tell(campaign::carry_out(options, **executor, *progress), o);
 }
 
 }  // namespace

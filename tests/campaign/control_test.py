@@ -104,6 +104,8 @@ def growing(folder):
         CHECKS.that(named in err, f"{option}: {err}")
     code, _, err = run("--model", "command:true,label=recorded", "--out", folder / "run")
     CHECKS.that(code == 2 and "give this one another label" in err, f"another way to ask the same model: {code} {err}")
+    code, _, err = run("--model", model, "--model", model, "--out", folder / "other")
+    CHECKS.that(code == 2 and "two models are called recorded" in err, f"the same label twice: {code} {err}")
     code, _, err = run("--model", model, "--out", folder)
     CHECKS.that(code == 2 and "neither empty nor the folder of a run" in err, f"another folder: {code} {err}")
 
