@@ -4,6 +4,7 @@ option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(FB_WEB "Bundle the plots of HTML reports (needs npm)" OFF)
 option(FB_WERROR "Treat warnings as errors" ON)
+option(FB_PCH "Precompile common headers" OFF)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 
@@ -32,6 +33,11 @@ if(FB_SANITIZE)
   add_compile_options(-fsanitize=${FB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FB_SANITIZE})
 endif()
+# Tests spend their time in the layers.
+set(FB_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+# What the fuzz targets look into, for the coverage that guides them.
+set(FB_FUZZED_LAYERS fabric machine mem ptx simt)
+set(FB_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)
 # The engine's loops gain nothing from the targets in between.
 add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
 if(FB_STATIC_SIMD)

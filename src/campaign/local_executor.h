@@ -41,11 +41,13 @@ class LocalExecutor final : public Executor {
   struct Worker {
     launcher::Process process;
     launcher::Descriptor to, from;
+    std::optional<int> core = {};  // none: any
     std::string received = {};
     std::optional<Job> job = {};  // none: idle
   };
 
   void start_worker();
+  int least_used_core() const;
   void give_work();
   // False where the worker has gone.
   bool hear(Worker& worker, std::vector<Ended>& ended);
@@ -53,6 +55,7 @@ class LocalExecutor final : public Executor {
   void try_again(Job job, std::string why, std::vector<Ended>& ended);
 
   LocalOptions options_;
+  std::vector<int> cores_;  // empty: workers are not bound to any
   std::deque<Job> waiting_;
   std::vector<Worker> workers_;
 };

@@ -84,29 +84,29 @@ def free_ports(count):
 
 
 def processes():
-    """pid → parent's pid, of all that are alive."""
+    """pid → (parent's pid, state), also of those that have ended and wait to be reaped."""
     found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 with open(f"/proc/{entry}/stat", "rb") as file:
                     state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state not in (b"Z", b"X"):
-                    found[int(entry)] = int(parent)
+                found[int(entry)] = (int(parent), state.decode())
             except OSError:
                 pass  # it has just ended
     return found
 
 
 def descendants(of):
-    parents = processes()
+    """Those that are alive: pid → state."""
+    alive = {pid: what for pid, what in processes().items() if what[1] not in "ZX"}
     found = {of}
     grown = True
     while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
+        more = {pid for pid, (parent, _) in alive.items() if parent in found} - found
         found |= more
         grown = bool(more)
-    return found - {of}
+    return {pid: alive[pid][1] for pid in found - {of}}
 
 
 def node_of(pid):
@@ -121,12 +121,27 @@ def node_of(pid):
     return None
 
 
-def kill(pids):
+def send(pids, what):
     for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, what)
         except ProcessLookupError:
             pass
+
+
+def kill_at_once(find):
+    """Ends the processes that find() tells (pid → state). They are halted first: one that outlives another by a moment, as a
+    shell its `sleep`, would go on to what it does next."""
+    end = time.monotonic() + 5
+    while True:
+        victims = find()
+        going = [pid for pid, state in victims.items() if state not in "Tt"]
+        if not going or time.monotonic() > end:
+            break
+        send(going, signal.SIGSTOP)
+        time.sleep(0.002)
+    send(victims, signal.SIGKILL)
+    return sorted(victims)
 
 
 class Keeper:
@@ -202,14 +217,17 @@ class Keeper:
 
     def kill_node(self, node):
         """The node's slurmd, its slurmstepd and all their tasks: as when a machine loses its power."""
-        mine = {pid for pid in descendants(os.getpid()) if node_of(pid) == node}
-        victims = set(mine)
-        for pid in mine:
-            victims |= descendants(pid)
-        kill(victims)
+        def find():
+            alive = descendants(os.getpid())
+            found = {pid: state for pid, state in alive.items() if node_of(pid) == node}
+            for pid in list(found):
+                found |= descendants(pid)
+            return found
+
+        victims = kill_at_once(find)
         self.daemons.pop(f"slurmd-{node}").wait()
         self.reap()
-        return sorted(victims)
+        return victims
 
     def kill_daemon(self, name):
         """The daemon alone: what it has started goes on."""
@@ -227,8 +245,8 @@ class Keeper:
 
     def reap(self):
         own = {daemon.pid for daemon in self.daemons.values()}
-        for pid, parent in _all_children(os.getpid()):
-            if pid not in own:
+        for pid, (parent, _) in processes().items():
+            if parent == os.getpid() and pid not in own:
                 try:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:
@@ -244,30 +262,13 @@ class Keeper:
             time.sleep(0.05)
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            left = descendants(os.getpid())
-            if not left:
+            if not kill_at_once(lambda: descendants(os.getpid())):
                 break
-            kill(left)
             for daemon in self.daemons.values():
                 daemon.poll()
             self.reap()
             time.sleep(0.05)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _all_children(of):
-    """Also those that have ended and wait to be reaped."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-                if parent == of:
-                    found.append((int(entry), parent))
-            except OSError:
-                pass
-    return found
 
 
 def keep(folder, nodes, settings):
@@ -394,17 +395,19 @@ def self_test():
         script = pathlib.Path(folder, "script")
         script.write_text("#!/bin/sh\n"
                           f"echo \"$SLURMD_NODENAME ${{SLURM_RESTART_COUNT:-0}}\" >> {folder}/begun-$SLURM_ARRAY_TASK_ID\n"
-                          "sleep 2\n"
+                          # The task whose node is to die waits for that.
+                          "case $SLURM_ARRAY_TASK_ID.${SLURM_RESTART_COUNT:-0} in 2.0) sleep 600 ;; *) sleep 2 ;; esac\n"
                           f"echo $SLURMD_NODENAME > {folder}/ended-$SLURM_ARRAY_TASK_ID\n")
         job = cluster.command("sbatch", "--parsable", "--array=1-20", "--requeue", "--output=/dev/null", str(script)).strip()
         end = time.monotonic() + 120
-        while not pathlib.Path(folder, "begun-2").exists():
+        first = pathlib.Path(folder, "begun-2")
+        while not (first.exists() and first.read_text().endswith("\n")):
             assert time.monotonic() < end
             time.sleep(0.1)
-        time.sleep(0.5)
-        node = pathlib.Path(folder, "begun-2").read_text().split()[0]
+        node = first.read_text().split()[0]
         killed, at = cluster.kill_node(node), time.monotonic()
         print(f"{node} is dead: processes {killed}")
+        assert not pathlib.Path(folder, "ended-2").exists(), "the task went on while its node died"
         seen = None
         while len(list(pathlib.Path(folder).glob("ended-*"))) < 20:
             assert time.monotonic() < end, cluster.command("squeue", "-r", "-t", "all")
@@ -414,7 +417,7 @@ def self_test():
                 seen = mine
                 print(f"  {time.monotonic() - at:5.1f} s  task 2: {mine}  node: {cluster.states()[node]}")
             time.sleep(0.2)
-        begun = pathlib.Path(folder, "begun-2").read_text().splitlines()
+        begun = first.read_text().splitlines()
         print(f"all 20 tasks have ended {time.monotonic() - at:.1f} s after that; task 2 ran on {begun}")
         assert len(begun) == 2 and begun[1].split()[0] != node, begun
         cluster.start_node(node)

@@ -141,17 +141,18 @@ def director_dies(cluster, folder):
 def two_directors(cluster, folder):
     """Two work on the same run, and the first is stopped: the tasks of the second go on."""
     run = make_run(folder, seconds=0.5)
-    first = Driver(cluster, run, 20, "--batch", "5", "--tasks", "4")
+    # It leaves two nodes free, and has work for longer than the second needs to begin.
+    first = Driver(cluster, run, 100, "--batch", "5", "--tasks", "2")
     first.wait_for(lambda: len(verdicts(run)) >= 2, 60)
-    second = Driver(cluster, run, 40, "--batch", "5", "--tasks", "8", "--from", "21")
-    second.wait_for(lambda: any(sample > 20 for sample, _, _ in journal(run)), 60)
+    second = Driver(cluster, run, 120, "--batch", "5", "--tasks", "8", "--from", "101")
+    second.wait_for(lambda: any(sample > 100 for sample, _, _ in journal(run)), 60)
     first.process.send_signal(signal.SIGINT)
     assert first.wait(30) == -signal.SIGINT, first.lines()
     assert second.wait(150) == 0, second.lines()
-    assert len(second.some("done")) == 20 and set(range(21, 41)) <= verdicts(run), second.lines()
+    assert len(second.some("done")) == 20 and set(range(101, 121)) <= verdicts(run), second.lines()
     assert not any("missing" in line for line in second.some("note")), second.lines()
     tries = collections.Counter(sample for sample, _, _ in journal(run))
-    assert all(tries[sample] == 1 for sample in range(21, 41)), tries
+    assert all(tries[sample] == 1 for sample in range(101, 121)), tries
 
 
 def interrupted(cluster, folder):
