@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Fills a document's code and outputs from the sources and from real runs, so that they can't go stale.
+
+Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check]
+
+A comment before a fenced block says what the block holds:
+  <!-- code: FILE NAME -->                 the lines between // [NAME] and // [/NAME] of FILE
+  <!-- change: FILE NAME MACRO=NUMBER -->  what MACRO changes in these lines
+  <!-- run: ARGUMENTS OF fabricbench -->   the command, and what it prints; without what ranks say when the machine has ended
+                                           under them, which comes in any order
+Lines under `#if MACRO == NUMBER` (or !=, #elif, #else) are taken or left out, as if the macro were 0 where it is not named.
+Without --check the document is written anew; with --check it is compared, and a difference is an error.
+"""
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BLOCK = re.compile(r"(<!-- (code|change|run): (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
+SECONDS = 120  # until a run is given up
+LAST_WORDS = re.compile(r"(\[rank \d+\] )?(FAILED .*cudaErrorUnknown|FAILED .*a rank has left|fabricbench: the machine has ended)")
+
+
+def without_conditions(lines, macros):
+    kept, taken, chosen = [], True, True  # chosen: a branch of the condition has been taken
+    for line in lines:
+        condition = re.match(r"#(?:if|elif) (\w+) (==|!=) (\d+)$", line)
+        if line.startswith("#if") or line.startswith("#elif"):
+            if not condition:
+                sys.exit(f"this condition is not understood: {line}")
+            holds = (macros.get(condition[1], 0) == int(condition[3])) == (condition[2] == "==")
+            taken = holds and (line.startswith("#if") or not chosen)
+            chosen = taken or (chosen and line.startswith("#elif"))
+        elif line == "#else":
+            taken = not chosen
+        elif line == "#endif":
+            taken = True
+        elif taken:
+            kept.append(line)
+    return kept
+
+
+def code(path, name, *definitions):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        match = re.search(rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]$", file.read(), re.DOTALL | re.MULTILINE)
+    if not match:
+        sys.exit(f"{path} has no lines [{name}]")
+    macros = {macro: int(value) for macro, value in (definition.split("=") for definition in definitions)}
+    return without_conditions(textwrap.dedent(match[1]).splitlines(), macros)
+
+
+def change(path, name, definition):
+    lines = difflib.unified_diff(code(path, name), code(path, name, definition), n=1, lineterm="")
+    return [line for line in list(lines)[2:] if not line.startswith("@@")]
+
+
+def output(tool, words):
+    run = subprocess.run([tool, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         timeout=SECONDS)
+    lines = [line for line in run.stdout.rstrip().splitlines() if not LAST_WORDS.match(line)]
+    return [f"$ fabricbench {shlex.join(words)}", *lines]
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    tool, path = os.path.abspath(sys.argv[1]), sys.argv[2]
+    with open(path, encoding="utf-8") as file:
+        before = file.read()
+
+    def fill(match):
+        words = shlex.split(match[3])
+        lines = output(tool, words) if match[2] == "run" else {"code": code, "change": change}[match[2]](*words)
+        return match[1] + "".join(line.rstrip() + "\n" for line in lines) + match[4]
+
+    after = BLOCK.sub(fill, before)
+    if "--check" not in sys.argv:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(after)
+    elif after != before:
+        sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, "as it is now"))
+        sys.exit(f"{path} is stale: tools/render_runs.py FABRICBENCH {path}")
+
+
+main()
