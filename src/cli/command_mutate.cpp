@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+#include "mutate/operators.h"
+#include "mutate/run.h"
+#include "mutate/score.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> problems, operators;
+  std::string folder, json, resume, equivalents;
+  bool list = false, full = false, quick = false, no_sandbox = false, verbose = false;
+  double least = 0;
+  mutate::Options run;
+};
+
+// Prints mutants, or says what is wrong.
+int list_mutants(const Options& o, const std::vector<std::string>& names) {
+  size_t count = 0;
+  for (const auto& name : names) {
+    const auto pack = choose_problem(o.folder, name);
+    if (!pack) return say_errors(pack.error());
+    auto mutants = mutate::make_mutants(pack->problems.front(), o.operators);
+    if (!mutants) return say_errors(mutants.error());
+    for (const auto& mutant : mutate::draw(std::move(*mutants), o.run.limit, o.run.seed)) {
+      ++count;
+      fmt::print("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
+    }
+  }
+  fmt::print("{} mutants of {} problems\n", count, names.size());
+  return kExitDone;
+}
+
+void print_result(const mutate::MutantResult& result) {
+  const bool killed = result.fate == mutate::Fate::killed;
+  fmt::print("{:<9} {:<9} {}{}{}\n", mutate::kFateNames[static_cast<size_t>(result.fate)],
+             killed ? mutate::kMeansNames[static_cast<size_t>(result.means)] : "", result.mutant.id,
+             result.summary.empty() ? "" : ": ", killed ? result.verdict + ": " + result.summary : result.summary);
+  std::fflush(stdout);
+}
+
+// Into options.run: what is in files.
+Result<void> read_files(Options& o) {
+  if (!o.equivalents.empty()) {
+    auto read = mutate::parse_equivalents(read_file(o.equivalents));
+    if (!read) return error(to_string(read.error(), o.equivalents));
+    o.run.equivalents = std::move(*read);
+  }
+  if (!o.resume.empty()) {
+    auto read = mutate::parse_run(read_file(o.resume));
+    if (!read) return error(to_string(read.error(), o.resume));
+    if (read->seed != o.run.seed || read->quick != o.run.quick)
+      return error(fmt::format("{}: a run with another seed or other sizes", o.resume));
+    // What an ordinary run kills, a full one kills; what it lets pass must be judged.
+    if (read->ordinary_only && !o.run.ordinary_only)
+      std::erase_if(read->results, [](const auto& result) { return result.fate != mutate::Fate::killed; });
+    o.run.known = std::move(read->results);
+  }
+  if (!o.run.out.empty()) std::filesystem::create_directories(o.run.out);
+  return {};
+}
+
+int run(Options& o) {
+  for (const auto& name : o.operators) {
+    if (mutate::find_operator(name) == nullptr) return say_errors(Errors(fmt::format("there is no operator {}", name)));
+  }
+  const auto folder = problems_folder(o.folder);
+  if (!folder) return say_errors(folder.error());
+  std::vector<std::string> names = o.problems;
+  if (names.empty()) names = catalog::problem_folders(*folder);
+  if (o.list) return list_mutants(o, names);
+  o.run.operators = o.operators;
+  o.run.quick = o.quick;
+  o.run.use_sandbox = !o.no_sandbox;
+  if (o.verbose) o.run.on_result = print_result;
+  if (const auto read = read_files(o); !read) return say_errors(read.error());
+
+  mutate::Run all{.seed = o.run.seed, .quick = o.quick, .ordinary_only = o.run.ordinary_only};
+  bool failed = false;
+  for (const auto& name : names) {
+    const auto pack = choose_problem(o.folder, name);
+    if (!pack) return say_errors(pack.error());
+    auto done = mutate::run_problem(*pack, pack->problems.front(), o.run);
+    if (!done) {  // the others may be judged all the same
+      say_errors(done.error());
+      failed = true;
+      continue;
+    }
+    std::ranges::move(done->results, std::back_inserter(all.results));
+    std::ranges::move(done->stale, std::back_inserter(all.stale));
+    // After each problem: a long run that is ended has left what it knows.
+    if (!o.json.empty()) write_file(o.json, to_json(all));
+  }
+  fmt::print("{}", describe(all));
+  const bool enough = tally_of(all).rate() >= o.least;
+  if (!enough) fmt::print("less than the {} that --least asks for\n", o.least);
+  if (failed) return kExitUsage;
+  return enough && all.stale.empty() ? kExitDone : kExitNo;
+}
+
+std::string operator_lines() {
+  std::string text;
+  for (const auto& row : mutate::operators()) text += fmt::format("  {:<18} {}\n", row.name, row.mistake);
+  return text;
+}
+
+}  // namespace
+
+void add_mutate(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command = program.add_subcommand("mutate", "Measure the judge: does it notice mistakes in references?");
+  command->footer(
+      "Makes mutants of references, each with one mistake that authors make, and judges them.\n"
+      "Exit code: 0 done, 1 fewer killed than --least or a stale argument, 2 wrong usage or a reference that "
+      "does not pass.\n\n"
+      "Operators:\n" +
+      operator_lines() +
+      "\nExamples:\n"
+      "  fabricbench mutate --list all_reduce_ring               its mutants\n"
+      "  fabricbench mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
+      "  fabricbench mutate --json score.json --least 0.95       all problems; takes an hour");
+  command->add_option("problems", o.problems, "Names of problems (default: all)");
+  command->add_option("--operators", o.operators, "Only these, with commas between them")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--list", o.list, "Print the mutants and judge none");
+  command->add_option("--json", o.json, "Write all results here")->type_name("FILE");
+  command
+      ->add_option("--resume", o.resume,
+                   "Results of an earlier run of the same seed: what was judged is not judged again")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  command->add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  command->add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder")
+      ->type_name("DIR");
+  command->add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--limit", o.run.limit, "At most so many mutants of each problem, drawn by the seed");
+  command->add_option("--seed", o.run.seed, "Where inputs, schedules and the draw come from")->capture_default_str();
+  command->add_option("--least", o.least, "Fail if a smaller share is killed")->check(CLI::Range(0.0, 1.0));
+  auto* quick = command->add_flag("--quick", o.quick, "One world and small sizes");
+  command->add_flag("--full", o.full, "All worlds, sizes and schedules (the default)")->excludes(quick);
+  command->add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules alone, without checkers");
+  command->add_flag("--verbose", o.verbose, "Tell of each mutant as soon as it is judged");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  add_problems_option(*command, o.folder);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace fb::cli
