@@ -21,8 +21,10 @@ namespace {
 struct Options {
   std::string problem, file, problems, platform, trace, backend = "virtual";
   std::string seed;
-  bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false;
+  bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
+       no_races = false;
   size_t jobs = 0;
+  uint32_t schedules = 0;
 };
 
 // Files may have no end (/dev/zero). What is merely too long gets a verdict.
@@ -69,8 +71,10 @@ int check(const Options& o) {
   request.backend = o.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
   request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
   if (!o.seed.empty()) request.seed = std::stoull(o.seed);
+  request.schedules = o.schedules;
   request.platform = o.platform;
   request.trace = o.trace;
+  request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;
   request.measure_reference = !o.no_reference;
@@ -79,7 +83,8 @@ int check(const Options& o) {
   if (o.json) {
     fmt::print("{}\n", to_json(verdict));
   } else {
-    fmt::print("{}", describe(verdict, o.file));
+    const std::string again = o.schedules == 0 ? "" : fmt::format(" --schedules {}", o.schedules);
+    fmt::print("{}", describe(verdict, o.file, again));
   }
   if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
   return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
@@ -106,6 +111,11 @@ void add_check(CLI::App& program, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::IsMember({"virtual", "cuda"}));
   command->add_option("--seed", o.seed, "Replay a verdict")->check(why_no_seed, "UINT");
+  command
+      ->add_option(
+          "--schedules", o.schedules,
+          "Schedules of each world that are drawn at random and checked for races (default: 2; 1 with --quick)")
+      ->check(CLI::Range(1, 10'000));
   auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
   command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");
@@ -114,6 +124,7 @@ void add_check(CLI::App& program, int& exit_code) {
   command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")
       ->check(CLI::Range(1, 1024));
   command->add_flag("--no-reference", o.no_reference, "Do not measure the reference: no speed");
+  command->add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
   command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
                     "Run the candidate as yourself, without protection; the verdict says so");

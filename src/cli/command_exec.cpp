@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "fabric/platform.h"
+#include "launcher/explore.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
 #include "toolchain/program.h"
@@ -19,8 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+constexpr uint64_t kUsualSchedules = 20;
+constexpr uint64_t kMostExplored = 10'000;
+
 struct Options {
   launcher::LaunchRequest launch;
+  bool has_seed = false;
+  std::optional<uint64_t> schedules;
+  std::optional<uint32_t> exhaustive;  // preemptions
+  std::vector<uint32_t> choices;
   double timeout = 0;
   std::string memory;
   std::string rank_memory;
@@ -75,8 +83,11 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string replay_command(const Options& o) {
-  std::string text = fmt::format("fabricbench exec --platform {} --ranks {} --seed {} --mode {}",
-                                 shell_word(o.launch.platform), o.launch.ranks, o.launch.seed, o.launch.mode);
+  std::string text = fmt::format(
+      "fabricbench exec --platform {} --ranks {} {} --mode {}", shell_word(o.launch.platform), o.launch.ranks,
+      o.launch.choices ? "--choices " + launcher::to_text(*o.launch.choices) : fmt::format("--seed {}", o.launch.seed),
+      o.launch.mode);
+  if (o.launch.check) text += " --check";
   if (o.launch.mpi) text += " --mpi";
   for (const auto& word : o.words) text += " " + shell_word(word);
   if (!o.launch.arguments.empty()) text += " --";
@@ -105,7 +116,27 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
   return true;
 }
 
+// Which schedules are run: one, or drawn ones, or all.
+Result<void> choose_schedules(Options& o) {
+  const bool chosen = !o.choices.empty();
+  if (o.has_seed && o.schedules)
+    return error("--seed is one schedule and --schedules runs those of the seeds 1 to N: give one of them");
+  if (o.has_seed && o.exhaustive)
+    return error("--exhaustive tries all schedules, not those of a seed: leave out --seed");
+  if (chosen && (o.has_seed || o.schedules || o.exhaustive))
+    return error("--choices is one schedule: leave out --seed, --schedules and --exhaustive");
+  if (o.launch.mpi && (chosen || o.exhaustive))
+    return error(
+        "--exhaustive and --choices need runs that can be repeated, and MPI waits by spinning: not with --mpi");
+  if (!o.launch.why.empty() && !o.launch.check) return error("--why tells what --check has seen: give both");
+  if (chosen) o.launch.choices = o.choices;
+  if (o.exhaustive && !o.schedules) o.schedules = kMostExplored;
+  if (o.launch.check && !o.has_seed && !chosen && !o.schedules) o.schedules = kUsualSchedules;
+  return {};
+}
+
 Result<void> complete(Options& o) {
+  if (auto good = choose_schedules(o); !good) return good;
   if (o.timeout > 0) {
     o.launch.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(o.timeout));
   }
@@ -141,6 +172,38 @@ void show_times(const record::RunRecord& record, double build, double all) {
   fmt::print(stderr, ", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
 }
 
+void say_what_happened(const Options& o, const launcher::LaunchResult& ran) {
+  fmt::print(stderr, "{}", describe(ran));
+  for (const auto& [call, count] : ran.record.unsupported_calls)
+    say(fmt::format("not supported: {} ({}×)", call, count));
+  if (!ran.record.replayable) say("not replayable: " + ran.record.not_replayable_because);
+  say("again: " + replay_command(o));
+}
+
+Result<launcher::LaunchResult> run_once(const launcher::LaunchRequest& request) {
+  const launcher::RunDirectory folder;
+  return launcher::run_program(request, folder);
+}
+
+// Under many schedules, until one goes wrong. The last of them is left in `o`.
+Result<launcher::LaunchResult> run_many(Options& o) {
+  const launcher::ExploreLimits limits{*o.schedules, o.launch.timeout};
+  auto explored =
+      o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run_once) : explore_seeds(o.launch, limits, run_once);
+  if (!explored) return std::unexpected(std::move(explored.error()));
+  o.launch = explored->request;
+  const std::string result = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored);
+  if (explored->end != launcher::Explored::End::found) {
+    if (explored->end == launcher::Explored::End::unrepeated) return error(result);
+    say(result);
+  } else {
+    // All but the first were silent.
+    if (explored->schedules > 1) fmt::print(stderr, "{}", transcript(explored->last));
+    say(fmt::format("schedule {}{}:", explored->schedules, o.exhaustive ? "" : fmt::format(" of {}", *o.schedules)));
+  }
+  return std::move(explored->last);
+}
+
 int execute(Options& o) {
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
@@ -150,15 +213,9 @@ int execute(Options& o) {
   if (!make_program(o, folder)) return kExitUsage;
   const double build = seconds();
   o.launch.build_seconds = build;
-  const auto ran = launcher::run_program(o.launch, folder);
+  const auto ran = o.schedules ? run_many(o) : run_once(o.launch);
   if (!ran) return say(ran.error().list[0].message);
-  if (ran->exit_code != 0) {
-    fmt::print(stderr, "{}", describe(*ran));
-    for (const auto& [call, count] : ran->record.unsupported_calls)
-      say(fmt::format("not supported: {} ({}×)", call, count));
-    if (!ran->record.replayable) say("not replayable: " + ran->record.not_replayable_because);
-    say("again: " + replay_command(o));
-  }
+  if (ran->exit_code != 0) say_what_happened(o, *ran);
   if (o.time) show_times(ran->record, build, seconds());
   return ran->exit_code;
 }
@@ -174,20 +231,42 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
       "Sources (.cu, .cpp, .cc, .o) or one program that is linked already; -I -D -O -std -l -L -arch -Xcompiler as "
       "for\n"
       "nvcc. Ranks get RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
-      "Exit code: 0 all ranks exited with 0, 1 the program failed, 2 it could not be built or run.\n\n"
+      "Exit code: 0 all ranks exited with 0, 1 the program failed (or a race was found), 2 it could not be built or "
+      "run.\n\n"
+      "Schedules: --seed N is one, --schedules N are those of the seeds 1 to N, until one goes wrong, --exhaustive B\n"
+      "are all in which at most B times a warp is interrupted at a synchronisation step. Of many runs the first one's\n"
+      "output is passed on; --trace, --record and --events are of the last one.\n\n"
       "Examples:\n"
       "  fabricbench exec vector_add.cu                      one process, 8 GPUs\n"
       "  fabricbench exec --ranks 8 --prefix all_reduce.cu   8 processes\n"
       "  fabricbench exec --platform gb200_nvl72 --ranks 72 barrier.cu -- --iterations 10\n"
       "  fabricbench exec --ranks 8 --mpi mpi_all_reduce.cu\n"
-      "  fabricbench exec --ranks 4 --seed 7 --trace run.json --time -O3 -Iinclude ring.cu helper.cpp");
+      "  fabricbench exec --ranks 4 --seed 7 --trace run.json --time -O3 -Iinclude ring.cu helper.cpp\n"
+      "  fabricbench exec --ranks 4 --check all_reduce.cu    races, under 20 schedules\n"
+      "  fabricbench exec --ranks 2 --check --exhaustive 2 signal.cu");
   auto& launch = options->launch;
   command->add_option("--platform", launch.platform, "Name of a platform, or a platform file")->capture_default_str();
   command->add_option("--ranks", launch.ranks, "Processes; each sees all GPUs of its node")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random")
-      ->capture_default_str();
+  auto* seed =
+      command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random");
+  seed->capture_default_str();
+  command->add_flag("--check", launch.check,
+                    "Look for races, under 20 schedules unless --seed, --schedules or --exhaustive says otherwise");
+  command
+      ->add_option("--schedules", options->schedules,
+                   "Run those of the seeds 1 to N, until one goes wrong; with --exhaustive, at most N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+  command
+      ->add_option("--exhaustive", options->exhaustive,
+                   "Run all schedules with at most so many preemptions: for small programs, of few warps")
+      ->check(CLI::Range(0u, 16u));
+  command->add_option("--choices", options->choices, "A schedule that --exhaustive has found, as 0,2,1")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--why", launch.why,
+                      "With --check: tell everything that touches this byte, as m7+0x40 (reports name bytes so)");
   command
       ->add_option("--mode", launch.mode,
                    "hardware: 16-byte accesses are one transaction; strict: they may tear (use a seed)")
@@ -200,7 +279,7 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
   command->add_option("--budget", launch.budget, "Warp instructions until the run is ended (default: 2e11)");
   command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
   command->add_flag("--mpi", launch.mpi, "Build with mpicxx's flags and start the ranks with mpirun");
-  command->add_option("--timeout", options->timeout, "Seconds of wall time until the run is ended")
+  command->add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
       ->check(CLI::PositiveNumber);
   command->add_option("--rank-memory", options->rank_memory,
                       "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
@@ -209,8 +288,9 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();
-  command->callback([command, options, &exit_code] {
+  command->callback([command, seed, options, &exit_code] {
     options->words = command->remaining();
+    options->has_seed = seed->count() != 0;
     exit_code = execute(*options);
   });
 }

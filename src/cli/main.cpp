@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   int exit_code = fb::cli::kExitUsage;
   fb::cli::add_lint(program, exit_code);
+  fb::cli::add_mutate(program, exit_code);
   fb::cli::add_list(program, exit_code);
   fb::cli::add_show(program, exit_code);
   fb::cli::add_template(program, exit_code);

@@ -38,7 +38,7 @@ std::string timings_text(const Verdict& v) {
 
 }  // namespace
 
-std::string describe(const Verdict& v, const std::string& file) {
+std::string describe(const Verdict& v, const std::string& file, const std::string& options) {
   std::string text;
   if (v.verdict == VerdictClass::pass) {
     text = fmt::format("PASS  {}  ({} sessions, {} calls, {} values compared)\n", v.problem, v.sessions, v.calls,
@@ -57,8 +57,8 @@ std::string describe(const Verdict& v, const std::string& file) {
     while (rest.starts_with('\n')) rest.erase(0, 1);
     if (!rest.empty()) text += "\n" + rest;
     if (v.place.world > 0) {
-      text += fmt::format("\nAgain: fabricbench check --seed {}{} {} {}\n", v.seed,
-                          v.thoroughness == "quick" ? " --quick" : "", v.problem, file);
+      text += fmt::format("\nAgain: fabricbench check --seed {}{}{} {} {}\n", v.seed,
+                          v.thoroughness == "quick" ? " --quick" : "", options, v.problem, file);
     }
   }
   for (const auto& note : v.notes) text += "Note: " + note + "\n";

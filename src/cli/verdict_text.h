@@ -7,6 +7,7 @@
 namespace fb::cli {
 
 // A verdict for people: what, where, why, how to see it again. `file` is the solution as the user named it.
-std::string describe(const record::Verdict& verdict, const std::string& file);
+// `options`: of `check`, that must be given again to replay it, each behind a space.
+std::string describe(const record::Verdict& verdict, const std::string& file, const std::string& options = {});
 
 }  // namespace fb::cli

@@ -40,6 +40,7 @@ std::string toolkit_of(const std::string& program) {
 toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   toolchain::DeviceCompile unit;
   unit.extra_flags = {"-fno-crash-diagnostics"};
+  if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
   unit.time_limit = request.limits.time;
   unit.shared = true;
   // Every candidate has the entry. Of the others those that are slow to read: answers name all kinds of headers.
@@ -89,6 +90,7 @@ Result<Built> build_candidate(const BuildRequest& request) {
   add(words, toolchain::language_flags(unit, where.sdk));
   add(words, toolchain::device_flags(unit));
   add(words, toolchain::host_flags(unit));
+  add(words, unit.extra_flags);
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache& cache) -> Result<void> {
     unit.source = place.source();
     unit.reads = {place.sources()};

@@ -28,6 +28,7 @@ struct BuildRequest {
   const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish
   BuildLimits limits = {};
   bool use_cache = true;
+  bool line_tables = true;
 };
 
 struct Built {

@@ -109,6 +109,8 @@ Finding of_ending(const launcher::LaunchResult& result, const std::string& step)
   switch (record.ending) {
     case Ending::fault:
       return by_incident(VerdictClass::fault, find(record, "fault"), "a kernel's fault");
+    case Ending::race:
+      return by_incident(VerdictClass::race, find(record, "race"), "a race");
     case Ending::deadlock:
       return by_incident(VerdictClass::deadlock, find(record, "deadlock"), "deadlock");
     case Ending::budget:

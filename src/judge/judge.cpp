@@ -87,6 +87,7 @@ class Judgement {
       verdict_.seed = request_.seed ? *request_.seed : draw_seed();
       if (prepare() && build() && check_symbols() && run_sessions() && check_floor()) {
         conclude(verdict_, VerdictClass::pass, "pass", {});
+        if (!request_.look_for_races) verdict_.notes.emplace_back("races were not looked for");
         if (request_.thoroughness == Thoroughness::full) compare_with_reference();
       }
     } catch (const std::exception& e) {
@@ -94,6 +95,11 @@ class Judgement {
     }
     verdict_.wall_seconds["all"] = seconds_since(begin);
     return std::move(verdict_);
+  }
+
+  Result<std::string> build_only() {
+    if (!prepare() || !build()) return error(verdict_.summary);
+    return toolchain::hash_bytes(read_file(candidate_));
   }
 
  private:
@@ -127,6 +133,8 @@ class Judgement {
     wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.use_cache = request_.use_cache;
+    wanted.line_tables = request_.line_tables;
+    wanted.limits = request_.build_limits;
     if (request_.backend == Backend::cuda) wanted.limits.time = kNvccTime;
     const auto built = request_.backend == Backend::cuda ? build_candidate_cuda(wanted) : build_candidate(wanted);
     verdict_.wall_seconds["build"] = seconds_since(begin);
@@ -167,7 +175,7 @@ class Judgement {
       return false;
     }
     verdict_.wall_seconds["load oracle"] = seconds_since(begin);
-    const auto plan = make_plan(problem_, request_.thoroughness, verdict_.seed);
+    const auto plan = make_plan(problem_, request_.thoroughness, verdict_.seed, request_.schedules);
     const auto outcomes = run_plan(*oracle, plan);
     verdict_.wall_seconds["sessions"] = seconds_since(begin);
     for (size_t k = 0; k < outcomes.size(); ++k) {
@@ -189,6 +197,7 @@ class Judgement {
           wanted.candidate = candidate_;
           wanted.platform = verdict_.platform;
           if (k == 0) wanted.trace = request_.trace;
+          wanted.look_for_races = request_.look_for_races;
           wanted.sandbox = ability_ ? &*ability_ : nullptr;
           wanted.limits = request_.limits;
           return to_json(run_session(wanted));
@@ -285,6 +294,11 @@ std::string machine_identity() {
 Verdict judge(const JudgeRequest& request) {
   const InterruptionGuard guard;  // lives longer than all that a judgement makes
   return Judgement(request).run();
+}
+
+Result<std::string> build_answer(const JudgeRequest& request) {
+  const InterruptionGuard guard;
+  return Judgement(request).build_only();
 }
 
 Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {

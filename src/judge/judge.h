@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "catalog/pack.h"
+#include "judge/build.h"
 #include "judge/plan.h"
 #include "judge/session.h"
 #include "record/verdict.h"
@@ -25,17 +26,24 @@ struct JudgeRequest {
   Backend backend = Backend::virtual_node;
   Thoroughness thoroughness = Thoroughness::full;
   std::optional<uint64_t> seed = {};  // none: a secret one is drawn
+  uint32_t schedules = 0;             // of each world, drawn at random; 0: as many as usual
   std::string platform = {};          // empty: the problem's
   std::string trace = {};             // of the first session; empty: none
+  bool look_for_races = true;
   bool use_sandbox = true;
   bool use_cache = true;
   bool measure_reference = true;  // for the speed of a pass
+  bool line_tables = true;        // without, explanations name no lines, and equal code is equal bytes
   size_t side_by_side = 0;        // sessions at once; 0: as many as there are cores
   SessionLimits limits = {};
+  BuildLimits build_limits = {};
 };
 
 // Failures of ours come back as class infra. Whatever happens, no process or file of the judgement is left.
 record::Verdict judge(const JudgeRequest& request);
+
+// Compiles only: a hash of the object that would be judged. Errors: the compiler's, or why there is no sandbox.
+Result<std::string> build_answer(const JudgeRequest& request);
 
 // The reference's modelled times of all timed sizes, from the cache where they were measured before. Errors: it does
 // not pass.

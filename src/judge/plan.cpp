@@ -8,8 +8,6 @@ namespace fb::judge {
 namespace {
 
 constexpr uint32_t kBurst = 3, kLargeBurst = 2;
-// Random schedules of each world in a full check.
-constexpr uint64_t kSchedules = 2;
 
 Session make_session(const catalog::Problem& problem, int world, uint64_t schedule, uint64_t seed, auto wanted) {
   Session session{.world = world, .schedule = schedule};
@@ -30,15 +28,18 @@ Session make_session(const catalog::Problem& problem, int world, uint64_t schedu
 
 int timed_world(const catalog::Problem& problem) { return std::ranges::max(problem.worlds); }
 
-std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed) {
+std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
+                               uint32_t schedules) {
   std::vector<Session> plan;
   const auto any = [](const catalog::SizeClass&) { return true; };
   const auto quick = [](const catalog::SizeClass& size) { return size.quick; };
   const auto schedule = [&](int world, uint64_t k) { return mix(seed, {static_cast<uint64_t>(world), k}) | 1; };
-  if (thoroughness == Thoroughness::quick) {
+  if (thoroughness == Thoroughness::quick || thoroughness == Thoroughness::ordinary_quick) {
     const int world = problem.worlds.front();
     plan.push_back(make_session(problem, world, 0, seed, quick));
-    plan.push_back(make_session(problem, world, schedule(world, 0), seed, quick));
+    if (thoroughness == Thoroughness::ordinary_quick) return plan;
+    for (uint64_t k = 0; k < (schedules == 0 ? 1 : schedules); ++k)
+      plan.push_back(make_session(problem, world, schedule(world, k), seed, quick));
     return plan;
   }
   if (thoroughness == Thoroughness::times) {
@@ -47,7 +48,8 @@ std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness tho
   }
   for (const int world : problem.worlds) {
     plan.push_back(make_session(problem, world, 0, seed, any));
-    for (uint64_t k = 0; k < kSchedules; ++k)
+    if (thoroughness == Thoroughness::ordinary) continue;
+    for (uint64_t k = 0; k < (schedules == 0 ? kSchedules : schedules); ++k)
       plan.push_back(make_session(problem, world, schedule(world, k), seed, quick));
   }
   return plan;

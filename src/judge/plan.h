@@ -15,6 +15,9 @@ enum class Thoroughness : uint8_t {
   quick,
   full,
   times,  // only what is timed: for references, which were proven before
+  // Run and compare as anybody would, by virtual time alone: what the other schedules add can be told by it.
+  ordinary,        // every world and size
+  ordinary_quick,  // the first session of quick
 };
 
 // One instance of the candidate: constructed, called, destroyed.
@@ -32,7 +35,11 @@ struct Session {
   std::vector<Phase> phases = {};
 };
 
-std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed);
+// Schedules of each world that are drawn at random, and checked for races, in a full check; in a quick one it is one.
+inline constexpr uint32_t kSchedules = 2;
+// `schedules`: so many instead; 0: as many as usual.
+std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
+                               uint32_t schedules = 0);
 
 // The world whose times are the score: the largest.
 int timed_world(const catalog::Problem& problem);

@@ -129,6 +129,8 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.ranks = request.session->world;
   launch.platform = request.platform;
   launch.seed = request.session->schedule;
+  // Times count in the others, and looking for races takes long.
+  launch.check = request.look_for_races && request.session->schedule != 0;
   launch.mode = request.session->strict ? "strict" : "hardware";
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
   launch.memory = limits.device_memory;

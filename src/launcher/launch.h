@@ -24,7 +24,11 @@ struct LaunchRequest {
 
   std::string platform = "h100x8";  // name or file
   uint64_t seed = 0;                // 0: ordered by virtual time
+  // Neither: a list of choices (record::Choice), which may be empty.
+  std::optional<std::vector<uint32_t>> choices = {};
   std::string mode = "hardware";
+  bool check = false;    // look for races
+  std::string why = {};  // a byte whose history is wanted, as m7+0x40, in a run that is checked
   std::string trace = {}, record = {}, events = {};  // files to write; empty: none
   uint64_t memory = 0;                               // bytes for all devices together; 0: the machine's default
   uint64_t budget = 0;                               // warp instructions; 0: the machine's default
@@ -73,5 +77,8 @@ uint64_t default_rank_memory(int ranks);
 
 // For people, after a run that went wrong: which rank, how it ended, what else happened. Empty where all is well.
 std::string describe(const LaunchResult& result);
+
+// What would have been on the screen if the run had not been silent: the ends of the ranks' outputs, and the incidents.
+std::string transcript(const LaunchResult& result);
 
 }  // namespace fb::launcher

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/strings.h"
 #include "launcher/launch.h"
 
 namespace fb::launcher {
@@ -46,6 +47,19 @@ std::string describe(const LaunchResult& result) {
     text += fmt::format("fabricbench:   each rank may have {} MiB of private memory (--rank-memory)\n",
                         result.rank_memory >> 20);
   }
+  return text;
+}
+
+std::string transcript(const LaunchResult& result) {
+  std::string text;
+  for (size_t k = 0; k < result.output_tail.size(); ++k) {
+    const int rank = k < result.record.ranks.size() ? result.record.ranks[k].rank : -1;
+    for (const std::string_view line : split(trim(result.output_tail[k]), '\n')) {
+      if (!line.empty()) text += rank < 0 ? fmt::format("{}\n", line) : fmt::format("[rank {}] {}\n", rank, line);
+    }
+  }
+  for (const record::Incident& incident : result.record.incidents)
+    text += fmt::format("fabricbench: {}: {}\n", incident.kind, trim(incident.text));
   return text;
 }
 

@@ -21,6 +21,7 @@
 
 #include "base/strings.h"
 #include "launcher/descendants.h"
+#include "launcher/explore.h"
 
 namespace fb::launcher {
 namespace {
@@ -112,6 +113,9 @@ Result<void> Supervisor::start_machine() {
                    std::to_string(request_.ranks),
                    "--record",
                    directory_.file("record.json")};
+  if (request_.choices) start.command.insert(start.command.end(), {"--choices", to_text(*request_.choices)});
+  if (request_.check) start.command.emplace_back("--check");
+  if (!request_.why.empty()) start.command.insert(start.command.end(), {"--why", request_.why});
   if (!request_.trace.empty()) start.command.insert(start.command.end(), {"--trace", request_.trace});
   if (!request_.events.empty()) start.command.insert(start.command.end(), {"--events", request_.events});
   if (request_.budget != 0) start.command.insert(start.command.end(), {"--budget", std::to_string(request_.budget)});
@@ -476,6 +480,7 @@ LaunchResult Supervisor::result() {
   record.platform = request_.platform;
   record.seed = request_.seed;
   record.mode = request_.mode;
+  record.checked = request_.check;
   record.world = request_.ranks;
   if (ending_ != Ending::finished) record.ending = ending_;  // else as the machine saw it
   record.incidents = incidents_;
@@ -486,7 +491,8 @@ LaunchResult Supervisor::result() {
     result.output_tail.push_back(rank.tail);
   }
   result.problem = problem_;
-  result.exit_code = ending_ == Ending::finished ? 0 : ending_ == Ending::machine_lost ? 2 : 1;
+  const bool fine = ending_ == Ending::finished && record.ending != Ending::race;
+  result.exit_code = fine ? 0 : ending_ == Ending::machine_lost ? 2 : 1;
   return result;
 }
 

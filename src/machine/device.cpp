@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "machine/deadlock/explain.h"
+
 namespace fb::machine {
 namespace {
 
@@ -114,7 +116,7 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
     outcome.emplace();
     outcome->instructions = run.instructions;
     outcome->ending = engine_->out_of_budget() ? Ending::budget : Ending::deadlock;
-    if (outcome->ending == Ending::deadlock) outcome->deadlock = engine_->explain(run, memory_);
+    if (outcome->ending == Ending::deadlock) outcome->deadlock = explain_deadlock(run, module, memory_);
   }
   engine_->abandon(*this);
   if (workspace != 0) release(workspace);

@@ -13,14 +13,14 @@ namespace {
 constexpr Time kMicrosecond = 1'000'000;
 constexpr Time kFirstLeap = kMicrosecond / 2;
 constexpr Time kLongestLeap = uint64_t{1} << 53;  // hours: no sane time-out is longer
-constexpr size_t kMostWaiters = 16;
 constexpr size_t kMostCopiesInFlight = 64;
 constexpr Time kLookAgain = 150 * kMicrosecond;  // until blocks, copies and clocks get their turn
 constexpr Time kAsyncLatency = 600'000;          // of a copy about which no listener has said anything
 
 }  // namespace
 
-Engine::Engine(const EngineOptions& options) : options_(options), queue_(options.order, options.seed) {
+Engine::Engine(const EngineOptions& options)
+    : options_(options), queue_(options.order, options.seed), choices_(options.choices) {
   next_look_ = kLookAgain;
 }
 Engine::~Engine() = default;
@@ -37,6 +37,7 @@ GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
   GridRun& run = *launched;
   FB_CHECK(run.gpu < gpus_.size() && run.grid.grid.count() != 0);
   run.needs = needs_of(run.grid, gpus_[run.gpu].limits);
+  queue_.use(run.gpu, runs_.empty());
   runs_.push_back(std::move(launched));
   ++gpus_[run.gpu].waiting;
   leap_ = 0;
@@ -171,6 +172,7 @@ void Engine::end(GridRun& run, Outcome&& outcome) {
 
 // Takes a grid off its GPU: after a fault warps sleep and copies are in flight.
 void Engine::remove(GridRun& run) {
+  if (current_ && &current_->block().grid() == &run.grid) current_ = nullptr;
   queue_.remove(run.grid);
   const auto of_run = [&](const simt::AsyncCopy& c) { return &c.block->grid() == &run.grid; };
   std::erase_if(copies_, of_run);
@@ -203,53 +205,113 @@ void Engine::abandon(const simt::Environment& environment) {
 // --- What happens next
 // ------------------------------------------------------------------------------------------------
 
-void Engine::schedule(Time at, uint64_t tie, std::function<void()> what) {
-  events_.push_back({at, tie, next_event_++, std::move(what)});
-  std::push_heap(events_.begin(), events_.end());
+Engine::Line Engine::line_of(const EventAbout& about) const {
+  if (options_.order == Order::random)
+    return about.device != kNoDevice && about.device == queue_.slow_device() ? kSlow : kMain;
+  if (options_.order != Order::chosen || about.kind == EventAbout::Kind::bookkeeping) return kMain;
+  return about.kind == EventAbout::Kind::memory ? kMemory : kPolls;
 }
 
-bool Engine::run_event() {
-  std::pop_heap(events_.begin(), events_.end());
-  const Event event = std::move(events_.back());
-  events_.pop_back();
+void Engine::schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about) {
+  Events& line = events_[line_of(about)];
+  line.push_back({at, tie, next_event_++, about.device, std::move(what)});
+  std::push_heap(line.begin(), line.end());
+}
+
+bool Engine::run_event(Line line) {
+  Events& events = events_[line];
+  std::pop_heap(events.begin(), events.end());
+  Event event = std::move(events.back());
+  events.pop_back();
+  return happen(event);
+}
+
+bool Engine::happen(const Event& event) {
+  // Here, not when it was scheduled: the order in which hosts ask for work is a matter of real time.
+  if (event.device != kNoDevice) queue_.use(event.device, false);
   now_ = std::max(now_, event.at);
+  queue_.note_other();
   event.what();
   return true;
 }
 
 bool Engine::step() {
   if (out_of_budget()) return false;
-  if (options_.order == Order::by_time) {
-    if (now_ >= next_look_) {
-      next_look_ = now_ + kLookAgain;
-      wake_clock_readers();
-    }
-    if (!events_.empty() && (queue_.empty() || events_.front().at <= queue_.next_time())) return run_event();
-    return run_warp();
+  switch (options_.order) {
+    case Order::by_time:
+      return step_by_time();
+    case Order::chosen:
+      return step_as_chosen();
+    case Order::first_come:
+    case Order::random:
+      return step_in_turn();
   }
-  // In order of arrival, new blocks, copies and events come in when nothing else can run, and now and then, because
-  // warps that poll with a counter never stop; at random, in between, and often several blocks at once, so that they
-  // meet. Those who wait for time to pass look at the clock now and then, too.
+  return false;
+}
+
+// True, now and then: those who poll must make room for others, and those who wait for time to pass look at the clock.
+bool Engine::look_now_and_then() {
+  if (now_ < next_look_) return false;
+  next_look_ = now_ + kLookAgain;
+  wake_clock_readers();
+  return true;
+}
+
+bool Engine::step_by_time() {
+  look_now_and_then();
+  const Events& events = events_[kMain];
+  if (!events.empty() && (queue_.empty() || events.front().at <= queue_.next_time())) return run_event();
+  return run_warp();
+}
+
+// In order of arrival, new blocks, copies and events come in when nothing else can run, and now and then, because
+// warps that poll with a counter never stop; at random, in between, and often several blocks at once, so that they
+// meet.
+bool Engine::step_in_turn() {
   const bool now_and_then = now_ >= next_look_;
-  if (queue_.empty() || now_and_then) start_some();
-  if (now_and_then) {
-    next_look_ = now_ + kLookAgain;
-    wake_clock_readers();
+  if (queue_.idle() || now_and_then) start_some();
+  look_now_and_then();
+  while (queue_.starts_block() && start_some()) {
   }
-  while (queue_.choose(4) >= 2 && start_some()) {
-  }
-  if (!events_.empty() && (queue_.empty() || now_and_then || queue_.choose(4) == 1)) return run_event();
-  if (!copies_.empty() &&
-      (queue_.empty() || now_and_then || copies_.size() > kMostCopiesInFlight || queue_.choose(4) == 1)) {
-    complete_copy(queue_.choose(copies_.size()));
-    return true;
+  const bool idle = queue_.idle();
+  if (const auto line = next_line(idle); line && (idle || now_and_then || queue_.takes_event()))
+    return run_event(*line);
+  if (!copies_.empty() && (idle || now_and_then || copies_.size() > kMostCopiesInFlight || queue_.takes_copy())) {
+    if (const auto copy = next_copy(idle)) return perform_copy(*copy);
   }
   return run_warp();
 }
 
-bool Engine::run_warp() {
-  if (queue_.empty()) return false;
-  simt::Warp& warp = queue_.pop();
+// From which line the next event comes. Those of the slow link come last, or now and then: somebody may ask for ever.
+std::optional<Engine::Line> Engine::next_line(bool idle) {
+  if (events_[kSlow].empty()) return events_[kMain].empty() ? std::nullopt : std::optional(kMain);
+  if (events_[kMain].empty()) return idle || queue_.takes_slow() ? std::optional(kSlow) : std::nullopt;
+  return queue_.takes_slow() ? kSlow : kMain;
+}
+
+std::optional<size_t> Engine::next_copy(bool idle) {
+  const size_t drawn = queue_.choose(copies_.size());
+  const uint32_t slow = queue_.slow_device();
+  const auto is_slow = [&](const simt::AsyncCopy& c) { return c.block->device == slow; };
+  if (slow == kNoDevice || !is_slow(copies_[drawn]) || queue_.takes_slow()) return drawn;
+  const auto other = std::ranges::find_if_not(copies_, is_slow);
+  if (other != copies_.end()) return static_cast<size_t>(other - copies_.begin());
+  return idle || copies_.size() > kMostCopiesInFlight ? std::optional(drawn) : std::nullopt;
+}
+
+bool Engine::perform_copy(size_t k) {
+  queue_.note_other();
+  try {
+    complete_copy(k);
+  } catch (const simt::Trap& trap) {
+    fault(*faulting_, trap);
+  }
+  return true;
+}
+
+bool Engine::run_warp() { return !queue_.empty() && run_warp(queue_.pop()); }
+
+bool Engine::run_warp(simt::Warp& warp) {
   if (options_.order == Order::by_time) now_ = std::max(now_, warp.clock.now);
   running_ = faulting_ = &warp;
   uint64_t executed = 0;
@@ -262,6 +324,8 @@ bool Engine::run_warp() {
     instructions_ += executed;
     run.instructions += executed;
     course_ = mix(course_, {run.gpu, run.grid.id, warp.block().index(), warp.index(), executed});
+    queue_.note_turn(warp, executed, stop);
+    note_stop(warp, stop);
     if (stop == simt::Stop::quantum) queue_.push(warp);
     if (stop == simt::Stop::finished) {
       leap_ = 0;
@@ -281,6 +345,97 @@ bool Engine::run_warp() {
     fault(*faulting_, trap);
   }
   return true;
+}
+
+// --- As chosen
+// --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// So many turns without anybody else, and others must come in: a loop that waits for them and does not look like it.
+constexpr uint32_t kMostTurnsAlone = 1000;
+
+}  // namespace
+
+// A warp runs from one synchronisation step to the next; what touches no memory happens at once, since nobody can tell
+// when it did.
+bool Engine::step_as_chosen() {
+  look_now_and_then();
+  for (uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) start_all(gpu);
+  if (!events_[kMain].empty()) return run_event();
+  if (!events_[kPolls].empty() && events_[kPolls].front().at <= now_) return run_event(kPolls);
+  if (current_ && !at_choice_) {
+    queue_.take(*current_);
+    return run_warp(*current_);
+  }
+  if (choose_next()) return true;
+  return !events_[kPolls].empty() && run_event(kPolls);
+}
+
+// Who is next? First whoever ran last, where it can go on; then other warps, the next event of each device, the oldest
+// copy of each block.
+bool Engine::choose_next() {
+  const bool goes_on = current_ && turns_of_current_ < kMostTurnsAlone;
+  std::vector<std::function<void()>> options;
+  const auto add_warp = [&](simt::Warp& warp) {
+    options.emplace_back([this, &warp] {
+      if (&warp != current_) queue_.steps.forget_poll();
+      if (&warp != current_ || turns_of_current_ >= kMostTurnsAlone) turns_of_current_ = 0;
+      current_ = &warp;
+      queue_.take(warp);
+      run_warp(warp);
+    });
+  };
+  if (goes_on) add_warp(*current_);
+  for (simt::Warp* warp : queue_.in_order()) {
+    if (warp != current_) add_warp(*warp);
+  }
+  add_events(options);
+  std::vector<const simt::Block*> issuers;
+  for (size_t k = 0; k < copies_.size(); ++k) {
+    if (std::ranges::find(issuers, copies_[k].block) != issuers.end()) continue;
+    issuers.push_back(copies_[k].block);
+    options.emplace_back([this, k] {
+      queue_.steps.forget_poll();
+      perform_copy(k);
+    });
+  }
+  if (options.empty() && current_) add_warp(*current_);
+  if (options.empty()) return false;
+  const bool alone = options.size() == 1;
+  options[alone ? 0 : choices_.take(static_cast<uint32_t>(options.size()), goes_on)]();
+  return true;
+}
+
+void Engine::add_events(std::vector<std::function<void()>>& options) {
+  Events& events = events_[kMemory];
+  std::ranges::sort(events, [](const Event& a, const Event& b) { return b < a; });  // the first one first: a heap, too
+  std::vector<uint32_t> devices;
+  for (size_t k = 0; k < events.size(); ++k) {
+    if (std::ranges::find(devices, events[k].device) != devices.end()) continue;
+    devices.push_back(events[k].device);
+    options.emplace_back([this, k] {
+      queue_.steps.forget_poll();
+      const Event event = std::move(events_[kMemory][k]);
+      events_[kMemory].erase(events_[kMemory].begin() + static_cast<std::ptrdiff_t>(k));
+      happen(event);
+    });
+  }
+}
+
+void Engine::note_stop(const simt::Warp& warp, simt::Stop stop) {
+  if (options_.order != Order::chosen) return;
+  const bool at_step = queue_.steps.take_due();
+  if (stop != simt::Stop::quantum) {
+    current_ = nullptr;
+    at_choice_ = true;
+    return;
+  }
+  ++turns_of_current_;
+  // Who stops at a step at which it must wait is run once more, to find that out.
+  const bool can_run =
+      std::ranges::any_of(warp.splits(), [](const simt::Split& s) { return s.state == simt::SplitState::ready; });
+  at_choice_ = (at_step && can_run) || turns_of_current_ >= kMostTurnsAlone;
 }
 
 void Engine::fault(simt::Warp& warp, const simt::Trap& trap) {
@@ -395,21 +550,6 @@ void Engine::wake_clock_readers() {
       for (const auto& warp : block->warps()) warp->wake_clock_readers();
     }
   }
-}
-
-Deadlock Engine::explain(const GridRun& run, const mem::AddressSpace& memory) const {
-  Deadlock record;
-  record.kernel = run.grid.kernel->name;
-  record.finished_blocks = run.finished_blocks;
-  record.resident_blocks = run.blocks.size();
-  record.unstarted_blocks = run.grid.grid.count() - run.next_block;
-  std::vector<const simt::Block*> blocks;
-  for (const auto& block : run.blocks) blocks.push_back(block.get());
-  std::ranges::sort(blocks, {}, &simt::Block::index);
-  for (const simt::Block* block : blocks) {
-    for (const auto& warp : block->warps()) add_waiters(*warp, memory, kMostWaiters, record);
-  }
-  return record;
 }
 
 }  // namespace fb::machine

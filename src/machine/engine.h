@@ -7,13 +7,16 @@
 // by time, the earliest agent runs first. In the other orders the clocks still follow the chains of who waited for
 // whom.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
+#include "machine/choices.h"
 #include "machine/device_limits.h"
 #include "machine/outcome.h"
 #include "machine/run_queue.h"
@@ -58,9 +61,21 @@ class TimeKeeper {
   ~TimeKeeper() = default;
 };
 
+// What an event is about, for orders other than by time.
+struct EventAbout {
+  enum class Kind : uint8_t {
+    bookkeeping,  // touches no memory that kernels see
+    memory,       // reads or writes such memory
+    poll,         // answers a host that asks again and again
+  };
+  Kind kind = Kind::bookkeeping;
+  uint32_t device = kNoDevice;  // whose link or copy engine it needs
+};
+
 struct EngineOptions {
   Order order = Order::first_come;
   uint64_t seed = 0;
+  std::vector<uint32_t> choices;     // Order::chosen: the first of them; then always the first way to go on
   uint64_t budget = 20'000'000'000;  // warp instructions of the whole run
   const TimeKeeper* time_keeper = nullptr;
 };
@@ -81,13 +96,22 @@ class Engine {
 
   // Something that happens at a time. Among those at the same time the smaller `tie` comes first, then who was first:
   // what is scheduled on behalf of a host, whose messages arrive in any order, needs a tie of its own.
-  void schedule(Time at, uint64_t tie, std::function<void()> what);
+  void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
 
   // Does the next thing. False: there is nothing to do, everybody waits (or the budget is used up).
   bool step();
   // Nothing can run: lets time pass for those who look at the clock. False if nobody does, or it does not help.
   bool pass_time();
   bool out_of_budget() const { return instructions_ >= options_.budget; }
+
+  // --- Schedules
+  // For the listener that sees what warps do.
+  SyncSteps& sync_steps() { return queue_.steps; }
+  Strategy strategy() const { return queue_.strategy(); }
+  // The device whose link is slow in this run; kNoDevice: none is.
+  uint32_t slow_device() const { return queue_.slow_device(); }
+  // Order::chosen: all choices there were.
+  const std::vector<record::Choice>& choices() const { return choices_.taken(); }
 
   // For the environments of blocks.
   simt::Watch& watch() { return watch_; }
@@ -107,8 +131,6 @@ class Engine {
   // Of every turn that was given: who, and how long. Two runs with the same hash took the same course.
   uint64_t course() const { return course_; }
   const std::vector<std::unique_ptr<GridRun>>& runs() const { return runs_; }
-  // What every resident warp of a grid waits for.
-  Deadlock explain(const GridRun& run, const mem::AddressSpace& memory) const;
 
  private:
   struct Gpu {
@@ -123,14 +145,33 @@ class Engine {
     Time at = 0;
     uint64_t tie = 0;
     uint64_t number = 0;
+    uint32_t device = kNoDevice;
     std::function<void()> what;
     friend bool operator<(const Event& a, const Event& b) {
       return std::tie(a.at, a.tie, a.number) > std::tie(b.at, b.tie, b.number);
     }
   };
 
-  bool run_event();
+  // Events wait in lines. By time there is one. At random those of the slow link have their own; as chosen, those that
+  // touch memory and those that answer polls have.
+  enum Line : uint8_t { kMain, kSlow, kMemory = kSlow, kPolls, kLines };
+  using Events = std::vector<Event>;  // a heap
+
+  bool step_by_time();
+  bool step_in_turn();
+  bool step_as_chosen();
+  Line line_of(const EventAbout& about) const;
+  std::optional<Line> next_line(bool idle);
+  bool happen(const Event& event);
+  bool run_event(Line line = kMain);
+  std::optional<size_t> next_copy(bool idle);
+  bool perform_copy(size_t k);
   bool run_warp();
+  bool run_warp(simt::Warp& warp);
+  bool look_now_and_then();
+  bool choose_next();
+  void add_events(std::vector<std::function<void()>>& options);
+  void note_stop(const simt::Warp& warp, simt::Stop stop);
   bool start_next(uint32_t gpu);
   bool start_some();
   bool start_blocks(GridRun& run);
@@ -146,10 +187,14 @@ class Engine {
 
   EngineOptions options_;
   RunQueue queue_;
+  Choices choices_;
+  simt::Warp* current_ = nullptr;  // as chosen: who ran last, if it can go on
+  uint32_t turns_of_current_ = 0;
+  bool at_choice_ = false;  // current_ has come to where others may be chosen
   simt::Watch watch_;
   std::vector<Gpu> gpus_;
   std::vector<std::unique_ptr<GridRun>> runs_;
-  std::vector<Event> events_;  // heap
+  std::array<Events, kLines> events_;
   uint64_t next_event_ = 0;
   std::deque<simt::AsyncCopy> copies_;
   simt::Warp* running_ = nullptr;

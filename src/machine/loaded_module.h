@@ -36,6 +36,7 @@ class LoadedModule {
                                                     const LoadOptions& options, const Place& place);
 
   const ptx::Module& source() const { return *module_; }
+  std::shared_ptr<const ptx::Module> share_source() const { return module_; }
   const simt::Program& program() const { return *program_; }
   // 0: no such variable.
   mem::Address address_of(std::string_view variable) const;

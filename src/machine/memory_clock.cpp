@@ -137,6 +137,7 @@ void each_line(const Access& access, const mem::Window& window, Mask lanes, F f)
 
 void MemoryClock::on_access(Warp& w, const Access& access) {
   if (access.lanes == 0) return;
+  if (steps_ && is_strong(access)) steps_->take(w, access);
   if (running_ != &w) {
     running_ = &w;
     turn_start_ = w.clock.now;
@@ -156,6 +157,7 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   if (access.kind != AccessKind::load && access.proxy != Proxy::async) {
     wait_for_loads(w);
     release(w, access);
+    if (history_) history_->note_write(w, access);
   }
   if (window->contains(e.begin, e.end - e.begin)) [[likely]] {
     charge(w, access, {window, access.lanes, e.sectors});
@@ -219,6 +221,7 @@ void MemoryClock::charge_load(Warp& w, const Access& access, const Part& part, u
 
 void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
   const uint32_t device = w.block().device;
+  if (history_) history_->note_read(w, access);
   const Time way = fabric_->way_back(device, owner);
   const Time stamp = stamps_.newest() == 0 ? 0 : newest_stamp(access, part);
   last_load_ = nullptr;
@@ -340,7 +343,11 @@ void MemoryClock::end_turn_if_long(Warp& w) {
 }
 
 void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
+  using simt::SyncKind;
+  // Waiting for copies ends when they do.
+  if (sync.kind == SyncKind::async_commit || sync.kind == SyncKind::async_wait) return;
   last_load_ = nullptr;
+  if (steps_) steps_->take(w, sync);
   switch (sync.kind) {
     case simt::SyncKind::fence: {
       wait_for_loads(w);
@@ -363,6 +370,8 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
     case simt::SyncKind::warp:
     case simt::SyncKind::cluster_release:
     case simt::SyncKind::mbarrier_wait:
+    case simt::SyncKind::async_commit:
+    case simt::SyncKind::async_wait:
       break;
   }
   if (running_ == &w) end_turn_if_long(w);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "machine/deadlock/write_history.h"
 #include "machine/engine.h"
 #include "machine/line_stamps.h"
 #include "mem/address_space.h"
@@ -30,9 +31,17 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
  public:
   explicit MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric) {}
 
+  // Writes and strong loads are noted there, too.
+  void keep_history(WriteHistory* history) { history_ = history; }
+
   // When the access reported last has its effect: at the owner of the bytes for stores and atomic operations, at the
   // warp for loads. Of an asynchronous copy: when its last byte has arrived.
   Time last_arrival() const override { return last_arrival_; }
+  // Counts synchronisation steps here, too.
+  void count_steps(SyncSteps& steps) {
+    steps.attach();
+    steps_ = &steps;
+  }
 
   void on_access(simt::Warp& w, const simt::Access& access) override;
   void on_sync(simt::Warp& w, const simt::Sync& sync) override;
@@ -73,6 +82,8 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   void end_turn_if_long(simt::Warp& w);
 
   fabric::Fabric* fabric_;
+  WriteHistory* history_ = nullptr;
+  SyncSteps* steps_ = nullptr;
   LineStamps stamps_;
   std::array<Poll, kPolls> polls_;
   Time last_arrival_ = 0;

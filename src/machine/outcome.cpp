@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "base/demangle.h"
 
 namespace fb::machine {
@@ -25,25 +23,6 @@ std::string describe(const Fault& f) {
                      describe(f.block), describe(f.thread));
 }
 
-std::string describe(const Deadlock& d) {
-  std::string text =
-      fmt::format("deadlock in {}: {} threads wait and nothing can wake them ({} blocks resident, {} finished",
-                  demangle(d.kernel), d.waiting_threads, d.resident_blocks, d.finished_blocks);
-  if (d.unstarted_blocks != 0) {
-    text += fmt::format(", {} not started: the device has no room for them while these wait", d.unstarted_blocks);
-  }
-  text += ")\n";
-  for (const Waiter& w : d.waiters) {
-    text += fmt::format("  block {} warp {} lanes {:#010x}: waits for {}\n    in {}\n", w.block, w.warp, w.lanes,
-                        w.reason, describe(w.place));
-    for (const auto& s : w.seen) {
-      text +=
-          fmt::format("    sees {} (0x{:x}) in {} bytes at {:#x}: {}\n", s.value, s.value, s.bytes, s.address, s.where);
-    }
-  }
-  return text;
-}
-
 std::string describe(const Outcome& o) {
   switch (o.ending) {
     case Ending::finished:
@@ -51,7 +30,7 @@ std::string describe(const Outcome& o) {
     case Ending::fault:
       return describe(o.fault);
     case Ending::deadlock:
-      return describe(o.deadlock);
+      return "deadlock: " + o.deadlock.text;
     case Ending::budget:
       return fmt::format("budget: still running after {} warp instructions\n", o.instructions);
   }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "simt/block.h"
 #include "simt/trap.h"
@@ -30,25 +29,8 @@ struct Fault {
   uint32_t bytes = 0;
 };
 
-// One group of threads that can't go on.
-struct Waiter {
-  CodePlace place;
-  uint64_t block = 0;  // linear
-  uint32_t warp = 0;
-  simt::Mask lanes = 0;
-  std::string reason;  // "barrier 0 (…)", "lanes …", "memory to change"
-  struct Seen {
-    uint64_t address = 0;
-    uint32_t bytes = 0;
-    uint64_t value = 0;
-    std::string where;  // the allocation
-  };
-  std::vector<Seen> seen;
-};
-
 struct Deadlock {
-  std::string kernel;
-  std::vector<Waiter> waiters;  // the first of them
+  std::string text;  // the cause, and the wait-for graph (deadlock/graph_text.h)
   uint64_t waiting_threads = 0;
   uint64_t resident_blocks = 0;
   uint64_t finished_blocks = 0;
@@ -65,7 +47,6 @@ struct Outcome {
 };
 
 std::string describe(const Fault& fault);
-std::string describe(const Deadlock& deadlock);
 // One paragraph for people; empty when finished.
 std::string describe(const Outcome& outcome);
 

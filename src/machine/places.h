@@ -8,9 +8,8 @@
 namespace fb::machine {
 
 CodePlace place_of(const simt::Grid& grid, const simt::Inst& inst);
+// The same for whoever has no grid at hand; without the kernel's name. `origin` is Inst::origin.
+CodePlace place_in(const simt::Program& program, uint32_t origin);
 Fault make_fault(const simt::Warp& warp, const simt::Trap& trap);
-
-// What every split of the warp waits for, appended to the record.
-void add_waiters(const simt::Warp& warp, const mem::AddressSpace& memory, size_t most, Deadlock& record);
 
 }  // namespace fb::machine

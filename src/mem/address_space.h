@@ -31,6 +31,7 @@ struct Allocation {
   uint64_t size = 0;
   bool shared = false;  // a process of the host maps the same pages: they change without the machine's doing
   std::string label;    // for reports: "cudaMalloc", "__device__ counter"
+  std::shared_ptr<void> attachment = nullptr;  // whatever an observer keeps about it
   std::unique_ptr<std::byte[], FreeBytes> bytes;
 };
 

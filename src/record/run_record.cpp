@@ -9,10 +9,11 @@
 namespace fb::record {
 namespace {
 
-constexpr std::array<std::pair<Ending, std::string_view>, 11> kEndings = {{
+constexpr std::array<std::pair<Ending, std::string_view>, 12> kEndings = {{
     {Ending::finished, "finished"},
     {Ending::failed, "failed"},
     {Ending::fault, "fault"},
+    {Ending::race, "race"},
     {Ending::deadlock, "deadlock"},
     {Ending::budget, "budget"},
     {Ending::rank_lost, "rank_lost"},
@@ -79,6 +80,11 @@ RankEnd rank_from(const Json& json) {
   return end;
 }
 
+// Short: there may be many.
+Json to_value(const Choice& choice) { return Json::array({choice.taken, choice.options, choice.interrupts}); }
+
+Choice choice_from(const Json& json) { return {json.at(0), json.at(1), json.at(2)}; }
+
 template <class T>
 Json list_of(const std::vector<T>& values) {
   Json list = Json::array();
@@ -98,6 +104,7 @@ RunRecord record_from(const Json& json) {
   take(json, "platform", record.platform);
   take(json, "seed", record.seed);
   take(json, "mode", record.mode);
+  take(json, "checked", record.checked);
   take(json, "world", record.world);
   std::string ending(to_string(Ending::finished));
   take(json, "ending", ending);
@@ -114,6 +121,7 @@ RunRecord record_from(const Json& json) {
   take(json, "calls_in_run", record.calls_in_run);
   take(json, "late_requests", record.late_requests);
   take_list(json, "devices", device_from, record.devices);
+  take_list(json, "choices", choice_from, record.choices);
   take_list(json, "ranks", rank_from, record.ranks);
   take(json, "wall_seconds", record.wall_seconds);
   return record;
@@ -147,6 +155,7 @@ std::string to_json(const RunRecord& record) {
   const Json json = {{"platform", record.platform},
                      {"seed", record.seed},
                      {"mode", record.mode},
+                     {"checked", record.checked},
                      {"world", record.world},
                      {"ending", to_string(record.ending)},
                      {"incidents", list_of(record.incidents)},
@@ -159,6 +168,7 @@ std::string to_json(const RunRecord& record) {
                      {"calls_in_run", record.calls_in_run},
                      {"late_requests", record.late_requests},
                      {"devices", list_of(record.devices)},
+                     {"choices", list_of(record.choices)},
                      {"ranks", list_of(record.ranks)},
                      {"wall_seconds", record.wall_seconds}};
   return dump(json, 2) + "\n";

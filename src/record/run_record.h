@@ -17,6 +17,7 @@ enum class Ending : uint8_t {
   finished,
   failed,       // a rank ended with an exit code other than 0
   fault,        // a kernel did what it must not
+  race,         // accesses that nothing orders (a run that is checked)
   deadlock,     // everything waits and nothing is in flight
   budget,       // more instructions than allowed
   rank_lost,    // a rank died, or left without saying so
@@ -60,10 +61,19 @@ struct RankEnd {
   friend bool operator==(const RankEnd&, const RankEnd&) = default;
 };
 
+// Who goes on, in a run that follows a list of choices: one of several ways, numbered from 0.
+struct Choice {
+  uint32_t taken = 0;
+  uint32_t options = 1;
+  bool interrupts = false;  // any other way than the first stops somebody who could go on
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
 struct RunRecord {
   std::string platform = {};
   uint64_t seed = 0;
   std::string mode = "hardware";
+  bool checked = false;  // for races
   int world = 1;
 
   Ending ending = Ending::finished;
@@ -80,6 +90,7 @@ struct RunRecord {
   std::map<std::string, uint64_t> calls_in_run = {};
   uint64_t late_requests = 0;
   std::vector<DeviceCounters> devices = {};
+  std::vector<Choice> choices = {};  // all that there were, where some were given
 
   std::vector<RankEnd> ranks = {};
   std::map<std::string, double> wall_seconds = {};  // phase → seconds

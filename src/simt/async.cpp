@@ -43,9 +43,13 @@ void account(AsyncGroups& groups, const AsyncCopy& copy, uint32_t lane) {
 }  // namespace
 
 void complete(const AsyncCopy& copy) {
+  Listener* listener = copy.block->listener();
+  if (listener) listener->on_copy_begin(copy);
   copy.perform();
+  if (copy.kind != GroupKind::none)
+    each(copy.lanes, [&](uint32_t lane) { account(groups_of(*copy.warp, copy.kind, lane), copy, lane); });
+  if (listener) listener->on_copy_end(copy);
   if (copy.kind == GroupKind::none) return;
-  each(copy.lanes, [&](uint32_t lane) { account(groups_of(*copy.warp, copy.kind, lane), copy, lane); });
   copy.warp->release(SplitState::async);
 }
 
@@ -70,6 +74,7 @@ void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other
     });
   }
   w.note_effect();
+  if (w.listener()) w.listener()->on_copy_issue(copy);
   w.environment().start(std::move(copy));
 }
 
@@ -87,6 +92,8 @@ void commit_group(Warp& w, GroupKind kind, Mask lanes) {
     pop_done(groups);
   });
   w.note_effect();
+  if (w.listener())
+    w.listener()->on_sync(w, {SyncKind::async_commit, Order::weak, Scope::cta, group_word(kind, 0), lanes, nullptr});
 }
 
 bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {
@@ -94,6 +101,11 @@ bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {
   // The oldest committed group is pending, so it alone decides.
   each(lanes, [&](uint32_t lane) { waits |= groups_of(w, kind, lane).committed.size() > newest; });
   return waits;
+}
+
+void tell_waited(Warp& w, const Inst& i, GroupKind kind, uint32_t newest) {
+  if (!w.listener()) return;
+  w.listener()->on_sync(w, {SyncKind::async_wait, Order::weak, Scope::cta, group_word(kind, newest), w.exec, &i});
 }
 
 void arrive_after_copies(Warp& w, const Inst& i, uint32_t lane, const SharedRef& mbarrier) {

@@ -83,6 +83,14 @@ void commit_group(Warp& w, GroupKind kind, Mask lanes);
 // A lane has a pending group older than its `newest` most recent ones.
 bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest);
 
+// Sync::id of commits and waits: which kind of groups, and how many of the newest may be pending.
+inline constexpr uint32_t kGroupsMask = 0xffffff;
+inline constexpr uint32_t group_word(GroupKind kind, uint32_t newest) {
+  return static_cast<uint32_t>(kind) << 24 | (newest & kGroupsMask);
+}
+// The executing lanes have waited for all but their newest groups: told to the listener.
+void tell_waited(Warp& w, const Inst& i, GroupKind kind, uint32_t newest);
+
 // cp.async.mbarrier.arrive of one lane.
 void arrive_after_copies(Warp& w, const Inst& i, uint32_t lane, const SharedRef& mbarrier);
 

@@ -3,12 +3,16 @@
 // How checkers, traces and clocks see a run: events of whole warps. A listener may be attached when a program is
 // lowered for observation; programs lowered without it carry no trace of it.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "mem/layout.h"
 #include "simt/inst.h"
 
 namespace fb::simt {
+
+class Block;
+struct AsyncCopy;
 
 enum class AccessKind : uint8_t { load, store, atomic };
 enum class Order : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
@@ -32,6 +36,7 @@ struct Access {
   Mask lanes = 0;
   const mem::Address* addresses = nullptr;
   const Inst* inst = nullptr;
+  uint8_t element = 0;  // bytes of one element of a vector; 0: it is no vector
 };
 
 enum class SyncKind : uint8_t {
@@ -42,14 +47,16 @@ enum class SyncKind : uint8_t {
   cluster_arrive,
   cluster_release,
   mbarrier_arrive,
-  mbarrier_wait
+  mbarrier_wait,
+  async_commit,  // the open group of copies is closed
+  async_wait,    // all groups of these lanes are done but the newest: `id` is group_word()
 };
 
 struct Sync {
   SyncKind kind{};
   Order order = Order::weak;
   Scope scope = Scope::none;
-  uint32_t id = 0;  // barrier number
+  uint32_t id = 0;  // barrier number, or what the kind says
   Mask lanes = 0;
   const Inst* inst = nullptr;
 };
@@ -61,6 +68,15 @@ class Listener {
   virtual void on_sync(Warp&, const Sync&) {}
   virtual void on_warp_start(Warp&) {}
   virtual void on_warp_exit(Warp&) {}
+  // Asynchronous copies: handed to the machine, about to be performed, done.
+  virtual void on_copy_issue(const AsyncCopy&) {}
+  virtual void on_copy_begin(const AsyncCopy&) {}
+  virtual void on_copy_end(const AsyncCopy&) {}
+  // A copy that is being performed arrives at an mbarrier of `owner`.
+  virtual void on_mbarrier_signal(Block& owner, const std::byte* at) {
+    (void)owner;
+    (void)at;
+  }
 };
 
 }  // namespace fb::simt

@@ -136,6 +136,8 @@ class Warp final : public Watcher {
   Mask exited() const { return exited_; }
   Split& split() { return splits_[current_]; }
   const std::vector<Split>& splits() const { return splits_; }
+  // For reports: the registers of a split, whether it runs or not.
+  const std::byte* frame_of(const Split& split) const { return registers_[0].bytes + split.registers; }
 
   // Control flow: what the handlers of branches and calls return.
   const Inst* branch(const Inst& inst, Mask taken, const Inst* target);
@@ -185,7 +187,10 @@ class Warp final : public Watcher {
   [[noreturn]] void trap(TrapKind kind, const Inst& inst, uint32_t lane, std::string message, mem::Address a = 0,
                          uint32_t bytes = 0);
 
-  bool queued = false;  // the scheduler's mark: in its run queue
+  bool queued = false;             // the scheduler's mark: in its run queue
+  void* listener_state = nullptr;  // the listener's own
+  // Set by a listener that is told of a load: the lanes for which it is not null get these bytes instead of memory's.
+  const std::byte* const* old_bytes = nullptr;
   WarpClock clock;
   // For listeners: run() returns behind the instruction that is being executed.
   void preempt() {

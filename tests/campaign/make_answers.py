@@ -105,6 +105,8 @@ SOURCES = {
     "one_block": one_block,                       # right, and slow
     "mistake": lambda p: replace_once(p.reference, *MISTAKES[p.name]),
     "first_call_only": lambda p: p.in_run("static int calls = 0;\n    if (calls++ > 0) return;  // already done"),
+    "without_release": lambda p: p.reference.replace("memory_order_release", "memory_order_relaxed"),
+    "without_acquire": lambda p: p.reference.replace("memory_order_acquire", "memory_order_relaxed"),
     "skeleton": lambda p: p.skeleton,
     "endless_wait": endless_wait,
     "past_the_end": past_the_end,

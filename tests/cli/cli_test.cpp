@@ -23,6 +23,7 @@ TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run_tool("--help").text);
   expect_golden("help_check.txt", run_tool("check --help").text);
   expect_golden("help_lint.txt", run_tool("lint --help").text);
+  expect_golden("help_mutate.txt", run_tool("mutate --help").text);
   expect_golden("help_bench.txt", run_tool("bench --help").text);
   expect_golden("help_list.txt", run_tool("list --help").text);
   expect_golden("help_run.txt", run_tool("run --help").text);
@@ -180,6 +181,52 @@ int main(int argc, char** argv) {
   EXPECT_EQ(bad.exit_code, 1) << bad.text;
   EXPECT_NE(bad.text.find("rank 0 exited with 7"), std::string::npos) << bad.text;
   EXPECT_NE(bad.text.find("--seed 3 --mode hardware " + path + " -- 'a b' 7"), std::string::npos) << bad.text;
+}
+
+TEST_F(CliExec, RefusesSchedulesThatContradictEachOther) {
+  const std::string path = file("empty_main.cu", "int main() {}\n");
+  const std::pair<std::string, std::string> wrong[] = {
+      {"--seed 3 --schedules 5", "give one of them"},
+      {"--seed 3 --exhaustive 1", "leave out --seed"},
+      {"--choices 0,1 --seed 3", "--choices is one schedule"},
+      {"--choices 0,1 --schedules 3", "--choices is one schedule"},
+      {"--choices 0,1 --exhaustive 3", "--choices is one schedule"},
+      {"--exhaustive 1 --mpi", "not with --mpi"},
+      {"--why m7+0x40", "--why tells what --check has seen"},
+  };
+  for (const auto& [options, message] : wrong) {
+    const Output output = run_tool("exec " + options + " " + path);
+    EXPECT_EQ(output.exit_code, 2) << options;
+    EXPECT_NE(output.text.find(message), std::string::npos) << options << ": " << output.text;
+  }
+  EXPECT_EQ(run_tool("exec --schedules 0 " + path).exit_code, 2);
+  EXPECT_EQ(run_tool("exec --exhaustive -1 " + path).exit_code, 2);
+  EXPECT_EQ(run_tool("exec --choices much " + path).exit_code, 2);
+}
+
+TEST_F(CliExec, TriesSchedulesUntilOneGoesWrong) {
+  const std::string counted = file("counted", "");
+  // Fails when it is run for the third time.
+  const std::string path = file("third.cu", R"(
+#include <cstdio>
+int main(int, char** argv) {
+  std::FILE* file = std::fopen(argv[1], "a");
+  const long before = std::ftell(file);
+  std::fputc('x', file);
+  std::printf("run %ld\n", before);
+  return before == 2 ? 5 : 0;
+}
+)");
+  const Output two = run_tool("exec --schedules 2 " + path + " -- " + counted);
+  EXPECT_EQ(two.exit_code, 0) << two.text;
+  EXPECT_NE(two.text.find("run 0\nfabricbench: 2 schedules (seeds from 1): nothing found\n"), std::string::npos)
+      << two.text;
+  const Output none = run_tool("exec --schedules 9 " + path + " -- " + file("counted", ""));
+  EXPECT_EQ(none.exit_code, 1) << none.text;
+  EXPECT_NE(none.text.find("[rank 0] run 2\nfabricbench: schedule 3 of 9:\n"), std::string::npos) << none.text;
+  EXPECT_NE(none.text.find("rank 0 exited with 5"), std::string::npos) << none.text;
+  EXPECT_NE(none.text.find("again: fabricbench exec --platform h100x8 --ranks 1 --seed 3 "), std::string::npos)
+      << none.text;
 }
 
 }  // namespace

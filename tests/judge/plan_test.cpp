@@ -51,6 +51,18 @@ TEST_F(Plan, IsAFunctionOfTheSeed) {
   }
 }
 
+TEST_F(Plan, OrdinaryIsWhatTheOthersDoByVirtualTime) {
+  const auto by_time = [&](Thoroughness how) {
+    auto sessions = plan(how);
+    std::erase_if(sessions, [](const Session& session) { return session.schedule != 0; });
+    return sessions;
+  };
+  EXPECT_EQ(text_of(plan(Thoroughness::ordinary)), text_of(by_time(Thoroughness::full)));
+  EXPECT_EQ(plan(Thoroughness::ordinary).size(), problem_.worlds.size());
+  EXPECT_EQ(text_of(plan(Thoroughness::ordinary_quick)), text_of(by_time(Thoroughness::quick)));
+  EXPECT_EQ(plan(Thoroughness::ordinary_quick).size(), 1u);
+}
+
 TEST_F(Plan, QuickIsTheFirstWorldTheQuickSizesAndTwoSchedules) {
   const auto sessions = plan(Thoroughness::quick);
   ASSERT_EQ(sessions.size(), 2u);

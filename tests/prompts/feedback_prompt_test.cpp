@@ -81,16 +81,21 @@ std::string feedback(const Attempt& attempt, const std::string& answer = sample_
 }
 
 Attempt deadlock(int ranks) {
-  std::string text = "everything waits and nothing is in flight.\n";
+  const std::string summary =
+      "never signalled: rank 0, device 0, kernel wait(unsigned int*), block 0, warp 0 needs other than 0 and sees 0 at "
+      "answer.md:9; nobody has written there.";
+  std::string text = summary + "\nLook at: who should write this value, in which call, and why it did not.\n";
   for (int rank = 0; rank < ranks; ++rank) {
-    text += "rank " + std::to_string(rank) + ", device " + std::to_string(rank) +
-            ": deadlock in wait(unsigned int*): 1 threads wait and nothing can wake them (1 blocks resident, 0 "
-            "finished)\n  block 0 warp 0 lanes 0x00000001: waits for memory to change\n    in wait(unsigned int*) at "
-            "answer.md:9 [PTX line 27: atom.global.add.u32 %r1, [%rd2], 0;]\n    sees 0 (0x0) in 4 bytes at "
-            "0x1000000800: byte 0 of cudaMalloc #3 (64 bytes at 0x1000000800)\n\n";
+    const std::string number = std::to_string(rank), owner = "rank " + number + ", device " + number;
+    text += "\n" + owner +
+            ": kernel wait(unsigned int*), launch 1; blocks: 1 resident, 0 finished\n"
+            "  block 0, warp 0, lanes 0x00000001, at answer.md:9 [PTX line 27: atom.global.add.u32 %r1, [%rd2], 0;]\n"
+            "    sees 0 in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of " +
+            owner +
+            " (64 bytes); needs other than 0\n"
+            "    written by nobody\n    could still write it: nobody\n";
   }
-  return judged(VerdictClass::deadlock, "everything waits and nothing is in flight.", text,
-                {.size = "one", .world = 4, .call = 0});
+  return judged(VerdictClass::deadlock, summary, text, {.size = "one", .world = 4, .call = 0});
 }
 
 TEST(FeedbackPrompt, IsAsApprovedForEveryClass) {

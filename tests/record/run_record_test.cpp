@@ -10,6 +10,7 @@ RunRecord full_record() {
   r.platform = "h100x8";
   r.seed = 0xffff'ffff'ffff'fffe;
   r.mode = "strict";
+  r.checked = true;
   r.world = 8;
   r.ending = Ending::deadlock;
   r.incidents = {{.kind = "deadlock", .text = "line one\nline \"two\"", .fatal = true},
@@ -30,6 +31,7 @@ RunRecord full_record() {
                 .copies = 7,
                 .peak_memory = 8},
                {}};
+  r.choices = {{.taken = 1, .options = 3, .interrupts = true}, {.taken = 0, .options = 2, .interrupts = false}};
   r.ranks = {{.rank = 1, .exit_code = 0, .signal = 9, .ended = true, .seconds = 0.5}, {.rank = 2, .exit_code = 4}};
   r.wall_seconds = {{"build", 0.25}, {"run", 1.5}};
   return r;

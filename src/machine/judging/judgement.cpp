@@ -177,8 +177,13 @@ Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls
   return Status::ok;
 }
 
-void Judgement::perform(const std::vector<Move>& moves) {
+void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
   for (const Move& move : moves) {
+    if (node_.checking_ && checked != 0) {
+      node_.checking_->checker().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
+                                        *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
+                                        move.bytes);
+    }
     if (move.load) {
       std::memcpy(move.tensor, move.arena, move.bytes);
       node_.engine_.watch().written(move.tensor, move.bytes);
@@ -186,6 +191,32 @@ void Judgement::perform(const std::vector<Move>& moves) {
       std::memcpy(move.arena, move.tensor, move.bytes);
     }
   }
+}
+
+// Between steps nobody works: everything is over, and everybody knows.
+void Judgement::perform_while_frozen() {
+  if (!node_.checking_) {
+    for (Rank& rank : ranks_) perform(rank.calls->front().loads, 0);
+    return;
+  }
+  Checking& checking = *node_.checking_;
+  const std::vector<uint32_t> processes = numbers();
+  checking.all_is_known(processes);
+  for (Rank& rank : ranks_) {
+    const uint32_t op = checking.begin_of_judge(rank.process->number, rank.process->rank,
+                                                node_.global_device(*rank.process, rank.device));
+    perform(rank.calls->front().loads, op);
+    checking.end_of_judge(rank.process->number, op);
+  }
+  checking.hosts_met(processes);
+}
+
+std::vector<uint32_t> Judgement::numbers() const {
+  std::vector<uint32_t> numbers;
+  for (const Rank& rank : ranks_) {
+    if (rank.process) numbers.push_back(rank.process->number);
+  }
+  return numbers;
 }
 
 void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> words) {
@@ -199,7 +230,7 @@ void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> 
   for (const auto& thread : node_.threads_) {
     if (!thread->gone) thread->now = begin;
   }
-  for (Rank& rank : ranks_) perform(rank.calls->front().loads);
+  perform_while_frozen();
   const size_t each = words.size() / ranks_.size();
   for (size_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].call = 0;
@@ -329,9 +360,10 @@ Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, ui
   const uint32_t c = rank.call;
   const Work op =
       node_.make_operation(*thread.process, stream.device, fmt::format("end of call {}", step_.first_call + c));
+  op->of_judge = true;
   op->work = [this, c, calls = rank.calls](const Work& self) {
-    perform((*calls)[c].stores);
-    if (c + 1 < calls->size()) perform((*calls)[c + 1].loads);
+    perform((*calls)[c].stores, self->checked);
+    if (c + 1 < calls->size()) perform((*calls)[c + 1].loads, self->checked);
     node_.operations_.finish(self, self->begun);
   };
   op->on_end.push_back([c, calls = rank.calls, raw = op.get()] { (*calls)[c].times.ended = raw->ended; });
@@ -388,6 +420,7 @@ void Judgement::part() {
   const auto physical = first.meets_in == Kind::exchange_descriptor ? ranks_[first.root].physical : nullptr;
   agree &= first.meets_in == Kind::exchange || physical;
   const bool share = first.meets_in == Kind::exchange_descriptor;
+  if (node_.checking_) node_.checking_->hosts_met(numbers());
   for (Rank& rank : ranks_) {
     Answer answer;
     answer.status = agree ? Status::ok : Status::invalid_value;
@@ -425,6 +458,11 @@ std::optional<std::string> Judgement::explain_loss(const Process& process) const
 bool Judgement::needs(const HostThread& thread) const {
   const Rank* rank = rank_of(*thread.process);
   return rank && (rank->thread.get() == &thread || rank->meets.get() == &thread);
+}
+
+bool Judgement::has_returned(const Process& process) const {
+  const Rank* rank = rank_of(process);
+  return rank && state_ == State::step && rank->waits;
 }
 
 std::optional<std::string> Judgement::explain(const HostThread& thread) const {

@@ -48,6 +48,8 @@ class Judgement {
   std::optional<std::string> explain_loss(const Process& process) const;
   // Whether the rank can do without this thread.
   bool needs(const HostThread& thread) const;
+  // The rank has returned from the call or step that is under way.
+  bool has_returned(const Process& process) const;
   // What a thread waits for that waits for other ranks or for the judge.
   std::optional<std::string> explain(const HostThread& thread) const;
 
@@ -97,7 +99,10 @@ class Judgement {
   bool nothing_left() const;
   std::string place_of(const Rank& rank) const;
   wire::Status read_transfers(std::span<const std::byte> blob, uint32_t calls);
-  void perform(const std::vector<Move>& moves);
+  // `checked`: the operation that does it, for the race checker; 0: none looks.
+  void perform(const std::vector<Move>& moves, uint32_t checked);
+  void perform_while_frozen();
+  std::vector<uint32_t> numbers() const;  // of the ranks' processes
   void begin_step(const wire::JudgeStep& m, std::span<const std::byte> words);
   void tell(Rank& rank, std::span<const std::byte> words);
   void begin_call(Rank& rank);

@@ -18,18 +18,20 @@ constexpr uint64_t kTurn = 64 << 20;
 constexpr uint64_t kRowCost = 128;
 
 // Asks the fabric piece by piece, so that copies and kernels share links as they go.
-void carry_on(fabric::Fabric& fabric, Engine& engine, uint64_t tie, std::shared_ptr<fabric::Copy> copy,
+void carry_on(fabric::Fabric& fabric, Engine& engine, const Work& op, std::shared_ptr<fabric::Copy> copy,
               std::function<void(Time)> done) {
   fabric.advance(*copy);
   if (copy->done()) {
     const Time end = copy->end;
-    engine.schedule(end, tie, [done = std::move(done), end] { done(end); });
+    engine.schedule(end, op->tie, [done = std::move(done), end] { done(end); }, {EventAbout::Kind::memory, op->device});
     return;
   }
   const Time next = copy->next;
-  engine.schedule(next, tie, [&fabric, &engine, tie, copy = std::move(copy), done = std::move(done)]() mutable {
-    carry_on(fabric, engine, tie, std::move(copy), std::move(done));
-  });
+  engine.schedule(next, op->tie,
+                  [&fabric, &engine, op, copy = std::move(copy), done = std::move(done)]() mutable {
+                    carry_on(fabric, engine, op, std::move(copy), std::move(done));
+                  },
+                  {EventAbout::Kind::bookkeeping, op->device});
 }
 
 }  // namespace
@@ -83,7 +85,8 @@ void Node::move_rows(std::shared_ptr<Moving> moving) {
     ++m.z;
   }
   if (m.z == m.box.depth) return operations_.finish(m.op, m.end);
-  engine_.schedule(m.end, m.op->tie, [this, moving = std::move(moving)]() mutable { move_rows(std::move(moving)); });
+  engine_.schedule(m.end, m.op->tie, [this, moving = std::move(moving)]() mutable { move_rows(std::move(moving)); },
+                   {EventAbout::Kind::memory, m.op->device});
 }
 
 Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, Work& op,
@@ -110,6 +113,7 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
   op = make_operation(process, m.stream.device, "copy");
   if (box.bytes() == 0) return Status::ok;
   if (payload) op->payload = payload->size();
+  note_target(*op, to.allocation, to.host, *to_extent);
   const auto owner = [](const Bytes& b) { return b.allocation ? b.allocation->device : mem::kHostMemory; };
   op->name = owner(to) == mem::kHostMemory     ? (owner(from) == mem::kHostMemory ? "copy on host" : "copy to host")
              : owner(from) == mem::kHostMemory ? "copy from host"
@@ -124,17 +128,23 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
     log("copy", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, from, payload, self](Time end) {
       auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
-      moving->move = [this, m, box, to, from, payload](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
+      moving->move = [this, m, box, to, from, payload, op = self.get()](uint64_t z, uint64_t y, uint64_t x,
+                                                                        uint64_t n) {
         const uint64_t packed = (z * box.height + y) * box.width + x;
         std::byte* target = m.to != 0 ? to.host + z * m.to_plane + y * m.to_pitch + x : payload->data() + packed;
         const std::byte* source =
             m.from != 0 ? from.host + z * m.from_plane + y * m.from_pitch + x : payload->data() + packed;
+        if (checking_) {
+          if (m.from != 0) checking_->access(*op, simt::AccessKind::load, from.allocation.get(), source, n);
+          if (m.to != 0) checking_->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
+        }
+        if (m.to != 0) writes_.note_operation(*to.allocation, target, n, "a copy", op->process->number, engine_.now());
         std::memmove(target, source, n);
         if (m.to != 0) engine_.watch().written(target, n);
       };
       move_rows(std::move(moving));
     };
-    carry_on(fabric_, engine_, self->tie,
+    carry_on(fabric_, engine_, self,
              std::make_shared<fabric::Copy>(fabric_.start_copy(self->device, a, b, box.bytes(), self->begun,
                                                                m.pageable != 0 || payload != nullptr)),
              perform);
@@ -154,14 +164,17 @@ Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
   if (*extent != 0 && !to.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, "fill");
   if (*extent == 0) return Status::ok;
+  note_target(*op, to.allocation, to.host, *extent);
   const uint64_t bytes = box.bytes();
   if (box.is_packed(m.pitch, m.plane)) box = {bytes, 1, 1};
   op->work = [this, m, box, to](const Work& self) {
     log("fill", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, self](Time end) {
       auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
-      moving->move = [this, m, to](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
+      moving->move = [this, m, to, op = self.get()](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
         std::byte* target = to.host + z * m.plane + y * m.pitch + x;
+        if (checking_) checking_->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
+        writes_.note_operation(*to.allocation, target, n, "a fill", op->process->number, engine_.now());
         std::byte pattern[4];
         std::memcpy(pattern, &m.value, sizeof pattern);
         if (m.element == 1) {
@@ -173,7 +186,7 @@ Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
       };
       move_rows(std::move(moving));
     };
-    carry_on(fabric_, engine_, self->tie,
+    carry_on(fabric_, engine_, self,
              std::make_shared<fabric::Copy>(
                  fabric_.start_fill(self->device, to.allocation->device, box.bytes(), self->begun)),
              perform);

@@ -113,11 +113,17 @@ Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& 
   return Status::ok;
 }
 
+// Before a module goes: reports can't name its instructions any more.
+void Node::forget_code(const LoadedModule& module) {
+  if (checking_) checking_->checker().forget(module.program());
+}
+
 void Node::drop_module(Process& process, uint32_t device, Id module) {
   Context& c = context(process, device);
   const auto found = c.modules.find(module);
   if (found == c.modules.end()) return;
   release_regions(process, found->second.variables);
+  forget_code(*found->second.loaded);
   c.modules.erase(found);
   std::erase_if(c.dynamic_shared_limit, [&](const auto& l) { return l.first.first == module; });
 }

@@ -84,7 +84,8 @@ static void answer_query(Engine& engine, HostThread& thread, Time cost, std::fun
   constexpr Time kEndOfTime = Time{1} << 62;
   thread.now = std::min(thread.now + (cost << std::min(thread.polls / 8, kMostPolls)), kEndOfTime);
   engine.schedule(thread.now, thread.tie,
-                  [self = thread.shared_from_this(), look = std::move(look), at = thread.now] { look(*self, at); });
+                  [self = thread.shared_from_this(), look = std::move(look), at = thread.now] { look(*self, at); },
+                  {EventAbout::Kind::poll});
 }
 
 static bool all_ended(const std::vector<Work>& works, Time at) {
@@ -109,6 +110,7 @@ Status Handlers::on_stream_query(Node& node, Call& call, const wire::StreamRef& 
                  Answer answer;
                  answer.status = node.broken(process, device);
                  const bool done = all_ended(works, at);
+                 if (done) node.host_saw(process, works);
                  if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
                  thread.polls = done ? 0 : thread.polls + 1;
                  node.answer(thread, std::move(answer));
@@ -169,6 +171,7 @@ Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m,
         Answer answer;
         answer.status = node.broken(process, device);
         const bool done = all_ended({work}, at);
+        if (done) node.host_saw(process, {work});
         if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
         thread.polls = done ? 0 : thread.polls + 1;
         node.answer(thread, std::move(answer));

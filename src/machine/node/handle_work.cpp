@@ -273,6 +273,7 @@ Status Node::make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, 
   exit->stream = stream_id;
   for (size_t k = 0; k < works.size(); ++k) {
     works[k]->stream = stream_id;
+    works[k]->graph_node = static_cast<uint32_t>(k + 1);
     if (graph.nodes[k].dependencies.empty()) Operations::order(entry, works[k]);
     for (uint32_t d : graph.nodes[k].dependencies) Operations::order(works[d], works[k]);
     if (awaited[k]) Operations::order(awaited[k]->recorded, works[k]);

@@ -39,8 +39,9 @@ DeviceLimits limits_of(const fabric::Platform& p) {
 
 EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keeper) {
   EngineOptions o;
-  o.order = options.seed == 0 ? Order::by_time : Order::random;
+  o.order = options.choices ? Order::chosen : options.seed == 0 ? Order::by_time : Order::random;
   o.seed = options.seed;
+  o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;
   o.time_keeper = &keeper;
   return o;
@@ -68,9 +69,21 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       limits_(limits_of(platform)),
       waiting_kernels_(platform.devices()),
       counters_(platform.devices()) {
+  clock_.keep_history(&writes_);
   for (uint32_t d = 0; d < platform.devices(); ++d) {
     engine_.add_gpu(limits_, static_cast<Time>(1e12 / platform.device.clock), platform.device.issue,
                     platform.device.schedulers_per_sm);
+  }
+  clock_.count_steps(engine_.sync_steps());
+  if (options.check) {
+    check::Options o;
+    o.seed = options.seed;
+    o.strict = options.strict;
+    o.weak_lines = options.weak_lines;
+    o.why = options.why;
+    checking_ = std::make_unique<Checking>(o, options.keep_going, clock_, report_);
+    operations_.on_begun = [this](Operation& op) { checking_->begun(op); };
+    operations_.on_ended = [this](Operation& op) { checking_->ended(op); };
   }
   if (!options.events.empty()) events_ = std::fopen(options.events.c_str(), "w");
   operations_.on_finished = [this](const Operation& op) {
@@ -113,8 +126,7 @@ Process& Node::add_process(int32_t pid, int32_t rank, int32_t node) {
                         ? static_cast<uint32_t>(rank)
                         : kMostRanks + static_cast<uint32_t>(processes_.size());
   process->pid = pid;
-  constexpr uint32_t kNumbersEach = 1'000'000;
-  process->next_allocation = process->number * kNumbersEach + 1;
+  process->next_allocation = process->number * kAllocationsEach + 1;
   process->rank = rank;
   const uint32_t nodes = platform_.node.nodes;
   process->first_device = (node < 0 ? 0 : static_cast<uint32_t>(node) % nodes) * devices_per_node_;
@@ -157,6 +169,9 @@ void Node::remove_process(Process& process) {
   for (const Work& w : std::exchange(process.pending, {})) operations_.finish(w, engine_.now(), Status::unknown);
   for (uint32_t d = 0; d < devices_per_node_; ++d) begin_waiting_kernels(global_device(process, d));
   std::erase_if(tokens_, [&](const auto& t) { return t.second.owner == &process; });
+  for (const auto& [device, context] : process.contexts) {
+    for (const auto& [id, module] : context->modules) forget_code(*module.loaded);
+  }
   process.contexts.clear();
   process.all.clear();
   process.regions.clear();
@@ -384,15 +399,16 @@ Status Node::broken(const Process& process, uint32_t device) const {
 // The thread is answered when all of `works` have ended.
 void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish) {
   std::erase(works, nullptr);
-  struct Wait {
+  struct Awaited {
     size_t left = 0;
     Time latest = 0;
     std::function<void(Time)> done;
   };
-  auto wait = std::make_shared<Wait>();
+  auto wait = std::make_shared<Awaited>();
   for (const Work& w : works) {
     if (w->has_ended) {
       wait->latest = std::max(wait->latest, w->ended);
+      if (checking_) checking_->host_saw(thread.process->number, *w);
     } else {
       ++wait->left;
     }
@@ -407,7 +423,8 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
   if (wait->left == 0) return wait->done(wait->latest);
   std::erase_if(works, [](const Work& w) { return w->has_ended; });
   for (const Work& w : works) {
-    w->on_end.push_back([wait, work = w.get()] {
+    w->on_end.push_back([this, wait, work = w.get(), process = thread.process->number] {
+      if (checking_) checking_->host_saw(process, *work);
       wait->latest = std::max(wait->latest, work->ended);
       if (--wait->left == 0) wait->done(wait->latest);
     });
@@ -415,20 +432,28 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
   thread.waits_for = std::move(works);
 }
 
+void Node::host_saw(const Process& process, const std::vector<Work>& ended) {
+  if (!checking_) return;
+  for (const Work& w : ended) {
+    if (w) checking_->host_saw(process.number, *w);
+  }
+}
+
 // --- Running
 // ----------------------------------------------------------------------------------------------------------
 
 bool Node::run(uint64_t steps) {
   const uint64_t before = answers_;
+  bool more = true;
   try {
-    for (uint64_t k = 0; k < steps && answers_ == before; ++k) {
-      if (!engine_.step()) return answers_ != before;
-    }
+    for (uint64_t k = 0; k < steps && more && answers_ == before; ++k) more = engine_.step();
   } catch (const std::bad_alloc&) {
     report_({"out_of_memory", std::nullopt, "The machine has no memory left for what the programs do.", true});
     return false;
   }
-  return true;
+  // Everybody has waited until now. Who has been answered may tell others, before they act.
+  if (checking_) checking_->everybody_waits();
+  return more || answers_ != before;
 }
 
 void Node::mark_not_replayable(const std::string& why) {

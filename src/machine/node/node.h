@@ -21,8 +21,10 @@
 
 #include "fabric/fabric.h"
 #include "fabric/platform.h"
+#include "machine/deadlock/write_history.h"
 #include "machine/engine.h"
 #include "machine/memory_clock.h"
+#include "machine/node/checking.h"
 #include "machine/node/process.h"
 #include "record/run_record.h"
 #include "record/trace.h"
@@ -30,6 +32,7 @@
 namespace fb::machine {
 
 class Judgement;
+struct Standstill;
 
 struct Answer {
   wire::Status status = wire::Status::ok;
@@ -46,8 +49,14 @@ struct Call {
 };
 
 struct NodeOptions {
-  uint64_t seed = 0;    // 0: by time
-  bool strict = false;  // 16-byte accesses may tear
+  uint64_t seed = 0;  // 0: by time
+  // Not by time nor drawn: the first choices of who goes on (Order::chosen).
+  std::optional<std::vector<uint32_t>> choices = {};
+  bool strict = false;      // 16-byte accesses may tear
+  bool check = false;       // look for races
+  bool keep_going = false;  // a race does not end the run
+  uint32_t weak_lines = 4;  // check::Options
+  std::string why = {};     // check::Options
   uint64_t budget = 200'000'000'000;
   uint64_t memory = 0;  // bytes of the host that all devices together may take; 0: half of what the host has
   bool trace = false;
@@ -90,6 +99,8 @@ class Node {
   // Everybody waits for ever: who, where, for what.
   std::string explain_deadlock() const;
   bool out_of_budget() const { return engine_.out_of_budget(); }
+  // Everything that touched the byte that NodeOptions::why names; empty: it was not asked for.
+  std::string history() const;
   // One paragraph about what a process left behind when it ended.
   std::string explain_loss(const Process& process) const;
 
@@ -140,6 +151,8 @@ class Node {
   struct Moving;
   void move_rows(std::shared_ptr<Moving> moving);
   Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
+  static uint64_t offset_of(const Bytes& bytes);
+  void has_compared(const Operation& op, const Bytes& bytes, uint32_t size);
   // What a descriptor stands for; null: for nothing that was exported.
   std::shared_ptr<Physical> find_exported(int descriptor) const;
   static wire::Descriptor write_exported(const Physical& physical);
@@ -147,6 +160,7 @@ class Node {
   // Modules (node/modules.cpp)
   LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
   void drop_module(Process& process, uint32_t device, wire::Id module);
+  void forget_code(const LoadedModule& module);
   std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
   void note(Process& process, std::string text);
 
@@ -182,6 +196,7 @@ class Node {
   void answer(HostThread& thread, Answer&& answer);
   void answer_at(HostThread& thread, Time at, Answer&& answer);
   void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
+  void host_saw(const Process& process, const std::vector<Work>& ended);
   void spend(HostThread& thread, Time cost) { thread.now += cost; }
   wire::Status broken(const Process& process, uint32_t device) const;
   bool is_permitted(const HostThread& thread, wire::Kind kind) const;
@@ -190,6 +205,7 @@ class Node {
   void log(const char* what, std::initializer_list<uint64_t> words);
   void log_call(HostThread& thread, wire::Status status);
   void note_finished(const Operation& op);
+  Standstill standstill() const;
   uint64_t log_of_all() const;
   std::string name_of(const Process& process) const;
 
@@ -202,9 +218,11 @@ class Node {
   uint64_t memory_total_ = 0, memory_most_ = 0;
   uint64_t mappings_ = 0;  // of the host's kernel, which has a limit
   fabric::Fabric fabric_;
+  WriteHistory writes_;
   MemoryClock clock_;
   Engine engine_;
   Operations operations_;
+  std::unique_ptr<Checking> checking_;  // null: nobody looks for races
   uint32_t devices_per_node_ = 0;
   DeviceLimits limits_;
   std::vector<std::unique_ptr<Process>> processes_;

@@ -9,12 +9,26 @@
 #include <string>
 #include <vector>
 
+#include "check/clock.h"
 #include "machine/engine.h"
+#include "wire/messages.h"
 #include "wire/status.h"
 
 namespace fb::machine {
 
 struct Process;
+
+// What an operation does, for the explanation of deadlocks: it may never come to it.
+struct OperationFacts {
+  std::shared_ptr<const simt::Grid> grid;  // a kernel's
+  uint64_t grid_id = 0;                    // once it has begun
+  // Bytes that it writes, or that a stream waits for.
+  std::shared_ptr<mem::Allocation> memory;
+  uint64_t begin = 0, end = 0;
+  bool waits = false;
+  wire::Compare compare{};
+  uint64_t value = 0;
+};
 
 struct Operation {
   Process* process = nullptr;
@@ -27,7 +41,17 @@ struct Operation {
   bool counted = false;  // among those of its process that have not ended
   uint64_t payload = 0;  // bytes that it carries
   wire::Status status = wire::Status::ok;
-  uint64_t tie = 0;  // its place among operations that begin at the same time
+  OperationFacts facts;
+  uint64_t tie = 0;               // its place among operations that begin at the same time
+  bool begins_in_memory = false;  // its work reads or writes what kernels see, at once
+
+  bool kernel = false;
+  bool of_judge = false;
+  uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
+
+  // For the race checker: what is known when it begins, and to whoever comes behind it; its number there.
+  check::ClockRef known, leaves;
+  uint32_t checked = 0;
 
   // Does the work and sees to it that finish() is called. Empty: there is nothing to do.
   std::function<void(const std::shared_ptr<Operation>&)> work;
@@ -39,6 +63,9 @@ struct Operation {
 
 using Work = std::shared_ptr<Operation>;
 
+// The operation writes `bytes` bytes at `host`, or waits for them. Nothing, where there is no memory of the machine.
+void note_target(Operation& op, const std::shared_ptr<mem::Allocation>& memory, const std::byte* host, uint64_t bytes);
+
 class Operations {
  public:
   explicit Operations(Engine& engine) : engine_(&engine) {}
@@ -49,7 +76,8 @@ class Operations {
   // The work has ended at `at`. Idempotent.
   void finish(const Work& op, Time at, wire::Status status = wire::Status::ok);
 
-  std::function<void(const Operation&)> on_finished;  // for logs and traces
+  std::function<void(const Operation&)> on_finished;   // for logs and traces
+  std::function<void(Operation&)> on_begun, on_ended;  // for the race checker
 
  private:
   void begin(const Work& op);

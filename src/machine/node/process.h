@@ -100,6 +100,10 @@ struct Graph {
   bool complete = false;
 };
 
+// Allocations are numbered across processes, so that no two of a device have the same number: the process's number
+// times this, and a count.
+inline constexpr uint32_t kAllocationsEach = 1'000'000;
+
 inline constexpr uint64_t kMostKept = 64 << 20;  // bytes of modules and graphs of a process
 
 // A thread of the process with a connection of its own. Whatever answers it later holds on to it.
@@ -156,7 +160,6 @@ struct Process {
 
   std::string output;  // of kernels, not yet delivered
   wire::Id next_id = 1;
-  // Allocations are numbered across processes, so that no two of a device have the same number.
   uint32_t next_allocation = 1;
   uint64_t next_operation = 1;
   uint64_t next_thread = 0;

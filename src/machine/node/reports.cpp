@@ -70,6 +70,15 @@ const record::Trace* Node::finish_trace() {
   return &*trace_;
 }
 
+std::string Node::history() const {
+  if (!checking_ || options_.why.empty()) return "";
+  std::string text = fmt::format("history of {}:", options_.why);
+  const auto& lines = checking_->history();
+  if (lines.empty()) text += " nothing has touched it";
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
 uint64_t Node::log_of_all() const {
   uint64_t hash = mix(log_hash_, engine_.course());
   // Threads of a process, and processes, are added in no particular order: sums do not mind.
@@ -85,6 +94,7 @@ void Node::fill(record::RunRecord& record) const {
   record.replayable = not_replayable_.empty();
   record.not_replayable_because = not_replayable_;
   record.unsupported_calls = unsupported_;
+  record.choices = engine_.choices();
   record.calls_in_run = calls_in_run_;
   if (judgement_) record.late_requests = judgement_->late_requests();
   record.devices = counters_;
@@ -96,50 +106,6 @@ void Node::fill(record::RunRecord& record) const {
     device.peer_bytes_received = c[static_cast<size_t>(fabric::Traffic::peer_in)];
     device.memory_bytes = c[static_cast<size_t>(fabric::Traffic::memory)];
   }
-}
-
-std::string Node::explain_deadlock() const {
-  std::string text = "everything waits and nothing is in flight.\n";
-  size_t runs = 0;
-  for (const auto& run : engine_.runs()) {
-    if (++runs > kMostNamed) {
-      text += "\nmore kernels wait than are named here.\n";
-      break;
-    }
-    for (const auto& process : processes_) {
-      for (const auto& [device, context] : process->contexts) {
-        if (context.get() != run->environment) continue;
-        text += fmt::format("\n{}, device {}: {}", name_of(*process), device,
-                            describe(engine_.explain(*run, context->space)));
-      }
-    }
-  }
-  // By rank: the order in which threads came is the system's.
-  auto threads = threads_;
-  std::ranges::sort(threads, {}, [](const auto& thread) { return std::pair(thread->process->number, thread->tie); });
-  for (const auto& thread : threads) {
-    if (thread->gone || !thread->waiting || thread->request == Kind::callback_next) continue;
-    if (const auto place = judgement_ ? judgement_->explain(*thread) : std::nullopt) {
-      text += "\n" + *place + "\n";
-      continue;
-    }
-    text += fmt::format("\n{}: a host thread waits in {}", name_of(*thread->process), wire::name_of(thread->request));
-    size_t named = 0;
-    for (const Work& w : thread->waits_for) {
-      if (w->has_ended) continue;
-      if (++named > kMostNamed) {
-        text += " and more";
-        break;
-      }
-      text += fmt::format(" for \"{}\"{}", w->name.empty() ? "work on a stream" : w->name,
-                          w->has_begun ? ", which has begun" : ", which can't begin yet");
-    }
-    text += '\n';
-  }
-  for (const auto& process : processes_) {
-    if (process->gone) text += fmt::format("\n{} has ended: nothing can come from it any more.\n", name_of(*process));
-  }
-  return text;
 }
 
 std::string Node::explain_loss(const Process& process) const {

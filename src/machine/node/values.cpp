@@ -52,6 +52,7 @@ class Node::ValueWait final : public simt::Watcher {
     const Time at = node_->engine_.acting_time();
     const Work op = op_.lock();
     if (!op) return;
+    node_->has_compared(*op, bytes_, m_.bytes);
     node_->engine_.schedule(at, op->tie,
                             [node = node_, op, at] { node->operations_.finish(op, std::max(at, op->begun)); });
   }
@@ -64,6 +65,15 @@ class Node::ValueWait final : public simt::Watcher {
   bool done_ = false;
 };
 
+uint64_t Node::offset_of(const Bytes& bytes) {
+  return static_cast<uint64_t>(bytes.host - bytes.allocation->bytes.get());
+}
+
+// A stream has waited for a word: it acquires.
+void Node::has_compared(const Operation& op, const Bytes& bytes, uint32_t size) {
+  if (checking_) checking_->checker().wait_value(op.checked, *bytes.allocation, offset_of(bytes), size);
+}
+
 Status Node::make_value(Process& process, const wire::ValueOnStream& m, bool wait, Work& op) {
   if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
   if ((m.bytes != 4 && m.bytes != 8) || m.address % m.bytes != 0) return Status::invalid_value;
@@ -71,12 +81,20 @@ Status Node::make_value(Process& process, const wire::ValueOnStream& m, bool wai
   const Bytes bytes = find_bytes(process, m.address, m.bytes);
   if (!bytes.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, wait ? "wait for value" : "write value");
+  op->begins_in_memory = true;
+  note_target(*op, bytes.allocation, bytes.host, m.bytes);
+  op->facts.waits = wait;
+  op->facts.compare = m.compare;
+  op->facts.value = m.value;
   op->work = [this, m, wait, bytes](const Work& self) {
     if (!wait) {
+      writes_.note_operation(*bytes.allocation, bytes.host, m.bytes, "a value", self->process->number, engine_.now());
+      if (checking_) checking_->checker().write_value(self->checked, *bytes.allocation, offset_of(bytes), m.bytes);
       std::memcpy(bytes.host, &m.value, m.bytes);
       engine_.watch().written(bytes.host, m.bytes);
       operations_.finish(self, self->begun);
     } else if (holds(bytes.host, m)) {
+      has_compared(*self, bytes, m.bytes);
       operations_.finish(self, self->begun);
     } else {
       value_waits_[self->tie] = std::make_shared<ValueWait>(*this, self, bytes, m);

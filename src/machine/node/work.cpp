@@ -73,6 +73,7 @@ void Node::adopt(const Work& op) {
     process.prune_at = std::max<size_t>(64, process.pending.size() * 2);
   }
   process.pending.push_back(op);
+  if (checking_) checking_->issued(*op, !judgement_);
   op->counted = true;
   ++process.live;
   process.payload += op->payload;
@@ -143,9 +144,11 @@ Status Node::make_launch(Process& process, const wire::Launch& m, std::span<cons
   }
   grid->explicit_cluster |= cluster;
   op = make_operation(process, device, demangle(function->second.name));
+  op->kernel = true;
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));
   op->payload = params.size();
-  op->work = [this, &process, device, priority, shared_grid](const Work& self) {
+  op->facts.grid = shared_grid;
+  op->work = [this, &process, device, priority, shared_grid, source = module->share_source()](const Work& self) {
     if (is_full_of_grids(self->device)) {
       waiting_kernels_[self->device].emplace(priority, self);
       return;
@@ -156,7 +159,11 @@ Status Node::make_launch(Process& process, const wire::Launch& m, std::span<cons
     run->gpu = self->device;
     run->priority = priority;
     run->environment = &context(process, device);
-    run->listener = &clock_;
+    run->listener = checking_ ? &checking_->listener() : &clock_;
+    if (checking_) checking_->checker().begin_grid(run->grid.id, self->checked);
+    const simt::FunctionInfo& kernel = *run->grid.kernel;
+    writes_.note_grid({run->grid.id, run->gpu, process.number, kernel.name, 0, false, source, kernel.index,
+                       run->grid.params, kernel.param_offsets});
     begin_kernel(self, std::move(run));
   };
   return Status::ok;
@@ -179,6 +186,7 @@ void Node::begin_kernel(const Work& op, std::unique_ptr<GridRun> run) {
   run->on_end = [this, op](GridRun& ended, Outcome&& outcome) { kernel_ended(op, ended, std::move(outcome)); };
   log("begin of kernel", {op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
   ++counters_[op->device].kernels;
+  op->facts.grid_id = run->grid.id;
   engine_.launch(std::move(run));
 }
 
@@ -204,6 +212,7 @@ void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
   if (run.grid.workspace != 0) release_region(process, run.grid.workspace);
   counters_[op->device].instructions += run.instructions;
   log("end of kernel", {op->device, run.grid.id, run.instructions, run.end});
+  writes_.note_grid_end(run.grid.id);
   const Time at = run.end + platform_.kernel.end;
   if (outcome.ending == Ending::finished) {
     engine_.schedule(at, op->tie, [this, op, at] { operations_.finish(op, at); });

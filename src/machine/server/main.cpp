@@ -19,8 +19,20 @@ int main(int argc, char** argv) {
   app.add_option("--socket", options.socket, "Where ranks connect")->required();
   app.add_option("--platform", platform_name, "Name of a platform, or a platform file");
   app.add_option("--seed", options.node.seed, "0: ordered by virtual time; else a schedule drawn at random");
+  std::vector<uint32_t> choices;
+  auto* chosen =
+      app.add_option("--choices", choices,
+                     "Neither by time nor drawn: at the synchronisation steps of warps, which of those that\n"
+                     "can go on does (0: the one that did); behind the list always 0. For all schedules of\n"
+                     "small programs; the record has what could be chosen");
+  chosen->delimiter(',')->allow_extra_args(false);
   app.add_option("--mode", mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
       ->check(CLI::IsMember({"hardware", "strict"}));
+  app.add_flag("--check", options.node.check, "Look for races");
+  app.add_flag("--keep-going", options.node.keep_going, "A race is told and does not end the run");
+  app.add_option("--why", options.node.why, "With --check: tell everything that touches this byte, as m7+0x40");
+  app.add_option("--weak", options.node.weak_lines,
+                 "With --check: one in so many lines may deliver stores late where nothing orders them; 0: none");
   app.add_option("--ranks", options.ranks, "Processes that must have connected before time moves");
   app.add_option("--record", record_file, "Write what happened here (JSON)");
   app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");
@@ -40,6 +52,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "fabricbench-machine: --judge needs --ranks\n");
     return 2;
   }
+  if (chosen->count() != 0) options.node.choices = choices;
   options.node.strict = mode == "strict";
   options.node.trace = !trace_file.empty();
   try {
@@ -52,6 +65,7 @@ int main(int argc, char** argv) {
     record.platform = platform->name;
     record.seed = options.node.seed;
     record.mode = mode;
+    record.checked = options.node.check;
     record.world = options.ranks;
     {
       machine::Server server(*platform, options);

@@ -379,6 +379,8 @@ void Server::run(record::RunRecord& record) {
     }
     idle(activity);
   }
+  if (std::string history = node_.history(); !history.empty())
+    report({"note", std::nullopt, std::move(history), false});
   record.incidents = incidents_;
   node_.fill(record);
 }

@@ -92,7 +92,7 @@ HWY_INLINE bool in_one_piece(const mem::Address* a, Mask exec) {
 
 // Tells the listener about an access; addresses become generic ones.
 inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space space, const mem::Address* a,
-                          uint32_t bytes, Proxy proxy = Proxy::generic) {
+                          uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0) {
   if (!w.listener()) return;
   AddressRow generic;
   const mem::Address base = space == ptx::Space::shared || space == ptx::Space::shared_cluster ? mem::kSharedWindow
@@ -103,7 +103,8 @@ inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space sp
     for (uint32_t l = 0; l < kLanes; ++l) generic.a[l] = a[l] + base;
     a = generic.a;
   }
-  w.listener()->on_access(w, {kind, order_of(i), scope_of(i), proxy, static_cast<uint8_t>(bytes), w.exec, a, &i});
+  w.listener()->on_access(w, {kind, order_of(i), scope_of(i), proxy, static_cast<uint8_t>(bytes), w.exec, a, &i,
+                              static_cast<uint8_t>(element)});
 }
 
 }  // namespace fb::simt::HWY_NAMESPACE

@@ -116,7 +116,9 @@ const Inst* commit(Warp& w, const Inst& i) {
 // Runs again whenever one of the warp's copies is done.
 template <GroupKind kKind>
 const Inst* wait_for_groups(Warp& w, const Inst& i) {
-  if (must_wait(w, kKind, w.exec, *w.src<uint32_t>(i.op[0]))) return w.wait(i, SplitState::async);
+  const uint32_t newest = *w.src<uint32_t>(i.op[0]);
+  if (must_wait(w, kKind, w.exec, newest)) return w.wait(i, SplitState::async);
+  tell_waited(w, i, kKind, newest);
   return &i + 1;
 }
 
@@ -132,6 +134,7 @@ FB_EXEC(cp_async_wait_all) {
   return [](Warp& w, const Inst& i) -> const Inst* {
     commit_group(w, GroupKind::plain, w.exec);
     if (must_wait(w, GroupKind::plain, w.exec, 0)) return w.wait(i, SplitState::async);
+    tell_waited(w, i, GroupKind::plain, 0);
     return &i + 1;
   };
 }

@@ -169,12 +169,32 @@ const Inst* load_by_lane(Warp& w, const Inst& i, const mem::Address* a) {
   return &i + 1;
 }
 
+// A listener has it that stores to some lanes' bytes have not arrived yet. The loop around a load that got such bytes
+// is no mere wait: it must look again.
+template <class T, uint32_t kCount, ptx::Space kSpace>
+const Inst* load_old(Warp& w, const Inst& i, const mem::Address* a) {
+  constexpr uint32_t kBytes = sizeof(T) * kCount;
+  const std::byte* const* old = std::exchange(w.old_bytes, nullptr);
+  w.note_effect();
+  Loaded<T, kCount> values;
+  each_lane(w.exec, [&](uint32_t l) {
+    const std::byte* now = w.resolve(i, kSpace, l, a[l], kBytes);
+    split_elements(old[l] ? old[l] : now, l, values);
+  });
+  for (uint32_t n = 0; n < kCount; ++n) write_register(w, element_row<kCount>(i, 0, n), i.width[0], values.v[n]);
+  return &i + 1;
+}
+
 template <class T, uint32_t kCount, ptx::Space kSpace, bool kObserved>
 const Inst* load(Warp& w, const Inst& i) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 1, buffer);
-  if constexpr (kObserved) report_access(w, i, AccessKind::load, kSpace, a, kBytes);
+  if constexpr (kObserved) {
+    report_access(w, i, AccessKind::load, kSpace, a, kBytes, Proxy::generic, kCount == 1 ? 0 : sizeof(T));
+    if (w.old_bytes) [[unlikely]]
+      return load_old<T, kCount, kSpace>(w, i, a);
+  }
   if constexpr (!in_pieces(kSpace)) return load_by_lane<T, kCount, kSpace>(w, i, a);
   const Region r = region_around<kSpace>(w, a[std::countr_zero(w.exec)]);
   if (all_inside<kBytes>(a, w.exec, r)) [[likely]] {
@@ -261,7 +281,8 @@ const Inst* store(Warp& w, const Inst& i) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 0, buffer);
-  if constexpr (kObserved) report_access(w, i, AccessKind::store, kSpace, a, kBytes);
+  if constexpr (kObserved)
+    report_access(w, i, AccessKind::store, kSpace, a, kBytes, Proxy::generic, kCount == 1 ? 0 : sizeof(T));
   T narrowed[kCount][kLanes];
   const T* values[kCount];
   for (uint32_t n = 0; n < kCount; ++n) {

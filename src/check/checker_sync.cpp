@@ -1,0 +1,616 @@
+// Synchronisation: releases and acquires through flags, fences, barriers, completion of copies.
+
+#include <algorithm>
+#include <bit>
+
+#include "check/checker.h"
+#include "check/pieces.h"
+#include "check/state.h"
+
+namespace fb::check {
+namespace {
+
+bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::sc; }
+bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::sc; }
+
+Knowledge join(const Knowledge& a, const Knowledge& b) {
+  return {check::join(a.all, b.all), check::join(a.proxied, b.proxied), check::join(a.seen, b.seen)};
+}
+
+template <class F>
+void each_lane(Mask lanes, F f) {
+  for (Mask m = lanes; m != 0; m &= m - 1) f(static_cast<uint32_t>(std::countr_zero(m)));
+}
+
+// Whether this thread has given the signal. Its write does not tell: who updates the word hands on signals of others.
+bool is_of(const Signal& signal, BlockId block, uint16_t warp, uint32_t lane) {
+  if (signal.merged) return false;
+  if (!signal.released) return signal.write.block == block && signal.write.warp == warp && signal.lane == lane;
+  return signal.handed.block == block && signal.handed.warp == warp + 1 && signal.handed.lanes == Mask{1} << lane;
+}
+
+}  // namespace
+
+ClockRef everything(const Handed& handed) {
+  auto clock = handed.known.all ? std::make_shared<Clock>(*handed.known.all) : std::make_shared<Clock>();
+  if (handed.of_block != 0) clock->add(Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
+  if (handed.of_warp != 0) clock->add(Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
+  clock->add(Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
+  return clock;
+}
+
+// --- What lanes know
+
+void Checker::learn(WarpState& s, Mask lanes, const Knowledge& what) {
+  const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
+  if (has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen)) return;
+  if ((s.live() & ~lanes) == 0) {
+    s.known = join(s.known, what);
+    return;
+  }
+  for (LaneKnowledge& k : s.lanes) {
+    if (k.lanes != lanes) continue;
+    k.what = join(k.what, what);
+    return;
+  }
+  s.lanes.push_back({lanes, what});
+}
+
+Knowledge Checker::knowledge_of(const WarpState& s, Mask lanes) const {
+  Knowledge known = s.known;
+  for (const LaneKnowledge& k : s.lanes) {
+    if ((lanes & ~k.lanes) == 0) known = join(known, k.what);
+  }
+  return known;
+}
+
+Handed Checker::hand_over(WarpState& s, Mask lanes) {
+  BlockState& block = *s.block;
+  return {knowledge_of(s, lanes), block.id, static_cast<uint16_t>(s.index + 1), lanes, block.base, s.base, block.tick};
+}
+
+// All lanes know what all did, and what each has learnt.
+void Checker::meet(WarpState& s) {
+  for (const LaneKnowledge& k : s.lanes) s.known = join(s.known, k.what);
+  s.lanes.clear();
+  s.base = s.block->tick++;
+}
+
+// --- Flags
+
+void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doing) {
+  const SiteTraits traits = agents_.traits(*s.warp->block().grid().program, *access.inst);
+  const uint32_t element = access.element == 0 ? access.bytes : access.element;
+  // What the host says through memory that it sees, nobody tells the checker: it is believed.
+  if (access.kind != AccessKind::store && !traits.red) {
+    // Lanes at the same place read together.
+    for (Mask left = access.lanes; left != 0;) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      Mask same = 0;
+      each_lane(left, [&](uint32_t l) { same |= Mask{access.addresses[l] == access.addresses[lane]} << l; });
+      left &= ~same;
+      for (uint32_t part = 0; part < access.bytes; part += element) {
+        each_piece(s, access.addresses[lane] + part, element,
+                   [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
+                     if (allocation && allocation->shared && acquires(access.order))
+                       learn(s, same, {host_of(agents_.operation_of(s.block->id).host), nullptr});
+                     Line& line = shadow.line(offset / kLineBytes);
+                     const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
+                     if (!line.extras) return;
+                     for (Flag& flag : line.extras->flags) {
+                       if (flag.overlaps(in_line, in_line + element))
+                         strong_read(s, access, doing, same, line, flag, in_line, element);
+                     }
+                   });
+      }
+      if (acquires(access.order)) acquire_heard(s, same, doing.mark.reach(), &access);
+    }
+  }
+  if (access.kind == AccessKind::load) return;
+  each_lane(access.lanes, [&](uint32_t lane) {
+    for (uint32_t part = 0; part < access.bytes; part += element) {
+      each_piece(s, access.addresses[lane] + part, element,
+                 [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
+                   strong_write(s, access, doing, lane, shadow.line(offset / kLineBytes),
+                                static_cast<uint32_t>(offset % kLineBytes), element, allocation && allocation->shared);
+                 });
+    }
+  });
+  if (releases(access.order)) settle(s);
+  ++s.block->tick;
+}
+
+void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
+                          Flag& flag, uint32_t offset, uint32_t bytes) {
+  // A lane that was given older bytes hears what was said before.
+  const Mask late = doing.late & lanes;
+  const std::vector<Signal>& signals = late != 0 ? flag.before : flag.signals;
+  const bool same_size = flag.offset == offset && flag.bytes == bytes;
+  Heard heard;
+  heard.lanes = lanes;
+  heard.flag_line = &line;
+  heard.flag_offset = flag.offset;
+  heard.site = doing.mark.site;
+  heard.scope = doing.mark.reach();
+  for (const Signal& signal : signals) {
+    const Mark& write = signal.write;
+    if (std::has_single_bit(lanes) &&
+        is_of(signal, s.block->id, s.index, static_cast<uint32_t>(std::countr_zero(lanes))))
+      continue;
+    Edge edge;
+    edge.write = write;
+    edge.write_lane = signal.lane;
+    edge.released = signal.released;
+    edge.release_site = signal.first_site;
+    edge.release_scope = signal.first_scope;
+    edge.handed = signal.handed;
+    edge.knew = signal.knew;
+    edge.read = doing.mark;
+    edge.read_lanes = lanes;
+    edge.acquire_scope = doing.mark.reach();
+    if (!same_size && (options_.strict || write.whole != doing.mark.whole)) {
+      edge.trouble = Trouble::size;
+    } else if (!includes(write.reach(), write.block, s.block->id)) {
+      edge.trouble = Trouble::writer_scope;
+    } else if (!includes(doing.mark.reach(), s.block->id, write.block)) {
+      edge.trouble = Trouble::reader_scope;
+    } else {
+      // The write has been seen, if nothing else.
+      auto seen = std::make_shared<Clock>();
+      seen->add(SeenWrite{&line, offset, write.block, static_cast<uint16_t>(write.warp + 1), signal.lane, write.tick});
+      if (!signal.released || !acquires(access.order)) learn(s, lanes, {nullptr, nullptr, std::move(seen)});
+      if (!signal.released) {
+        edge.trouble = Trouble::not_released;
+      } else {
+        edge.trouble = Trouble::not_acquired;
+        heard.signals.push_back(signal);
+      }
+    }
+    heard.edges.push_back(note_edge(edge));
+    if (edge.trouble != Trouble::not_acquired) heard.edges.pop_back();
+  }
+  std::erase_if(s.heard, [&](const Heard& h) {
+    return h.flag_line == heard.flag_line && h.flag_offset == heard.flag_offset && (h.lanes & ~lanes) == 0;
+  });
+  if (!heard.signals.empty()) s.heard.push_back(std::move(heard));
+}
+
+// A fence, or a load that acquires: what these lanes have heard becomes what they know, where scopes allow it.
+void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::Access* load) {
+  for (size_t k = 0; k < s.heard.size();) {
+    Heard& h = s.heard[k];
+    // An acquiring load makes an acquire of what was read from the same place only.
+    bool of_load = !load;
+    if (load) of_load = h.site == s.first_site + load->inst->origin && (h.lanes & lanes) != 0;
+    const Mask now = h.lanes & lanes;
+    if (now == 0 || !of_load) {
+      ++k;
+      continue;
+    }
+    for (size_t n = 0; n < h.signals.size();) {
+      const Signal& signal = h.signals[n];
+      const bool to_me = includes(signal.first_scope, signal.handed.block, s.block->id);
+      const bool to_them = includes(scope, s.block->id, signal.handed.block);
+      Edge* edge = edge_of(h.edges[n]);
+      if (edge) {
+        edge->acquire_scope = scope;
+        edge->trouble = !to_me ? Trouble::writer_scope : !to_them ? Trouble::reader_scope : Trouble::none;
+      }
+      if (to_me && to_them) {
+        learn(s, now, {everything(signal.handed), signal.handed.known.proxied, signal.handed.known.seen});
+        if (now == h.lanes) {
+          h.signals.erase(h.signals.begin() + static_cast<std::ptrdiff_t>(n));
+          h.edges.erase(h.edges.begin() + static_cast<std::ptrdiff_t>(n));
+          continue;
+        }
+      }
+      ++n;
+    }
+    if (h.signals.empty()) {
+      s.heard.erase(s.heard.begin() + static_cast<std::ptrdiff_t>(k));
+    } else {
+      ++k;
+    }
+  }
+}
+
+void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, uint32_t lane, Line& line,
+                           uint32_t offset, uint32_t bytes, bool host_sees) {
+  auto& flags = line.extra().flags;
+  std::erase_if(flags, [&](const Flag& f) {
+    return f.overlaps(offset, offset + bytes) && (f.offset != offset || f.bytes != bytes);
+  });
+  auto found = std::ranges::find(flags, offset, [](const Flag& f) { return uint32_t{f.offset}; });
+  if (found == flags.end()) {
+    flags.push_back({static_cast<uint8_t>(offset), static_cast<uint8_t>(bytes), {}, {}});
+    found = std::prev(flags.end());
+  }
+  Flag& flag = *found;
+  std::vector<Signal> own = make_signals(s, access, doing.mark, lane, flag);
+  if (host_sees) {
+    for (const Signal& signal : own) {
+      if (signal.released) host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
+    }
+  }
+  flag.before = flag.signals;
+  if (access.kind == AccessKind::atomic) {
+    // It hands on what it found, as far as it and the writer can hear each other.
+    std::erase_if(flag.signals, [&](const Signal& signal) {
+      const Mark& write = signal.write;
+      const bool same_thread = write.block == s.block->id && write.warp == s.index && signal.lane == lane;
+      return !same_thread && (!includes(write.reach(), write.block, s.block->id) ||
+                              !includes(doing.mark.reach(), s.block->id, write.block));
+    });
+    // What is known of each is what those who come later need: one of each thread is enough.
+    std::erase_if(flag.signals, [&](const Signal& signal) { return is_of(signal, s.block->id, s.index, lane); });
+    for (Signal& signal : flag.signals) {
+      // From here on the reader's partner is this write.
+      signal.write = own.front().write;
+      signal.lane = lane;
+    }
+  } else {
+    flag.signals.clear();
+  }
+  flag.signals.insert(flag.signals.end(), own.begin(), own.end());
+  shorten(flag.signals);
+}
+
+// Counters that many have raised: the older signals become one for each scope.
+void Checker::shorten(std::vector<Signal>& signals) {
+  constexpr size_t kMost = 32, kKept = 16;
+  if (signals.size() <= kMost) return;
+  std::vector<Signal> kept(signals.end() - kKept, signals.end());
+  signals.resize(signals.size() - kKept);
+  for (Signal& signal : signals) {
+    if (!signal.released) continue;
+    const auto like = std::ranges::find_if(kept, [&](const Signal& k) {
+      return k.merged && k.first_scope == signal.first_scope &&
+             agents_.block(k.write.block).device == agents_.block(signal.write.block).device;
+    });
+    const Knowledge known{everything(signal.handed), signal.handed.known.proxied, signal.handed.known.seen};
+    if (like == kept.end()) {
+      signal.merged = true;
+      signal.handed.known = known;
+      kept.push_back(signal);
+    } else {
+      like->handed.known = join(like->handed.known, known);
+    }
+  }
+  signals = std::move(kept);
+}
+
+// The write itself, with every release that it makes visible: its own, those of fences before it, and that of an
+// earlier release of the same thread on the same word.
+std::vector<Signal> Checker::make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane,
+                                          const Flag& flag) {
+  Signal plain;
+  plain.write = mark;
+  plain.write.lane = lane & 31;
+  plain.write.spread = kOneLane;
+  plain.lane = lane;
+  plain.knew = knowledge_of(s, Mask{1} << lane).all;
+  std::vector<Signal> signals;
+  if (releases(access.order)) {
+    Signal& own = signals.emplace_back(plain);
+    own.released = true;
+    own.handed = hand_over(s, Mask{1} << lane);
+    own.first_scope = mark.reach();
+    own.first_site = mark.site;
+  } else {
+    for (const FenceMark& f : s.fences) {
+      if ((f.lanes >> lane & 1) == 0) continue;
+      Signal& own = signals.emplace_back(plain);
+      own.released = true;
+      own.handed = f.handed;
+      own.handed.lanes = Mask{1} << lane;
+      own.first_scope = f.scope;
+      own.first_site = f.site;
+    }
+    for (const Signal& earlier : flag.signals) {
+      if (!earlier.released || earlier.lane != lane || earlier.handed.block != s.block->id ||
+          earlier.handed.warp != s.index + 1 || earlier.handed.lanes != Mask{1} << lane)
+        continue;
+      Signal& own = signals.emplace_back(earlier);
+      own.write = plain.write;
+      own.knew = plain.knew;
+    }
+  }
+  if (signals.empty()) signals.push_back(plain);
+  return signals;
+}
+
+// --- Fences
+
+void Checker::fence(WarpState& s, const simt::Sync& sync) {
+  const Site site = s.first_site + sync.inst->origin;
+  if (agents_.traits(*s.warp->block().grid().program, *sync.inst).proxy_fence) return proxy_fence(s, sync.lanes);
+  if (sync.order == Order::weak) return;
+  BlockState& block = *s.block;
+  acquire_heard(s, sync.lanes, sync.scope, nullptr);
+  if (host_of(agents_.operation_of(block.id).host) && sync.scope == Scope::sys)
+    learn(s, sync.lanes, {host_of(agents_.operation_of(block.id).host), nullptr});
+  if (sync.order == Order::sc) {
+    // Such fences are in one order, as far as they reach.
+    const uint32_t device = agents_.block(block.id).device;
+    learn(s, sync.lanes, block.sc);
+    if (sync.scope >= Scope::gpu) learn(s, sync.lanes, sc_of_device_[device]);
+    if (sync.scope == Scope::sys) learn(s, sync.lanes, sc_of_all_);
+    const Handed handed = hand_over(s, sync.lanes);
+    const Knowledge left{everything(handed), handed.known.proxied, handed.known.seen};
+    block.sc = join(block.sc, left);
+    if (sync.scope >= Scope::gpu) sc_of_device_[device] = join(sc_of_device_[device], left);
+    if (sync.scope == Scope::sys) sc_of_all_ = join(sc_of_all_, left);
+  }
+  // The last fence of each scope counts. Lanes that know different things have fences of their own.
+  for (FenceMark& f : s.fences) {
+    if (f.scope == sync.scope) f.lanes &= ~sync.lanes;
+  }
+  std::erase_if(s.fences, [](const FenceMark& f) { return f.lanes == 0; });
+  if (s.lanes.empty()) {
+    s.fences.push_back({sync.lanes, sync.scope, site, hand_over(s, sync.lanes)});
+  } else {
+    each_lane(sync.lanes,
+              [&](uint32_t l) { s.fences.push_back({Mask{1} << l, sync.scope, site, hand_over(s, Mask{1} << l)}); });
+  }
+  settle(s);
+  ++block.tick;
+}
+
+// From here on the asynchronous proxy sees what these lanes know and have done.
+void Checker::proxy_fence(WarpState& s, Mask lanes) {
+  Handed handed = hand_over(s, lanes);
+  const ClockRef all = everything(handed);
+  learn(s, lanes, {nullptr, all});
+  ++s.block->tick;
+}
+
+// --- Barriers
+
+void Checker::on_sync(simt::Warp& w, const simt::Sync& sync) {
+  WarpState& s = state_of(w);
+  switch (sync.kind) {
+    case simt::SyncKind::fence:
+      return fence(s, sync);
+    case simt::SyncKind::warp:
+      return warp_barrier(s, sync);
+    case simt::SyncKind::block_arrive:
+      return block_arrive(s, sync);
+    case simt::SyncKind::block_release:
+      return block_release(s, sync);
+    case simt::SyncKind::cluster_arrive:
+    case simt::SyncKind::cluster_release:
+      return cluster_barrier(s, sync);
+    case simt::SyncKind::mbarrier_arrive:
+    case simt::SyncKind::mbarrier_wait:
+      return mbarrier(s, sync);
+    case simt::SyncKind::async_commit:
+    case simt::SyncKind::async_wait:
+      return async_group(s, sync);
+  }
+}
+
+void Checker::warp_barrier(WarpState& s, const simt::Sync& sync) {
+  const Mask live = s.live();
+  const Mask wanted = sync.id & live;
+  s.met |= sync.lanes;
+  if ((wanted & ~s.met) != 0) return;  // others are still to come
+  s.met &= ~wanted;
+  settle(s);
+  if ((live & ~wanted) == 0) return meet(s);
+  // Some lanes: they know what they did, and what each of them has learnt.
+  Knowledge together;
+  for (const LaneKnowledge& k : s.lanes) {
+    if ((k.lanes & wanted) != 0) together = join(together, k.what);
+  }
+  auto own = std::make_shared<Clock>();
+  own->add(Entry{s.block->id, static_cast<uint16_t>(s.index + 1), wanted, s.block->tick++});
+  together.all = check::join(together.all, std::move(own));
+  learn(s, wanted, together);
+}
+
+void Checker::block_arrive(WarpState& s, const simt::Sync& sync) {
+  Meeting& barrier = s.block->barriers[sync.id];
+  if (std::exchange(barrier.complete, false)) {
+    barrier.known = {};
+    barrier.own.clear();
+  }
+  settle(s);
+  barrier.known = join(barrier.known, s.known);
+  for (const LaneKnowledge& k : s.lanes) {
+    if ((k.lanes & sync.lanes) != 0) barrier.known = join(barrier.known, k.what);
+  }
+  barrier.own.push_back({s.block->id, static_cast<uint16_t>(s.index + 1), sync.lanes, s.block->tick});
+}
+
+void Checker::block_release(WarpState& s, const simt::Sync& sync) {
+  BlockState& block = *s.block;
+  Meeting& barrier = block.barriers[sync.id];
+  if (!std::exchange(barrier.complete, true)) {
+    // The first to be released: everybody who takes part has come.
+    std::vector<Mask> came(block.warps.size());
+    for (const Entry& e : barrier.own) came[e.warp - 1u] |= e.lanes;
+    bool all = true;
+    for (size_t k = 0; k < block.warps.size(); ++k) {
+      // Who has exited without coming here is not ordered by it.
+      if (block.warps[k]) all &= (block.warps[k]->warp->present() & ~came[k]) == 0;
+    }
+    if (all) {
+      block.base = block.tick;
+    } else {
+      auto own = barrier.known.all ? std::make_shared<Clock>(*barrier.known.all) : std::make_shared<Clock>();
+      for (const Entry& e : barrier.own) own->add(Entry{e.block, e.warp, e.lanes, block.tick});
+      barrier.known.all = std::move(own);
+    }
+    ++block.tick;
+  }
+  if ((s.live() & ~sync.lanes) == 0) {
+    s.known = join(s.known, barrier.known);
+    s.lanes.clear();
+    s.base = std::max(s.base, block.tick - 1);
+  } else {
+    learn(s, sync.lanes, barrier.known);
+  }
+}
+
+void Checker::cluster_barrier(WarpState& s, const simt::Sync& sync) {
+  simt::Cluster& cluster = s.warp->block().barrier_cluster();
+  auto& state = clusters_[&cluster];
+  if (!state) state = std::make_unique<ClusterState>();
+  if (sync.kind == simt::SyncKind::cluster_arrive) {
+    Meeting& meeting = state->phases[cluster.phase & 1];
+    if (meeting.phase != cluster.phase) meeting = {};
+    meeting.phase = cluster.phase;
+    if (!releases(sync.order)) return;
+    settle(s);
+    const Handed handed = hand_over(s, sync.lanes);
+    meeting.known = join(meeting.known, {everything(handed), handed.known.proxied, handed.known.seen});
+    ++s.block->tick;
+  } else if (acquires(sync.order)) {
+    // The phase that has just ended is the one before the cluster's.
+    learn(s, sync.lanes, state->phases[(cluster.phase - 1) & 1].known);
+  }
+}
+
+void Checker::mbarrier(WarpState& s, const simt::Sync& sync) {
+  const uint32_t rank = sync.id >> mem::kClusterShift;
+  simt::Block* owner = &s.warp->block();
+  if (rank != 0 && owner->cluster && rank <= owner->cluster->blocks.size()) owner = owner->cluster->blocks[rank - 1];
+  const auto found = blocks_.find(owner);
+  if (found == blocks_.end()) return;
+  const uint32_t offset = (sync.id & ((1u << mem::kClusterShift) - 1)) - mem::kSharedReserved;
+  Meeting& meeting = found->second->mbarriers[offset];
+  if (sync.kind == simt::SyncKind::mbarrier_arrive) {
+    if (!releases(sync.order)) return;
+    settle(s);
+    const Handed handed = hand_over(s, sync.lanes);
+    meeting.known = join(meeting.known, {everything(handed), handed.known.proxied, handed.known.seen});
+    ++s.block->tick;
+  } else if (acquires(sync.order)) {
+    learn(s, sync.lanes, meeting.known);
+  }
+}
+
+// --- Asynchronous copies
+
+// A copy is its block's other self. It begins when it is issued, and only who waits for it knows that it has ended.
+void Checker::async_access(WarpState& s, const simt::Access& access, Doing& doing) {
+  BlockState& block = *s.block;
+  doing.mark.block = block.id + (access.kind == AccessKind::load ? kAsyncReads : kAsyncWrites);
+  doing.mark.tick = block.async_tick;
+  doing.mark.spread = kOneLane;
+  doing.mark.strong = 0;
+  doing.mark.whole = doing.mark.element = 7;
+  // cp.async goes through the generic proxy.
+  doing.async = access.proxy == Proxy::async;
+  each_lane(access.lanes, [&](uint32_t lane) {
+    doing.mark.lane = lane & 31;
+    doing.lanes = Mask{1} << lane;
+    access_run(s, doing, access.addresses[lane], access.bytes);
+  });
+}
+
+void Checker::on_copy_issue(const simt::AsyncCopy& copy) {
+  const auto found = blocks_.find(copy.block);
+  if (found == blocks_.end()) return;
+  BlockState& block = *found->second;
+  block.copies[copy.sequence] = {block.id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
+                                 block.async_tick++};
+}
+
+void Checker::on_copy_begin(const simt::AsyncCopy& copy) {
+  completing_ = nullptr;
+  const auto found = blocks_.find(copy.block);
+  if (found == blocks_.end()) return;
+  const auto issue = found->second->copies.find(copy.sequence);
+  if (issue != found->second->copies.end()) completing_ = &issue->second;
+}
+
+void Checker::on_copy_end(const simt::AsyncCopy& copy) {
+  completing_ = nullptr;
+  const auto found = blocks_.find(copy.block);
+  if (found != blocks_.end()) found->second->copies.erase(copy.sequence);
+}
+
+void Checker::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
+  const auto found = blocks_.find(&owner);
+  if (found == blocks_.end() || !completing_) return;
+  const auto offset = static_cast<uint32_t>(at - owner.shared());
+  auto clock = std::make_shared<Clock>();
+  const Mask lanes = completing_->lanes == 0 ? simt::kAllLanes : completing_->lanes;
+  for (const BlockId part : {kAsyncWrites, kAsyncReads})
+    clock->add(Entry{completing_->block + part, completing_->warp, lanes, completing_->tick});
+  Meeting& meeting = found->second->mbarriers[offset];
+  const ClockRef done = std::move(clock);
+  meeting.known = join(meeting.known, {done, done});
+}
+
+void Checker::async_group(WarpState& s, const simt::Sync& sync) {
+  BlockState& block = *s.block;
+  each_lane(sync.lanes, [&](uint32_t lane) {
+    const uint32_t kind = sync.id & ~simt::kGroupsMask, newest = sync.id & simt::kGroupsMask;
+    auto& commits = block.commits[kind | (s.index * simt::kLanes + lane)];
+    if (sync.kind == simt::SyncKind::async_commit) {
+      commits.push_back(block.async_tick);
+      return;
+    }
+    if (commits.size() <= newest) return;
+    const Tick done = commits[commits.size() - 1 - newest];
+    const bool only_read = agents_.traits(*s.warp->block().grid().program, *sync.inst).waits_for_reads;
+    if (!only_read) commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(newest));
+    auto clock = std::make_shared<Clock>();
+    clock->add(Entry{block.id + kAsyncReads, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
+    if (!only_read)
+      clock->add(Entry{block.id + kAsyncWrites, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
+    const ClockRef known = std::move(clock);
+    learn(s, Mask{1} << lane, {known, known});
+  });
+}
+
+// --- Streams
+
+void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+  const auto found = operations_.find(operation);
+  if (found == operations_.end()) return;
+  OperationState& op = *found->second;
+  Doing doing = doing_of(op, AccessKind::store);
+  doing.mark.strong = 1;
+  doing.mark.scope = static_cast<uint32_t>(Scope::sys) & 7;
+  doing.mark.element = doing.mark.whole = bytes == 8 ? 3 : 2;
+  Shadow& shadow = shadow_of(allocation);
+  touch_range(doing, shadow, &allocation, allocation.bytes.get() + offset, offset, bytes);
+  Line& line = shadow.line(offset / kLineBytes);
+  auto& flags = line.extra().flags;
+  const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
+  std::erase_if(flags, [&](const Flag& f) { return f.overlaps(in_line, in_line + bytes); });
+  Signal signal;
+  signal.write = doing.mark;
+  signal.released = true;
+  signal.first_scope = Scope::sys;
+  signal.handed = {{op.knows, op.knows}, op.block, 1, 1, 0, 0, doing.mark.tick};
+  flags.push_back({static_cast<uint8_t>(in_line), static_cast<uint8_t>(bytes), {signal}, {}});
+}
+
+void Checker::wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+  const auto found = operations_.find(operation);
+  if (found == operations_.end()) return;
+  OperationState& op = *found->second;
+  Doing doing = doing_of(op, AccessKind::load);
+  doing.mark.strong = 1;
+  doing.mark.scope = static_cast<uint32_t>(Scope::sys) & 7;
+  doing.mark.element = doing.mark.whole = bytes == 8 ? 3 : 2;
+  Shadow& shadow = shadow_of(allocation);
+  touch_range(doing, shadow, &allocation, allocation.bytes.get() + offset, offset, bytes);
+  Line& line = shadow.line(offset / kLineBytes);
+  if (allocation.shared) op.leaves = check::join(op.leaves, host_of(agents_.operation(op.number).host));
+  if (!line.extras) return;
+  for (const Flag& flag : line.extras->flags) {
+    if (flag.offset != offset % kLineBytes || flag.bytes != bytes) continue;
+    for (const Signal& signal : flag.signals) {
+      if (signal.released && includes(signal.first_scope, signal.write.block, op.block) &&
+          includes(signal.write.reach(), signal.write.block, op.block))
+        op.leaves = check::join(op.leaves, everything(signal.handed));
+    }
+  }
+}
+
+}  // namespace fb::check

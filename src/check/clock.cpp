@@ -1,0 +1,170 @@
+#include "check/clock.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace fb::check {
+namespace {
+
+constexpr size_t kMostSeen = 48;
+
+// Larger sets first: all warps of a block, then warp by warp, all lanes before some.
+bool before(const Entry& a, const Entry& b) {
+  if (a.block != b.block) return a.block < b.block;
+  if (a.warp != b.warp) return a.warp < b.warp;
+  return a.lanes > b.lanes;
+}
+bool same_set(const Entry& a, const Entry& b) { return a.block == b.block && a.warp == b.warp && a.lanes == b.lanes; }
+bool stream_before(const StreamPlace& a, const StreamPlace& b) { return a.stream < b.stream; }
+bool seen_before(const SeenWrite& a, const SeenWrite& b) {
+  return a.line != b.line ? std::less<>()(a.line, b.line) : a.offset < b.offset;
+}
+bool same_place(const SeenWrite& a, const SeenWrite& b) { return a.line == b.line && a.offset == b.offset; }
+
+// Puts entries in order behind each other and leaves out what larger sets before them say already.
+class Builder {
+ public:
+  explicit Builder(std::vector<Entry>& out) : out_(out) {}
+
+  void add(const Entry& e) {
+    if (e.block != block_) {
+      block_ = e.block;
+      warp_ = kAllWarps;
+      of_block_ = of_warp_ = 0;
+    }
+    if (e.warp != warp_) {
+      warp_ = e.warp;
+      of_warp_ = 0;
+    }
+    if (e.tick <= of_block_ || e.tick <= of_warp_) return;
+    if (e.lanes == simt::kAllLanes) (e.warp == kAllWarps ? of_block_ : of_warp_) = e.tick;
+    if (!out_.empty() && same_set(out_.back(), e)) {
+      out_.back().tick = std::max(out_.back().tick, e.tick);
+    } else {
+      out_.push_back(e);
+    }
+  }
+
+ private:
+  std::vector<Entry>& out_;
+  BlockId block_ = 0;
+  uint16_t warp_ = kAllWarps;
+  Tick of_block_ = 0, of_warp_ = 0;
+};
+
+// f(a or null, b or null) for each place in either list, in order.
+template <class T, class Before, class F>
+void merge(const std::vector<T>& a, const std::vector<T>& b, Before is_before, F f) {
+  auto i = a.begin();
+  auto k = b.begin();
+  while (i != a.end() || k != b.end()) {
+    if (k == b.end() || (i != a.end() && is_before(*i, *k))) {
+      f(&*i++, static_cast<const T*>(nullptr));
+    } else if (i == a.end() || is_before(*k, *i)) {
+      f(static_cast<const T*>(nullptr), &*k++);
+    } else {
+      f(&*i++, &*k++);
+    }
+  }
+}
+
+}  // namespace
+
+void Clock::add(const Entry& entry) {
+  const auto at = std::upper_bound(entries_.begin(), entries_.end(), entry, before);
+  std::vector<Entry> built;
+  built.reserve(entries_.size() + 1);
+  Builder builder(built);
+  for (auto e = entries_.begin(); e != at; ++e) builder.add(*e);
+  builder.add(entry);
+  for (auto e = at; e != entries_.end(); ++e) builder.add(*e);
+  entries_ = std::move(built);
+}
+
+void Clock::add(const StreamPlace& place) {
+  const auto at = std::ranges::lower_bound(streams_, place, stream_before);
+  if (at != streams_.end() && at->stream == place.stream) {
+    at->time = std::max(at->time, place.time);
+  } else {
+    streams_.insert(at, place);
+  }
+}
+
+void Clock::add(const SeenWrite& seen) {
+  const auto at = std::ranges::lower_bound(seen_, seen, seen_before);
+  if (at != seen_.end() && same_place(*at, seen)) {
+    *at = seen;
+    return;
+  }
+  seen_.insert(at, seen);
+  // Who has seen so many forgets the one that is oldest by its writer's time.
+  if (seen_.size() > kMostSeen) seen_.erase(std::ranges::min_element(seen_, {}, &SeenWrite::tick));
+}
+
+void Clock::join(const Clock& other) {
+  if (this == &other) return;
+  std::vector<Entry> joined;
+  joined.reserve(entries_.size() + other.entries_.size());
+  Builder builder(joined);
+  merge(entries_, other.entries_, before, [&](const Entry* a, const Entry* b) {
+    if (a) builder.add(*a);
+    if (b) builder.add(*b);
+  });
+  entries_ = std::move(joined);
+  for (const StreamPlace& place : other.streams_) add(place);
+  for (const SeenWrite& seen : other.seen_) {
+    if (!covers(seen)) add(seen);
+  }
+}
+
+bool Clock::covers(BlockId block, uint16_t warp, Mask lanes, Tick tick) const {
+  auto at = std::ranges::lower_bound(entries_, block, {}, &Entry::block);
+  for (; at != entries_.end() && at->block == block && lanes != 0; ++at) {
+    if (at->warp > warp) break;
+    if ((at->warp == kAllWarps || at->warp == warp) && at->tick >= tick) lanes &= ~at->lanes;
+  }
+  return lanes == 0;
+}
+
+bool Clock::covers(const StreamPlace& place) const {
+  const auto at = std::ranges::lower_bound(streams_, place, stream_before);
+  return at != streams_.end() && at->stream == place.stream && at->time >= place.time;
+}
+
+bool Clock::covers(const SeenWrite& seen) const {
+  const auto at = std::ranges::lower_bound(seen_, seen, seen_before);
+  return at != seen_.end() && *at == seen;
+}
+
+bool Clock::covers(const Clock& other) const {
+  if (this == &other) return true;
+  if (!std::ranges::all_of(other.streams_, [&](const StreamPlace& p) { return covers(p); }) ||
+      !std::ranges::all_of(other.seen_, [&](const SeenWrite& s) { return covers(s); }))
+    return false;
+  // Most entries of the one stand in the other, in the same order.
+  auto at = entries_.begin();
+  for (const Entry& e : other.entries_) {
+    while (at != entries_.end() && before(*at, e)) ++at;
+    if (at != entries_.end() && same_set(*at, e) && at->tick >= e.tick) continue;
+    if (!covers(e.block, e.warp, e.lanes, e.tick)) return false;
+  }
+  return true;
+}
+
+Tick Clock::latest(BlockId block) const {
+  Tick latest = 0;
+  auto at = std::ranges::lower_bound(entries_, block, {}, &Entry::block);
+  for (; at != entries_.end() && at->block == block; ++at) latest = std::max(latest, at->tick);
+  return latest;
+}
+
+ClockRef join(const ClockRef& a, const ClockRef& b) {
+  if (!b || a == b) return a;
+  if (!a || b->covers(*a)) return b;
+  if (a->covers(*b)) return a;
+  auto both = std::make_shared<Clock>(*a);
+  both->join(*b);
+  return both;
+}
+
+}  // namespace fb::check

@@ -1,0 +1,89 @@
+#pragma once
+
+// What an agent knows to have happened: a sparse clock. Immutable once it is shared, so that a release costs a pointer.
+//
+// Agents are lanes of warps of blocks (operations of streams count as blocks of one warp). A block has one time, its
+// tick, which goes on whenever one of its warps publishes something; so an entry can speak of some lanes of a warp, of
+// a warp, or of a whole block, and entries of the parts vanish when the whole is known: at block barriers. Streams do
+// their operations one after the other: an entry for a stream speaks of all its operations up to one.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simt/inst.h"
+
+namespace fb::check {
+
+using BlockId = uint32_t;  // 0: nobody
+using Tick = uint32_t;
+using simt::Mask;
+
+// Warps are counted from 1 in entries.
+inline constexpr uint16_t kAllWarps = 0;
+
+struct Entry {
+  BlockId block = 0;
+  uint16_t warp = kAllWarps;
+  Mask lanes = simt::kAllLanes;
+  Tick tick = 0;  // what these did up to here, this tick included
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// A place in the order of a stream.
+struct StreamPlace {
+  uint32_t stream = 0;  // 0: none
+  uint32_t time = 0;
+  friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
+};
+
+// One write that was seen, without anything else that its thread did: a strong load has returned its value, and no
+// release or acquire went with it.
+struct SeenWrite {
+  const void* line = nullptr;
+  uint32_t offset = 0;
+  BlockId block = 0;
+  uint16_t warp = 0;
+  uint32_t lane = 0;
+  Tick tick = 0;
+  friend bool operator==(const SeenWrite&, const SeenWrite&) = default;
+};
+
+class Clock;
+// Null: knows nothing.
+using ClockRef = std::shared_ptr<const Clock>;
+
+class Clock {
+ public:
+  Clock() = default;
+
+  void add(const Entry& entry);
+  void add(const StreamPlace& place);
+  void add(const SeenWrite& seen);
+  void join(const Clock& other);
+  // Entries of blocks for which `known` holds are of no more use.
+  template <class Known>
+  void drop_blocks(Known known) {
+    std::erase_if(entries_, [&](const Entry& e) { return known(e.block); });
+  }
+
+  bool covers(BlockId block, uint16_t warp, Mask lanes, Tick tick) const;
+  bool covers(const StreamPlace& place) const;
+  bool covers(const SeenWrite& seen) const;
+  // Everything that `other` knows.
+  bool covers(const Clock& other) const;
+  // The latest that is known of any part of a block; 0: nothing.
+  Tick latest(BlockId block) const;
+
+  size_t size() const { return entries_.size() + streams_.size(); }
+
+ private:
+  // By block, warp, and lanes with the larger sets first.
+  std::vector<Entry> entries_;
+  std::vector<StreamPlace> streams_;  // by stream
+  std::vector<SeenWrite> seen_;       // the last few, the newest last
+};
+
+ClockRef join(const ClockRef& a, const ClockRef& b);
+
+}  // namespace fb::check

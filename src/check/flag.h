@@ -1,0 +1,56 @@
+#pragma once
+
+// Words in memory through which agents tell each other something: what the last strong writes carry.
+
+#include <cstdint>
+#include <vector>
+
+#include "check/clock.h"
+#include "check/mark.h"
+
+namespace fb::check {
+
+// Clocks that travel together: what happened, of that what the asynchronous proxy may rely on, and single writes that
+// were seen.
+struct Knowledge {
+  ClockRef all;
+  ClockRef proxied = nullptr;
+  ClockRef seen = nullptr;
+};
+
+// What a release hands on: what its thread knew, and what its own block had done, down to the thread itself.
+struct Handed {
+  Knowledge known;
+  BlockId block = 0;
+  uint16_t warp = 0;  // from 1
+  Mask lanes = 0;
+  Tick of_block = 0;  // all warps, up to the last barrier
+  Tick of_warp = 0;   // all lanes, up to the last time they met
+  Tick of_lanes = 0;  // the thread itself
+};
+// All of it as one clock.
+ClockRef everything(const Handed& handed);
+
+// A strong write, and the release (itself, or a fence before it) that it makes visible.
+struct Signal {
+  Mark write;
+  uint32_t lane = 0;
+  bool released = false;
+  bool merged = false;  // stands for several
+  Handed handed;
+  ClockRef knew;                    // what the writer knew, released or not
+  Scope first_scope = Scope::none;  // of the release or fence
+  Site first_site = 0;
+};
+
+struct Flag {
+  uint8_t offset = 0, bytes = 0;  // in its line
+  // The last write, and those before it that read-modify-writes have handed on. One write may stand here several times,
+  // with fences of different scopes.
+  std::vector<Signal> signals;
+  std::vector<Signal> before;  // what a reader of the older value finds
+
+  bool overlaps(uint32_t begin, uint32_t end) const { return offset < end && offset + uint32_t{bytes} > begin; }
+};
+
+}  // namespace fb::check

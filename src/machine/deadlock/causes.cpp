@@ -1,0 +1,115 @@
+#include "machine/deadlock/causes.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "machine/deadlock/rules.h"
+
+namespace fb::machine {
+namespace rules {
+
+std::string kernel_of(const WaitGraph& g, const Wait& w) {
+  return w.run == Wait::kNone ? "" : short_name(g.facts.runs[w.run].run->grid.kernel->name);
+}
+
+std::string mangled_kernel_of(const WaitGraph& g, const Wait& w) {
+  return w.run == Wait::kNone ? "" : g.facts.runs[w.run].run->grid.kernel->name;
+}
+
+std::string place(const Wait& w) { return w.run == Wait::kNone ? "" : " at " + short_place(w.place); }
+
+std::string needs(const Wait& w) {
+  return w.need_text.empty() ? fmt::format("sees {}", w.seen)
+                             : fmt::format("needs {} and sees {}", w.need_text, w.seen);
+}
+
+std::string written_by(const PastWrite& w) {
+  return w.where.empty() ? w.who : fmt::format("{}, at {}", w.who, w.where);
+}
+
+}  // namespace rules
+
+std::string_view to_string(Cause cause) {
+  switch (cause) {
+    case Cause::barrier_divergence:
+      return "barrier divergence";
+    case Cause::barrier_expects_too_many:
+      return "barrier expects too many";
+    case Cause::not_resident:
+      return "waits for a block that can't be resident";
+    case Cause::stream_order:
+      return "waits for later work of its stream";
+    case Cause::host_and_device:
+      return "host waits for device that waits for host";
+    case Cause::missing_rank:
+      return "missing rank";
+    case Cause::different_collectives:
+      return "ranks in different collectives";
+    case Cause::reset:
+      return "signalled too early and reset";
+    case Cause::lost_signal:
+      return "lost signal";
+    case Cause::epochs_differ:
+      return "epochs differ";
+    case Cause::elsewhere:
+      return "signalled elsewhere";
+    case Cause::cycle:
+      return "cycle";
+    case Cause::early_exit:
+      return "early exit";
+    case Cause::never_signalled:
+      return "never signalled";
+    case Cause::hosts:
+      return "hosts wait for each other";
+    case Cause::endless_loop:
+      return "endless loop";
+  }
+  return "?";
+}
+
+Finding find_cause(const WaitGraph& graph) {
+  // The most specific first: a rule may rely on those above it having found nothing.
+  constexpr rules::Found (*kRules[])(const WaitGraph&) = {
+      rules::counted_barrier,
+      rules::barrier,
+      rules::mbarrier,
+      rules::missing_rank,
+      rules::surely_not_resident,
+      rules::overwritten,
+      rules::stream_order,
+      rules::host_and_device,
+      rules::different_collectives,
+      rules::lost_count,
+      rules::not_cleared,
+      rules::epochs_differ,
+      rules::elsewhere,
+      rules::perhaps_not_resident,
+      rules::cycle,
+      rules::early_exit_of_blocks,
+      rules::self_cycle,
+      rules::early_exit,
+      rules::rank_has_left,
+      rules::never_signalled,
+      rules::endless_loop,
+      rules::barriers_at_last,
+      rules::hosts,
+  };
+  for (const auto rule : kRules) {
+    if (auto found = rule(graph)) return std::move(*found);
+  }
+  return {};
+}
+
+std::string name_of(const WaitGraph& graph, const Wait& wait) {
+  if (wait.work != Wait::kNone) {
+    const StuckWork& work = graph.facts.works[wait.work];
+    return fmt::format("a stream of {}", work.owner);
+  }
+  const StuckRun& run = graph.facts.runs[wait.run];
+  const WaitingThreads& first = wait.threads.front();
+  return fmt::format("{}{}kernel {}, block {}, warp {}", run.owner, run.owner.empty() ? "" : ", ",
+                     short_name(run.run->grid.kernel->name), first.block, first.index);
+}
+
+}  // namespace fb::machine

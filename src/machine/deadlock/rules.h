@@ -1,0 +1,50 @@
+#pragma once
+
+// The rules of causes.cpp, one function each: what they have found, or nothing.
+
+#include <optional>
+#include <string>
+
+#include "machine/deadlock/causes.h"
+
+namespace fb::machine::rules {
+
+using Found = std::optional<Finding>;
+
+// Barriers, what can't begin, and ranks that do not meet (rules_of_order.cpp).
+Found counted_barrier(const WaitGraph& g);
+Found barrier(const WaitGraph& g);
+Found mbarrier(const WaitGraph& g);
+Found surely_not_resident(const WaitGraph& g);
+Found perhaps_not_resident(const WaitGraph& g);
+Found stream_order(const WaitGraph& g);
+Found host_and_device(const WaitGraph& g);
+Found missing_rank(const WaitGraph& g);
+Found different_collectives(const WaitGraph& g);
+
+// By the values that were seen and needed (rules_of_values.cpp).
+Found overwritten(const WaitGraph& g);
+Found lost_count(const WaitGraph& g);
+Found not_cleared(const WaitGraph& g);
+Found epochs_differ(const WaitGraph& g);
+Found elsewhere(const WaitGraph& g);
+
+// Cycles, ends, and what is left (rules_of_ends.cpp).
+Found cycle(const WaitGraph& g);
+Found early_exit_of_blocks(const WaitGraph& g);
+Found self_cycle(const WaitGraph& g);
+Found early_exit(const WaitGraph& g);
+Found rank_has_left(const WaitGraph& g);
+Found never_signalled(const WaitGraph& g);
+Found endless_loop(const WaitGraph& g);
+Found barriers_at_last(const WaitGraph& g);
+Found hosts(const WaitGraph& g);
+
+// Words for sentences.
+std::string kernel_of(const WaitGraph& g, const Wait& w);
+std::string mangled_kernel_of(const WaitGraph& g, const Wait& w);
+std::string place(const Wait& w);  // " at file:line"
+std::string needs(const Wait& w);  // "needs 1 and sees 0"
+std::string written_by(const PastWrite& w);
+
+}  // namespace fb::machine::rules

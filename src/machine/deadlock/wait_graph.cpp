@@ -1,0 +1,524 @@
+#include "machine/deadlock/wait_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "base/demangle.h"
+#include "machine/places.h"
+#include "simt/block.h"
+
+namespace fb::machine {
+namespace {
+
+using simt::SplitState;
+
+constexpr size_t kMostWarps = 1024;  // of a grid
+constexpr size_t kMostReads = 8;     // of a split
+constexpr size_t kMostGroups = 256;  // of all grids together, but some of each
+constexpr size_t kMostFewGroups = 4;
+
+uint32_t first_of(simt::Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
+
+bool waits_for_mbarrier(ptx::Form form) {
+  return form == ptx::Form::mbarrier_test_wait || form == ptx::Form::mbarrier_test_wait_parity ||
+         form == ptx::Form::mbarrier_try_wait || form == ptx::Form::mbarrier_try_wait_parity;
+}
+
+const ptx::Instruction& source_of(const simt::Grid& grid, const simt::Inst& inst) {
+  const simt::Origin origin = grid.program->origins[inst.origin];
+  return grid.program->module->functions[origin.function].body[origin.index];
+}
+
+// The load itself often comes from a header such as <cuda/atomic>: then where its result is compared says more.
+CodePlace place_of_wait(const simt::Grid& grid, const simt::Split& split, const simt::Inst& load) {
+  const auto is_header = [](const CodePlace& place) { return place.file.contains("/include/"); };
+  CodePlace place = place_of(grid, load);
+  if (!is_header(place)) return place;
+  const simt::Inst* end = grid.program->code.data() + grid.program->code.size();
+  constexpr size_t kMostLooked = 64;
+  for (const simt::Inst* at = &load; at != end && at < &load + kMostLooked; ++at) {
+    CodePlace other = place_of(grid, *at);
+    if (other.function != place.function) break;
+    if (other.line != 0 && !is_header(other)) {
+      other.ptx_line = place.ptx_line;
+      other.text = place.text;
+      return other;
+    }
+    if (source_of(grid, *at).form == ptx::Form::bra && at->target == split.ip) break;
+  }
+  return place;
+}
+
+// Lanes read in their order; those that read the same bytes one after the other are one read.
+std::optional<Need> need_of(const simt::Warp& warp, const simt::Split& split, const simt::WatchedRead& read,
+                            size_t number, size_t count) {
+  const uint32_t first = first_of(split.mask), last = 31 - static_cast<uint32_t>(std::countl_zero(split.mask));
+  auto need = find_need(warp, split, read, first);
+  if (!need || first == last) return need;
+  const auto of_last = find_need(warp, split, read, last);
+  if (of_last && of_last->value == need->value && of_last->add == need->add && of_last->flip == need->flip) return need;
+  if (count != static_cast<size_t>(std::popcount(split.mask))) return std::nullopt;
+  simt::Mask rest = split.mask;
+  for (size_t k = 0; k < number; ++k) rest &= rest - 1;
+  return find_need(warp, split, read, first_of(rest));
+}
+
+class Builder {
+ public:
+  explicit Builder(Standstill facts) { graph_.facts = std::move(facts); }
+
+  WaitGraph build() {
+    const Standstill& facts = graph_.facts;
+    for (size_t r = 0; r < facts.runs.size(); ++r) add_run(r);
+    for (size_t w = 0; w < facts.works.size(); ++w) add_stream(w);
+    for (Wait& wait : graph_.waits) {
+      if (wait.allocation) add_history(wait);
+    }
+    for (size_t k = 0; k < graph_.waits.size(); ++k) add_edges(k);
+    return std::move(graph_);
+  }
+
+ private:
+  // --- Nodes
+  void add_run(size_t r) {
+    const GridRun& run = *graph_.facts.runs[r].run;
+    std::vector<const simt::Block*> blocks;
+    for (const auto& block : run.blocks) blocks.push_back(block.get());
+    std::ranges::sort(blocks, {}, &simt::Block::index);
+    size_t warps = 0;
+    most_waits_ = graph_.waits.size() + std::max(kMostFewGroups, kMostGroups / graph_.facts.runs.size());
+    for (const simt::Block* block : blocks) {
+      for (const auto& warp : block->warps()) {
+        for (const simt::Split& s : warp->splits())
+          graph_.waiting_threads += static_cast<uint64_t>(std::popcount(s.mask));
+        if (warp->splits().empty()) continue;
+        if (++warps > kMostWarps) {
+          ++graph_.not_looked_at;
+          continue;
+        }
+        for (const simt::Split& s : warp->splits()) add_split(r, *warp, s);
+      }
+    }
+  }
+
+  void add_split(size_t r, const simt::Warp& warp, const simt::Split& s) {
+    const simt::Grid& grid = warp.block().grid();
+    Wait wait;
+    wait.run = r;
+    wait.since = warp.clock.now;
+    if (!s.asleep_on.empty()) return add_reads(wait, warp, s);
+    const simt::Inst* at = s.behind ? s.ip - 1 : s.ip;
+    wait.place = place_of(grid, *at);
+    switch (s.state) {
+      case SplitState::barrier:
+        wait.kind = s.barrier >= simt::kOwnWarpOnly ? WaitKind::lanes : WaitKind::block_barrier;
+        describe_barrier(wait, warp, s.barrier % simt::kOwnWarpOnly);
+        if (wait.kind == WaitKind::lanes) wait.missing_lanes = warp.present() & ~warp.exited() & ~s.mask;
+        break;
+      case SplitState::cluster_barrier:
+        wait.kind = WaitKind::cluster_barrier;
+        break;
+      case SplitState::lanes:
+      case SplitState::warp_barrier:
+        wait.kind = WaitKind::lanes;
+        wait.missing_lanes = s.wanted & ~s.mask;
+        break;
+      case SplitState::async:
+        wait.kind = WaitKind::copies;
+        break;
+      case SplitState::asleep:
+      case SplitState::ready:
+        wait.kind = WaitKind::nothing;
+        break;
+    }
+    add(std::move(wait), at, warp, s);
+  }
+
+  static void describe_barrier(Wait& wait, const simt::Warp& warp, uint32_t id) {
+    const simt::Block& block = warp.block();
+    const simt::BlockBarrier& b = block.barrier(id);
+    wait.barrier = id;
+    for (const simt::BarrierWarp& w : b.warps) wait.arrived += static_cast<uint32_t>(std::popcount(w.arrived));
+    for (const auto& w : block.warps()) wait.exited += static_cast<uint32_t>(std::popcount(w->exited()));
+    wait.counted = b.expected_threads != 0;
+    wait.expected = b.expected_threads != 0 ? b.expected_threads : block.threads() - wait.exited;
+  }
+
+  void add_reads(const Wait& wait, const simt::Warp& warp, const simt::Split& s) {
+    const simt::Grid& grid = warp.block().grid();
+    size_t added = 0;
+    std::map<const simt::Inst*, size_t> count, number;
+    for (const simt::WatchedRead& r : s.asleep_on) ++count[r.inst];
+    std::optional<Wait> satisfied;  // what is left when no read is known to be in want
+    for (const simt::WatchedRead& r : s.asleep_on) {
+      Wait one = wait;
+      one.place = place_of_wait(grid, s, *r.inst);
+      one.address = r.guest;
+      one.bytes = r.bytes;
+      std::memcpy(&one.seen, r.seen, std::min<size_t>(r.bytes, sizeof one.seen));
+      if (waits_for_mbarrier(source_of(grid, *r.inst).form)) {
+        uint64_t word = 0;
+        std::memcpy(&word, r.host - 7, sizeof word);
+        one.kind = WaitKind::mbarrier;
+        one.mbarrier = simt::decode_mbarrier(word);
+        one.address = r.guest / sizeof word * sizeof word;
+      } else if (!mem::is_memory(r.guest)) {
+        one.kind = WaitKind::shared_memory;
+      }
+      one.need = one.kind == WaitKind::mbarrier ? std::nullopt : need_of(warp, s, r, number[r.inst]++, count[r.inst]);
+      if (one.need) one.need_text = one.need->text();
+      const mem::Window* window = one.kind == WaitKind::memory ? warp_space(one).find(r.guest) : nullptr;
+      if (window && window->allocation) {
+        one.allocation = window->allocation.get();
+        one.offset = r.guest - window->begin + window->offset;
+      }
+      one.reader_bits = WriteHistory::reader_bits(warp);
+      if (one.need && one.need->holds(one.seen)) {
+        if (!satisfied) satisfied = std::move(one);
+        continue;
+      }
+      if (++added > kMostReads) break;
+      add(std::move(one), r.inst, warp, s);
+    }
+    if (added == 0 && satisfied) {
+      satisfied->need.reset();
+      satisfied->need_text.clear();
+      add(std::move(*satisfied), s.asleep_on.front().inst, warp, s);
+    }
+  }
+
+  const mem::AddressSpace& warp_space(const Wait& wait) const { return *graph_.facts.runs[wait.run].space; }
+
+  void add(Wait wait, const simt::Inst* at, const simt::Warp& warp, const simt::Split& s) {
+    WaitingThreads threads{&warp, &s, warp.block().index(), warp.index(), s.mask};
+    const auto key = std::make_tuple(wait.run, at, s.ip, static_cast<uint32_t>(wait.kind), wait.allocation, wait.seen,
+                                     wait.need_text, wait.barrier, wait.missing_lanes,
+                                     std::pair(wait.arrived, simt::encode(wait.mbarrier)));
+    if (graph_.waits.size() == most_waits_ && !groups_.contains(key)) {
+      ++graph_.not_looked_at;
+      return;
+    }
+    const auto [place, is_new] = groups_.try_emplace(key, graph_.waits.size());
+    if (is_new) {
+      wait.threads.push_back(threads);
+      graph_.waits.push_back(std::move(wait));
+    } else {
+      Wait& group = graph_.waits[place->second];
+      group.reader_bits |= wait.reader_bits;
+      if (wait.address != group.address) ++group.words;
+      if (group.threads.back().split != &s) group.threads.push_back(threads);
+    }
+  }
+
+  void add_stream(size_t w) {
+    const StuckWork& work = graph_.facts.works[w];
+    if (!work.waits_on || !work.begun) return;
+    Wait wait;
+    wait.kind = WaitKind::memory;
+    wait.work = w;
+    wait.allocation = work.waits_on;
+    wait.offset = work.offset;
+    wait.bytes = work.bytes;
+    wait.need_text = work.need_text;
+    wait.need = work.need;
+    std::memcpy(&wait.seen, work.waits_on->bytes.get() + work.offset, work.bytes);
+    graph_.waits.push_back(std::move(wait));
+  }
+
+  // --- Who wrote last
+  void add_history(Wait& wait) const {
+    const WriteHistory* history = graph_.facts.history;
+    if (!history) return;
+    const mem::Allocation& a = *wait.allocation;
+    const auto writes = history->writes(a, wait.offset);
+    const uint64_t word = wait.offset / WriteHistory::kWord;
+    const auto within = static_cast<uint32_t>(wait.offset % WriteHistory::kWord);
+    uint64_t now = 0;
+    const uint64_t at = word * WriteHistory::kWord;
+    std::memcpy(&now, a.bytes.get() + at, std::min<uint64_t>(sizeof now, a.size - at));
+    for (size_t k = 0; k < writes.size(); ++k) {
+      const auto& w = writes[k];
+      if (!w.overlaps(within, wait.bytes)) continue;
+      const uint64_t after = k + 1 < writes.size() ? writes[k + 1].before : now;
+      PastWrite past = past_write(w);
+      if (wait.bytes <= WriteHistory::kWord) past.value = part_of(after, within, wait.bytes);
+      wait.writes.push_back(std::move(past));
+    }
+    const uint64_t newest = wait.writes.empty() ? 0 : wait.writes.back().sequence;
+    if (const auto o = history->operation_write(a, wait.offset); o && o->sequence > newest) {
+      PastWrite past;
+      past.who = fmt::format("{}, {}", graph_.facts.owner_of(o->process, ~0u), o->what);
+      past.sequence = o->sequence;
+      past.time = o->time;
+      past.kind = WriteHistory::Kind::operation;
+      past.process = o->process;
+      past.value = part_of(now, within, wait.bytes);
+      wait.writes.push_back(std::move(past));
+    }
+    const uint64_t last = wait.writes.empty() ? 0 : wait.writes.back().sequence;
+    if (const auto wide = history->wide_write(a, wait.offset); wide && wide->sequence > last) {
+      WriteHistory::Write w;
+      w.sequence = wide->sequence;
+      w.time = wide->time;
+      w.grid = wide->grid;
+      w.block = wide->block;
+      w.warp = static_cast<uint16_t>(wide->warp);
+      w.function = wide->function;
+      w.index = wide->index;
+      wait.writes.push_back(past_write(w));
+    }
+  }
+
+  PastWrite past_write(const WriteHistory::Write& w) const { return make_past_write(w, graph_.facts); }
+
+  // --- Who could write
+  StoreAnalysis& analysis_of_run(size_t r) {
+    auto& known = run_analyses_[r];
+    if (!known) {
+      const StuckRun& stuck = graph_.facts.runs[r];
+      known = std::make_unique<StoreAnalysis>(facts_of(stuck.run->grid, stuck.space, stuck.address_of));
+    }
+    return *known;
+  }
+
+  static LaunchFacts facts_of(const simt::Grid& grid, const mem::AddressSpace* space,
+                              const std::function<mem::Address(std::string_view)>& address_of) {
+    return {grid.program->module, grid.kernel->index, &grid.params, &grid.kernel->param_offsets, space, address_of};
+  }
+
+  // From where the threads of a wait stand, to the end of the kernel.
+  const StoreTargets& targets_of(size_t wait) {
+    const auto [place, is_new] = targets_.try_emplace(wait);
+    if (!is_new) return place->second;
+    const size_t r = graph_.waits[wait].run;
+    const simt::Split& s = *graph_.waits[wait].threads.front().split;
+    const simt::Program& program = *graph_.facts.runs[r].run->grid.program;
+    StoreAnalysis& analysis = analysis_of_run(r);
+    const auto from = [&](const simt::Inst* inst) -> const StoreTargets& {
+      const simt::Origin origin = program.origins[inst->origin];
+      return analysis.from(origin.function, origin.index);
+    };
+    StoreTargets& all = place->second;
+    all.add(from(s.ip));
+    for (const simt::CallFrame& frame : s.calls) {
+      if (frame.return_to) all.add(from(frame.return_to));
+    }
+    return all;
+  }
+
+  void add_edges(size_t k) {
+    switch (graph_.waits[k].kind) {
+      case WaitKind::memory:
+        return add_writers(k);
+      case WaitKind::shared_memory:
+      case WaitKind::mbarrier:
+        return add_block_writers(k);
+      case WaitKind::block_barrier:
+        return add_missing(k, [](const Wait& w, const WaitingThreads& self, const WaitingThreads& t) {
+          if (&self.warp->block() != &t.warp->block()) return false;
+          const auto& arrived = self.warp->block().barrier(w.barrier).warps;
+          return t.index >= arrived.size() || (t.lanes & ~arrived[t.index].arrived) != 0;
+        });
+      case WaitKind::cluster_barrier:
+        return add_missing(k, [](const Wait&, const WaitingThreads& self, const WaitingThreads& t) {
+          const simt::Cluster* cluster = self.warp->block().cluster;
+          const bool together = cluster ? t.warp->block().cluster == cluster : &self.warp->block() == &t.warp->block();
+          return together && t.split->state != SplitState::cluster_barrier;
+        });
+      case WaitKind::lanes:
+        return add_missing(k, [](const Wait& w, const WaitingThreads& self, const WaitingThreads& t) {
+          return self.warp == t.warp && self.split != t.split && (t.lanes & w.missing_lanes) != 0;
+        });
+      case WaitKind::copies:
+      case WaitKind::nothing:
+        return;
+    }
+  }
+
+  // Waits of threads that `is_missing` names, for the group's first threads.
+  template <class F>
+  void add_missing(size_t k, F is_missing) {
+    Wait& wait = graph_.waits[k];
+    const WaitingThreads self = wait.threads.front();
+    for (size_t other = 0; other < graph_.waits.size(); ++other) {
+      const Wait& o = graph_.waits[other];
+      if (other == k || o.run != wait.run) continue;
+      if (std::ranges::any_of(o.threads, [&](const auto& t) { return is_missing(wait, self, t); }))
+        wait.waits.push_back(other);
+    }
+  }
+
+  void add_block_writers(size_t k) {
+    Wait& wait = graph_.waits[k];
+    const simt::Block& block = wait.threads.front().warp->block();
+    const bool mbarrier = wait.kind == WaitKind::mbarrier;
+    for (size_t other = 0; other < graph_.waits.size(); ++other) {
+      const Wait& o = graph_.waits[other];
+      if (o.run != wait.run || o.threads.empty()) continue;
+      const auto here = std::ranges::find_if(o.threads, [&](const WaitingThreads& t) {
+        const simt::Block& b = t.warp->block();
+        return &b == &block || (block.cluster && b.cluster == block.cluster);
+      });
+      if (here == o.threads.end()) continue;
+      const StoreTargets& targets = targets_of(other);
+      if (!(mbarrier ? targets.mbarrier : targets.shared)) continue;
+      if (other == k) {
+        wait.itself = true;
+      } else {
+        wait.waits.push_back(other);
+      }
+    }
+  }
+
+  void add_writers(size_t k) {
+    Wait& wait = graph_.waits[k];
+    const mem::Allocation* a = wait.allocation;
+    if (!a) return;
+    const Standstill& facts = graph_.facts;
+    for (size_t other = 0; other < graph_.waits.size(); ++other) {
+      const Wait& o = graph_.waits[other];
+      if (o.run == Wait::kNone || !targets_of(other).has(a)) continue;
+      if (other == k) {
+        wait.itself = true;
+      } else {
+        wait.waits.push_back(other);
+      }
+    }
+    for (size_t r = 0; r < facts.runs.size(); ++r) {
+      const GridRun& run = *facts.runs[r].run;
+      const bool may = analysis_of_run(r).from_entry().has(a);
+      if (may && run.next_block < run.grid.grid.count()) wait.unstarted.push_back(r);
+      if (may) add_ended_threads(wait, r);
+    }
+    for (size_t w = 0; w < facts.works.size(); ++w) {
+      const StuckWork& work = facts.works[w];
+      const bool bytes = work.writes == a && work.begin < wait.offset + wait.bytes && wait.offset < work.end;
+      auto& known = work_analyses_[w];
+      if (work.grid && !known)
+        known = std::make_unique<StoreAnalysis>(facts_of(*work.grid, work.space, work.address_of));
+      if (bytes || (work.grid && known->from_entry().has(a))) wait.works.push_back(w);
+    }
+    wait.host = a->device == mem::kHostMemory || a->shared;
+    add_ended_grids(wait);
+  }
+
+  void add_ended_threads(Wait& wait, size_t r) const {
+    const StuckRun& stuck = graph_.facts.runs[r];
+    const GridRun& run = *stuck.run;
+    uint64_t exited = 0, blocks = 0;
+    for (const auto& block : run.blocks) {
+      uint64_t here = 0;
+      for (const auto& warp : block->warps()) here += static_cast<uint64_t>(std::popcount(warp->exited()));
+      exited += here;
+      blocks += here != 0 ? 1 : 0;
+    }
+    const std::string kernel = short_name(run.grid.kernel->name);
+    const std::string of = stuck.owner.empty() ? "" : stuck.owner + ", ";
+    if (run.finished_blocks != 0)
+      wait.ended_blocks.push_back(fmt::format("{}kernel {}: {} of its blocks", of, kernel, run.finished_blocks));
+    if (exited != 0)
+      wait.ended_threads.push_back(fmt::format("{}kernel {}: {} threads of {} block{} that wait{}", of, kernel, exited,
+                                               blocks, blocks == 1 ? "" : "s", blocks == 1 ? "s" : ""));
+  }
+
+  // Kernels that have ended, whose process is still there: others are another matter.
+  void add_ended_grids(Wait& wait) {
+    const Standstill& facts = graph_.facts;
+    if (!facts.history) return;
+    for (const KnownGrid& grid : facts.history->grids()) {
+      if (!grid.ended) continue;
+      const auto same_process = [&](const StuckRun& r) {
+        return r.process == grid.process && r.run->gpu == grid.device;
+      };
+      const auto found = std::ranges::find_if(facts.runs, same_process);
+      const auto* space = spaces_of(grid, found == facts.runs.end() ? nullptr : &*found);
+      if (!space) continue;
+      auto& known = grid_analyses_[grid.id];
+      if (!known) {
+        known = std::make_unique<StoreAnalysis>(
+            LaunchFacts{grid.module.get(), grid.function, &grid.params, &grid.param_offsets, space, {}});
+      }
+      if (!known->from_entry().has(wait.allocation)) continue;
+      if (std::ranges::any_of(wait.writes, [&](const PastWrite& w) { return w.grid == grid.id; })) continue;
+      wait.ended_kernels.push_back(fmt::format("{}, kernel {}, launch {}", facts.owner_of(grid.process, grid.device),
+                                               short_name(grid.kernel), grid.launch));
+    }
+  }
+
+  const mem::AddressSpace* spaces_of(const KnownGrid& grid, const StuckRun* run) const {
+    if (run) return run->space;
+    return graph_.facts.space_of ? graph_.facts.space_of(grid.process, grid.device) : nullptr;
+  }
+
+  using Key = std::tuple<size_t, const simt::Inst*, const simt::Inst*, uint32_t, const mem::Allocation*, uint64_t,
+                         std::string, uint32_t, simt::Mask, std::pair<uint32_t, uint64_t>>;
+  WaitGraph graph_;
+  std::map<Key, size_t> groups_;
+  size_t most_waits_ = 0;
+  std::map<size_t, StoreTargets> targets_;
+  std::map<uint64_t, std::unique_ptr<StoreAnalysis>> run_analyses_, work_analyses_, grid_analyses_;
+};
+
+}  // namespace
+
+WaitGraph make_wait_graph(Standstill facts) { return Builder(std::move(facts)).build(); }
+
+PastWrite make_past_write(const WriteHistory::Write& w, const Standstill& facts) {
+  PastWrite past;
+  past.sequence = w.sequence;
+  past.time = w.time;
+  past.kind = w.kind;
+  past.grid = w.grid;
+  past.block = w.block;
+  past.warp = w.warp;
+  past.seen_by = w.seen_by;
+  if (w.kind == WriteHistory::Kind::operation) {
+    const auto* o = facts.history->find_operation(w.grid);
+    past.process = o ? o->process : 0;
+    past.who = o ? fmt::format("{}, {}", facts.owner_of(o->process, ~0u), o->what) : "an operation of a stream";
+    return past;
+  }
+  const KnownGrid* grid = facts.history->find_grid(w.grid);
+  if (!grid) {
+    past.who = "a kernel that ended long ago";
+    return past;
+  }
+  past.process = grid->process;
+  past.kernel = grid->kernel;
+  past.launch = grid->launch;
+  past.who = fmt::format("{}, kernel {}, launch {}, block {}, warp {}", facts.owner_of(grid->process, grid->device),
+                         short_name(grid->kernel), grid->launch, w.block, w.warp);
+  const ptx::Function& f = grid->module->functions[w.function];
+  if (w.index < f.body.size()) {
+    const ptx::SourceLine& line = f.body[w.index].source;
+    if (line.line != 0 && line.file < grid->module->files.size())
+      past.where = fmt::format("{}:{}", grid->module->files[line.file], line.line);
+  }
+  return past;
+}
+
+std::string short_name(const std::string& mangled) {
+  std::string name = demangle(mangled);
+  if (!name.ends_with(')')) return name;
+  size_t depth = 0, open = name.size();
+  while (open-- > 0) {
+    if (name[open] == ')') ++depth;
+    if (name[open] == '(' && --depth == 0) break;
+  }
+  name.erase(open);
+  constexpr std::string_view kResult = "void ";  // of templates
+  return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
+}
+
+std::string short_place(const CodePlace& place) {
+  return place.line != 0 ? fmt::format("{}:{}", place.file, place.line) : fmt::format("PTX line {}", place.ptx_line);
+}
+
+}  // namespace fb::machine

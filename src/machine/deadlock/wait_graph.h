@@ -1,0 +1,179 @@
+#pragma once
+
+// Who waits for what when nothing can go on: nodes are groups of threads that wait alike, streams that wait for a
+// value, and host threads; edges lead from who waits to who could end the wait. Plain data: rules about it are in
+// causes.h, words in graph_text.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/deadlock/needed_value.h"
+#include "machine/deadlock/store_targets.h"
+#include "machine/deadlock/write_history.h"
+#include "machine/engine.h"
+#include "simt/mbarrier.h"
+
+namespace fb::machine {
+
+// --- What is known of the standstill
+// ----------------------------------------------------------------------------------
+
+struct StuckRun {
+  const GridRun* run = nullptr;
+  const mem::AddressSpace* space = nullptr;
+  std::function<mem::Address(std::string_view)> address_of;  // of the module's variables
+  uint32_t process = 0;
+  int32_t rank = -1;
+  std::string owner;    // "rank 0, device 1"; empty: a device by itself
+  uint64_t launch = 0;  // of this kernel by this process, from 1; 0: not counted
+};
+
+// Work of a stream that has not ended and is no running kernel.
+struct StuckWork {
+  std::string owner, name;
+  uint32_t process = 0;
+  int32_t rank = -1;
+  bool begun = false;
+  // A kernel that can't begin yet.
+  const simt::Grid* grid = nullptr;
+  const mem::AddressSpace* space = nullptr;
+  std::function<mem::Address(std::string_view)> address_of;
+  // What it will write, unless it is a kernel.
+  const mem::Allocation* writes = nullptr;
+  uint64_t begin = 0, end = 0;
+  // A stream that waits for a value.
+  const mem::Allocation* waits_on = nullptr;
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+  std::string need_text;
+  std::optional<Need> need;
+  // What must end before it begins, near or far.
+  std::vector<size_t> after_runs, after_works;
+};
+
+struct StuckHost {
+  uint32_t process = 0;
+  int32_t rank = -1;
+  std::string text;                 // "rank 0: a host thread waits in …"
+  std::vector<size_t> runs, works;  // that it waits for
+  bool for_peers = false;           // it waits for other ranks, not for a device
+};
+
+struct RankFacts {
+  uint32_t process = 0;
+  int32_t rank = -1;
+  std::string name;
+  bool gone = false;
+  bool returned = false;  // from the call that is being judged
+};
+
+struct Standstill {
+  std::vector<StuckRun> runs;
+  std::vector<StuckWork> works;
+  std::vector<StuckHost> hosts;
+  std::vector<RankFacts> ranks;
+  const WriteHistory* history = nullptr;
+  std::function<std::string(uint32_t process, uint32_t device)> owner_of;
+  std::function<std::string(const mem::Allocation&)> name_of;
+  // Null: the process has none there any more.
+  std::function<const mem::AddressSpace*(uint32_t process, uint32_t device)> space_of;
+};
+
+// --- The graph
+// --------------------------------------------------------------------------------------------------------
+
+enum class WaitKind : uint8_t {
+  memory,           // bytes of global or host memory
+  shared_memory,    // … of a block's shared memory
+  mbarrier,         // the end of a phase
+  block_barrier,    // bar.sync
+  cluster_barrier,  // barrier.cluster.wait
+  lanes,            // other lanes of its warp
+  copies,           // its own asynchronous copies
+  nothing,          // a loop that reads no memory
+};
+
+struct PastWrite {
+  std::string who, where;  // where: "file:line", may be empty
+  std::optional<uint64_t> value;
+  uint64_t sequence = 0, time = 0;
+  WriteHistory::Kind kind{};
+  uint64_t grid = 0;
+  uint32_t block = 0, warp = 0;
+  uint32_t process = 0;
+  std::string kernel;  // mangled
+  uint64_t launch = 0;
+  uint64_t seen_by = 0;
+};
+
+// Threads of one warp.
+struct WaitingThreads {
+  const simt::Warp* warp = nullptr;
+  const simt::Split* split = nullptr;
+  uint64_t block = 0;
+  uint32_t index = 0;  // of the warp
+  simt::Mask lanes = 0;
+};
+
+// Threads that wait at the same place, for the same.
+struct Wait {
+  static constexpr size_t kNone = ~size_t{0};
+  WaitKind kind{};
+  size_t run = kNone;   // of Standstill::runs
+  size_t work = kNone;  // … or of works: a stream
+  CodePlace place;
+  std::vector<WaitingThreads> threads;
+
+  // Of memory: the first of them, and how many words they wait for together.
+  const mem::Allocation* allocation = nullptr;
+  uint64_t address = 0, offset = 0;
+  uint32_t bytes = 0;
+  uint64_t seen = 0;
+  std::optional<Need> need;
+  std::string need_text;
+  size_t words = 1;
+  uint64_t since = 0;             // when it looked last
+  std::vector<PastWrite> writes;  // the oldest first
+  uint64_t reader_bits = 0;       // WriteHistory::reader_bits() of its warps
+
+  // Of barriers.
+  uint32_t barrier = 0, arrived = 0, expected = 0;
+  bool counted = false;  // the code says how many threads
+  uint32_t exited = 0;   // threads of the block
+  simt::Mask missing_lanes = 0;
+  simt::Mbarrier mbarrier;
+
+  // Who could end it: other waits, blocks that have not started (by run), work that has not begun, and, for memory of
+  // the host, the host.
+  std::vector<size_t> waits, unstarted, works;
+  bool host = false;
+  bool itself = false;  // threads like these, were they let go
+  // Who could have, and has ended without: blocks, other threads, and kernels.
+  std::vector<std::string> ended_blocks, ended_threads, ended_kernels;
+
+  bool nobody_left() const { return waits.empty() && unstarted.empty() && works.empty() && !itself; }
+};
+
+struct WaitGraph {
+  Standstill facts;
+  std::vector<Wait> waits;
+  uint64_t waiting_threads = 0;
+  uint64_t not_looked_at = 0;  // warps: there are more than are looked at
+
+  const StuckRun* run_of(const Wait& wait) const { return wait.run == Wait::kNone ? nullptr : &facts.runs[wait.run]; }
+};
+
+WaitGraph make_wait_graph(Standstill facts);
+// In words; without the value.
+PastWrite make_past_write(const WriteHistory::Write& write, const Standstill& facts);
+
+// "file:line", or the PTX line.
+std::string short_place(const CodePlace& place);
+// A kernel without its parameters.
+std::string short_name(const std::string& mangled);
+
+}  // namespace fb::machine

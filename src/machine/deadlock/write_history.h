@@ -1,0 +1,161 @@
+#pragma once
+
+// The last writes to words that serve as flags and counters, for the explanation of deadlocks: who, where, when, and
+// what was there before. What came after a write is what was there before the next one, or what memory holds now.
+//
+// Bounded, and cheap where nothing is written one word at a time: stores of many lanes at once are data, and only those
+// that are strong leave a trace, of the lot. Words are known by allocation and offset, never by host address, so that
+// what is forgotten is the same in every run.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mem/address_space.h"
+#include "ptx/module.h"
+#include "simt/block.h"
+#include "simt/listener.h"
+
+namespace fb::machine {
+
+// A launch, as long as it is remembered: longer than the grid.
+struct KnownGrid {
+  uint64_t id = 0;
+  uint32_t device = 0;  // of the node
+  uint32_t process = 0;
+  std::string kernel;
+  uint64_t launch = 0;  // of this kernel by this process on this device, from 1
+  bool ended = false;
+  std::shared_ptr<const ptx::Module> module;
+  uint32_t function = 0;  // in the module
+  std::vector<std::byte> params;
+  std::vector<uint32_t> param_offsets;
+};
+
+class WriteHistory {
+ public:
+  static constexpr uint32_t kWord = 8;  // bytes that are known together
+
+  enum class Kind : uint8_t { store, atomic, operation };
+  struct Write {
+    uint64_t sequence = 0;  // among all; 0: none
+    uint64_t time = 0;
+    uint64_t before = 0;   // the word
+    uint64_t seen_by = 0;  // reader_bits() of warps that have looked at it since, with strong loads
+    uint64_t grid = 0;     // or the number of an operation
+    uint32_t block = 0;
+    uint32_t function = 0, index = 0;
+    uint16_t warp = 0;
+    uint8_t offset = 0, bytes = 0;  // in the word
+    Kind kind = Kind::store;
+    bool strong = false;
+
+    bool overlaps(uint32_t begin, uint32_t size) const {
+      return offset < begin + size && begin < uint32_t{offset} + bytes;
+    }
+  };
+  // A copy, a fill or a value that a stream has written.
+  struct OperationWrite {
+    uint64_t sequence = 0;
+    uint64_t time = 0;
+    uint64_t allocation = 0;
+    uint64_t begin = 0, end = 0;  // in the allocation
+    uint32_t process = 0;
+    const char* what = "";
+  };
+  // A store of many lanes: no values.
+  struct WideWrite {
+    uint64_t sequence = 0, time = 0;
+    uint64_t chunk = ~uint64_t{0}, allocation = 0;
+    uint64_t grid = 0;
+    uint32_t block = 0, warp = 0;
+    uint32_t function = 0, index = 0;
+  };
+  struct Word {
+    std::weak_ptr<const mem::Allocation> memory;
+    uint64_t word = ~uint64_t{0};
+    std::vector<Write> writes;  // the oldest first
+  };
+
+  // Before the access is performed.
+  void note_write(simt::Warp& w, const simt::Access& access) {
+    const bool one_lane = (access.lanes & (access.lanes - 1)) == 0;
+    if (!one_lane && access.order == simt::Order::weak) return;
+    note(w, access);
+  }
+  // A strong load.
+  void note_read(simt::Warp& w, const simt::Access& access);
+  // Before an operation of a stream writes.
+  void note_operation(const mem::Allocation& allocation, const std::byte* at, uint64_t bytes, const char* what,
+                      uint32_t process, uint64_t time);
+  KnownGrid& note_grid(KnownGrid grid);
+  void note_grid_end(uint64_t id);
+
+  const KnownGrid* find_grid(uint64_t id) const;
+  const std::vector<KnownGrid>& grids() const { return grids_; }
+  // How often the process has launched the kernel, on whichever device.
+  uint64_t launches(uint32_t process, const std::string& kernel) const;
+  bool has_launched(uint32_t process) const;
+
+  // What is known of the word at an offset of an allocation.
+  std::vector<Write> writes(const mem::Allocation& allocation, uint64_t offset) const;
+  std::optional<WideWrite> wide_write(const mem::Allocation& allocation, uint64_t offset) const;
+  std::optional<OperationWrite> operation_write(const mem::Allocation& allocation, uint64_t offset) const;
+  const OperationWrite* find_operation(uint64_t sequence) const;
+  // Everything that is known, the last written first.
+  std::vector<Word> words() const;
+
+  static uint64_t key_of(const mem::Allocation& a) { return uint64_t{a.id} << 32 | a.device; }
+  // Two bits of 64, the same for the warp at the same place of every launch.
+  static uint64_t reader_bits(const simt::Warp& w);
+
+ private:
+  static constexpr size_t kSets = 2048, kWays = 2, kWrites = 4;
+  static constexpr size_t kWideSlots = 1024;
+  static constexpr uint64_t kChunk = 512;  // bytes that a wide write is known by
+  static constexpr uint32_t kFewLanes = 8;
+  static constexpr size_t kMostOperations = 128;
+  static constexpr size_t kMostGrids = 256;
+
+  struct Slot {
+    uint64_t allocation = 0, word = ~uint64_t{0};
+    std::weak_ptr<const mem::Allocation> memory;
+    uint64_t count = 0;
+    std::array<Write, kWrites> writes;  // a ring
+    Write& last() { return writes[(count - 1) % kWrites]; }
+    // By a strong load of these bytes: the newest write that it can have seen.
+    void mark_seen(uint32_t offset, uint32_t bytes, uint64_t reader);
+    std::vector<Write> in_order() const;
+  };
+
+  void note(simt::Warp& w, const simt::Access& access);
+  void note_lane(simt::Warp& w, const simt::Access& access, const std::shared_ptr<mem::Allocation>& allocation,
+                 uint64_t offset);
+  void note_wide(simt::Warp& w, const simt::Access& access, const mem::Allocation& allocation, uint64_t offset);
+  Slot* find(uint64_t allocation, uint64_t word);
+  Slot& make(const std::shared_ptr<mem::Allocation>& allocation, uint64_t word);
+  static void push(Slot& slot, const Write& write);
+  static size_t hash(uint64_t allocation, uint64_t word) {
+    return (allocation * 0x9e3779b97f4a7c15 ^ word) * 0xd6e8feb86659fd93 >> 40;
+  }
+
+  std::vector<std::array<Slot, kWays>> sets_;  // empty until the first write
+  std::vector<WideWrite> wide_;                // empty until the first
+  std::deque<OperationWrite> operations_;
+  std::vector<KnownGrid> grids_;
+  size_t next_grid_ = 0;
+  std::map<std::pair<std::pair<uint32_t, uint32_t>, std::string>, uint64_t> launches_;
+  uint64_t sequence_ = 0;
+};
+
+// The bytes [offset, offset + bytes) of a word.
+uint64_t part_of(uint64_t word, uint32_t offset, uint32_t bytes);
+
+}  // namespace fb::machine

@@ -1,0 +1,133 @@
+#include "machine/node/checking.h"
+
+#include <utility>
+
+#include "machine/node/process.h"
+#include "machine/places.h"
+
+namespace fb::machine {
+
+// Two listeners as one.
+class Checking::Both final : public simt::Listener {
+ public:
+  Both(simt::Listener& first, simt::Listener& second) : first_(&first), second_(&second) {}
+
+  void on_access(simt::Warp& w, const simt::Access& a) override {
+    first_->on_access(w, a);
+    second_->on_access(w, a);
+  }
+  void on_sync(simt::Warp& w, const simt::Sync& s) override {
+    first_->on_sync(w, s);
+    second_->on_sync(w, s);
+  }
+  void on_warp_start(simt::Warp& w) override {
+    first_->on_warp_start(w);
+    second_->on_warp_start(w);
+  }
+  void on_warp_exit(simt::Warp& w) override {
+    first_->on_warp_exit(w);
+    second_->on_warp_exit(w);
+  }
+  void on_copy_issue(const simt::AsyncCopy& c) override { second_->on_copy_issue(c); }
+  void on_copy_begin(const simt::AsyncCopy& c) override { second_->on_copy_begin(c); }
+  void on_copy_end(const simt::AsyncCopy& c) override { second_->on_copy_end(c); }
+  void on_mbarrier_signal(simt::Block& owner, const std::byte* at) override { second_->on_mbarrier_signal(owner, at); }
+
+ private:
+  simt::Listener* first_;
+  simt::Listener* second_;
+};
+
+namespace {
+
+check::CodePlace name_place(const simt::Program& program, uint32_t origin) {
+  const CodePlace place = place_in(program, origin);
+  return {place.file, place.line, place.function, place.text};
+}
+
+}  // namespace
+
+Checking::Checking(const check::Options& options, bool keep_going, simt::Listener& clock, Report report)
+    : checker_(options, name_place, [report = std::move(report), keep_going](check::Finding&& f) {
+        report({"race", f.rank, std::move(f.text), !keep_going});
+      }) {
+  both_ = std::make_unique<Both>(clock, checker_);
+}
+Checking::~Checking() = default;
+
+simt::Listener& Checking::listener() { return *both_; }
+
+void Checking::issued(Operation& op, bool hosts_talk) {
+  const uint32_t own = op.process->number;
+  op.known = check::join(op.known, checker_.host_of(own));
+  if (!hosts_talk) return;
+  for (const auto& [process, known] : ended_before_) {
+    if (process != own) op.known = check::join(op.known, known);
+  }
+}
+
+void Checking::begun(Operation& op) {
+  check::OperationInfo info;
+  info.name = op.name;
+  info.rank = op.process->rank;
+  info.host = op.process->number;
+  info.device = op.device;
+  info.kernel = op.kernel;
+  info.of_judge = op.of_judge;
+  info.number = ++numbers_[info.host];
+  auto [place, fresh] = streams_.try_emplace({info.host, op.device, op.stream, op.graph_node});
+  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
+  ++place->second.time;
+  info.place = place->second;
+  op.checked = checker_.begin_operation(std::move(info), op.known);
+}
+
+void Checking::ended(Operation& op) {
+  op.leaves = op.checked != 0 ? checker_.end_operation(op.checked) : op.known;
+  op.known = nullptr;
+  auto& ended = ended_[op.process->number];
+  ended = check::join(ended, op.leaves);
+}
+
+void Checking::host_saw(uint32_t process, const Operation& op) { checker_.host_learns(process, op.leaves); }
+
+void Checking::hosts_met(const std::vector<uint32_t>& processes) {
+  check::ClockRef all;
+  for (const uint32_t p : processes) all = check::join(all, checker_.host_of(p));
+  for (const uint32_t p : processes) checker_.host_learns(p, all);
+}
+
+void Checking::all_is_known(const std::vector<uint32_t>& processes) {
+  for (const uint32_t p : processes) {
+    for (const auto& [other, known] : ended_) checker_.host_learns(p, known);
+  }
+}
+
+void Checking::everybody_waits() { ended_before_ = ended_; }
+
+uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t device) {
+  check::OperationInfo info;
+  info.name = "harness";
+  info.rank = rank;
+  info.host = process;
+  info.device = device;
+  info.of_judge = true;
+  info.number = ++numbers_[process];
+  auto [place, fresh] = streams_.try_emplace({process, device, ~uint64_t{0}, 0});
+  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
+  ++place->second.time;
+  info.place = place->second;
+  return checker_.begin_operation(std::move(info), checker_.host_of(process));
+}
+
+void Checking::end_of_judge(uint32_t process, uint32_t operation) {
+  checker_.host_learns(process, checker_.end_operation(operation));
+}
+
+void Checking::access(const Operation& op, simt::AccessKind kind, mem::Allocation* allocation, const std::byte* at,
+                      uint64_t bytes) {
+  if (op.checked == 0 || !allocation || bytes == 0) return;
+  checker_.access(op.checked, kind, *allocation, static_cast<uint64_t>(at - allocation->bytes.get()), bytes);
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,239 @@
+// Everything that waits, when nothing can go on: what deadlock/ makes a graph of.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "machine/deadlock/explain.h"
+#include "machine/judging/judgement.h"
+#include "machine/node/node.h"
+
+namespace fb::machine {
+namespace {
+
+using wire::Kind;
+
+constexpr size_t kMostNamed = 4;
+constexpr size_t kMostWorks = 256;
+constexpr size_t kMostFollowed = 4096;  // operations behind one
+
+// The operation and all that come after it, near or far.
+std::set<const Operation*> with_followers(const Operation* op) {
+  std::set<const Operation*> all;
+  std::vector<const Operation*> todo{op};
+  while (!todo.empty() && all.size() < kMostFollowed) {
+    const Operation* at = todo.back();
+    todo.pop_back();
+    if (!all.insert(at).second) continue;
+    for (const Work& next : at->after) todo.push_back(next.get());
+  }
+  return all;
+}
+
+Need need_of(const OperationFacts& facts) {
+  Need need;
+  need.bytes = static_cast<uint32_t>(facts.end - facts.begin);
+  need.bits = need.bytes * 8;
+  need.value = facts.value;
+  switch (facts.compare) {
+    case wire::Compare::greater_equal:
+      // The difference is compared with 0, so that numbers may wrap.
+      need.relation = Relation::at_least;
+      need.is_signed = true;
+      need.add = ~facts.value + 1;
+      need.value = 0;
+      break;
+    case wire::Compare::equal:
+      need.relation = Relation::equal;
+      break;
+    case wire::Compare::bit_and:
+      need.relation = Relation::not_equal;
+      need.mask = facts.value;
+      need.value = 0;
+      break;
+    case wire::Compare::bit_nor:
+      // ~(v | m) is to be other than 0: some bit outside m is 0.
+      need.relation = Relation::not_equal;
+      need.flip = ~uint64_t{0};
+      need.mask = ~facts.value;
+      need.value = 0;
+      break;
+  }
+  if (need.bits == 32) need.value &= UINT32_MAX;
+  return need;
+}
+
+mem::Address address_in(const Context& context, const simt::Program* program, std::string_view variable) {
+  for (const auto& [id, module] : context.modules) {
+    if (module.loaded && &module.loaded->program() == program) return module.loaded->address_of(variable);
+  }
+  return 0;
+}
+
+// Collects, in the order of processes and launches: the same in every run.
+class Gatherer {
+ public:
+  Gatherer(Standstill& facts, const Engine& engine, const Judgement* judgement,
+           std::function<std::string(const Process&)> name_of)
+      : facts_(facts), engine_(engine), judgement_(judgement), name_of_(std::move(name_of)) {}
+
+  void add_process(const Process& process) {
+    facts_.ranks.push_back({process.number, process.rank, name_of_(process), process.gone,
+                            judgement_ && judgement_->has_returned(process)});
+    for (const auto& [device, context] : process.contexts) {
+      for (const auto& run : engine_.runs()) {
+        if (run->environment == context.get()) add_run(process, device, *context, *run);
+      }
+    }
+    for (const Work& op : process.pending) {
+      const bool says_something = op->facts.grid || op->facts.memory;
+      const bool runs = op->facts.grid_id != 0;
+      if (!op->has_ended && !runs && says_something && facts_.works.size() < kMostWorks) add_work(process, *op);
+    }
+  }
+
+  // Who comes after whom; when all processes were added.
+  void add_order() {
+    for (const Operation* op : of_run_) after_run_.push_back(op ? with_followers(op) : std::set<const Operation*>{});
+    for (const Operation* op : of_work_) after_work_.push_back(with_followers(op));
+    for (size_t w = 0; w < of_work_.size(); ++w) {
+      for (size_t r = 0; r < of_run_.size(); ++r) {
+        if (after_run_[r].contains(of_work_[w])) facts_.works[w].after_runs.push_back(r);
+      }
+      for (size_t o = 0; o < of_work_.size(); ++o) {
+        if (o != w && after_work_[o].contains(of_work_[w])) facts_.works[w].after_works.push_back(o);
+      }
+    }
+  }
+
+  void add_thread(const HostThread& thread) {
+    if (thread.gone || !thread.waiting || thread.request == Kind::callback_next) return;
+    StuckHost host;
+    host.process = thread.process->number;
+    host.rank = thread.process->rank;
+    if (const auto place = judgement_ ? judgement_->explain(thread) : std::nullopt) {
+      host.text = *place;
+      host.for_peers = true;
+      facts_.hosts.push_back(std::move(host));
+      return;
+    }
+    host.text = fmt::format("{}: a host thread waits in {}", name_of_(*thread.process), wire::name_of(thread.request));
+    size_t named = 0;
+    for (const Work& w : thread.waits_for) {
+      if (w->has_ended) continue;
+      for (size_t r = 0; r < of_run_.size(); ++r) {
+        if (after_run_[r].contains(w.get())) host.runs.push_back(r);
+      }
+      for (size_t o = 0; o < of_work_.size(); ++o) {
+        if (after_work_[o].contains(w.get())) host.works.push_back(o);
+      }
+      if (++named > kMostNamed) continue;
+      host.text +=
+          fmt::format("{} for \"{}\"{}", named == 1 ? "" : " and", w->name.empty() ? "work on a stream" : w->name,
+                      w->has_begun ? ", which has begun" : ", which can't begin yet");
+    }
+    if (named > kMostNamed) host.text += " and more";
+    facts_.hosts.push_back(std::move(host));
+  }
+
+ private:
+  void add_run(const Process& process, uint32_t device, const Context& context, const GridRun& run) {
+    StuckRun stuck;
+    stuck.run = &run;
+    stuck.space = &context.space;
+    stuck.address_of = [&context, program = run.grid.program](std::string_view v) {
+      return address_in(context, program, v);
+    };
+    stuck.process = process.number;
+    stuck.rank = process.rank;
+    stuck.owner = fmt::format("{}, device {}", name_of_(process), device);
+    if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) stuck.launch = known->launch;
+    facts_.runs.push_back(std::move(stuck));
+    const auto op = std::ranges::find_if(
+        process.pending, [&](const Work& w) { return !w->has_ended && w->facts.grid_id == run.grid.id; });
+    of_run_.push_back(op == process.pending.end() ? nullptr : op->get());
+  }
+
+  void add_work(const Process& process, const Operation& op) {
+    StuckWork work;
+    const uint32_t device = op.device - process.first_device;
+    work.owner = fmt::format("{}, device {}", name_of_(process), device);
+    work.name = op.name;
+    work.process = process.number;
+    work.rank = process.rank;
+    work.begun = op.has_begun;
+    const auto context = process.contexts.find(device);
+    if (op.facts.grid && context != process.contexts.end()) {
+      work.grid = op.facts.grid.get();
+      work.space = &context->second->space;
+      work.address_of = [c = context->second.get(), program = op.facts.grid->program](std::string_view v) {
+        return address_in(*c, program, v);
+      };
+    } else if (op.facts.waits) {
+      work.waits_on = op.facts.memory.get();
+      work.offset = op.facts.begin;
+      work.bytes = static_cast<uint32_t>(op.facts.end - op.facts.begin);
+      work.need = need_of(op.facts);
+      work.need_text = work.need->text();
+    } else {
+      work.writes = op.facts.memory.get();
+      work.begin = op.facts.begin;
+      work.end = op.facts.end;
+    }
+    facts_.works.push_back(std::move(work));
+    of_work_.push_back(&op);
+  }
+
+  Standstill& facts_;
+  const Engine& engine_;
+  const Judgement* judgement_;
+  std::function<std::string(const Process&)> name_of_;
+  std::vector<const Operation*> of_run_, of_work_;                  // of Standstill::runs and works
+  std::vector<std::set<const Operation*>> after_run_, after_work_;  // these and what comes after them
+};
+
+}  // namespace
+
+Standstill Node::standstill() const {
+  Standstill facts;
+  facts.history = &writes_;
+  const auto find_process = [this](uint32_t number) -> const Process* {
+    const auto found = std::ranges::find(processes_, number, [](const auto& p) { return p->number; });
+    return found == processes_.end() ? nullptr : found->get();
+  };
+  facts.owner_of = [this, find_process](uint32_t number, uint32_t device) {
+    const Process* process = find_process(number);
+    std::string name = process ? name_of(*process) : fmt::format("process {}", number);
+    if (device == ~0u || !process) return name;
+    return fmt::format("{}, device {}", name, device - process->first_device);
+  };
+  facts.name_of = [owner_of = facts.owner_of](const mem::Allocation& a) {
+    const uint32_t number = (a.id - 1) / kAllocationsEach;
+    const std::string owner = owner_of(number, a.device == mem::kHostMemory ? ~0u : a.device);
+    return fmt::format("{} #{} of {} ({} bytes)", a.label, a.id - number * kAllocationsEach, owner, a.size);
+  };
+  facts.space_of = [find_process](uint32_t number, uint32_t device) -> const mem::AddressSpace* {
+    const Process* process = find_process(number);
+    if (!process) return nullptr;
+    const auto context = process->contexts.find(device - process->first_device);
+    return context == process->contexts.end() ? nullptr : &context->second->space;
+  };
+
+  Gatherer gatherer(facts, engine_, judgement_.get(), [this](const Process& process) { return name_of(process); });
+  std::vector<const Process*> processes;
+  for (const auto& process : processes_) processes.push_back(process.get());
+  std::ranges::sort(processes, {}, &Process::number);
+  for (const Process* process : processes) gatherer.add_process(*process);
+  gatherer.add_order();
+  // By rank: the order in which threads came is the system's.
+  auto threads = threads_;
+  std::ranges::sort(threads, {}, [](const auto& thread) { return std::pair(thread->process->number, thread->tie); });
+  for (const auto& thread : threads) gatherer.add_thread(*thread);
+  return facts;
+}
+
+std::string Node::explain_deadlock() const { return explain(standstill()); }
+
+}  // namespace fb::machine
