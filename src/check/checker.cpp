@@ -48,8 +48,29 @@ ClockRef Checker::end_operation(uint32_t operation) {
   // Its blocks are known by its place from now on, and so are those of earlier operations.
   left->drop_blocks([&](BlockId id) { return left->covers(agents_.block(id).place); });
   operations_.erase(found);
+  forget_blocks(operation);
   std::erase_if(grids_, [&](const auto& g) { return g.second == operation; });
   return left;
+}
+
+// What fences of order sc have left is handed to everybody who fences, and would grow for ever. Who relies on the order
+// of such fences alone, without a flag and across kernels, is not believed.
+void Checker::forget_blocks(uint32_t operation) {
+  const auto shorten = [&](ClockRef& clock) {
+    if (!clock) return;
+    auto kept = std::make_shared<Clock>(*clock);
+    kept->drop_blocks([&](BlockId id) {
+      const BlockInfo& block = agents_.block(id);
+      return block.operation == operation || kept->covers(block.place);
+    });
+    if (kept->size() != clock->size()) clock = std::move(kept);
+  };
+  const auto shorten_all = [&](Knowledge& known) {
+    shorten(known.all);
+    shorten(known.proxied);
+  };
+  shorten_all(sc_of_all_);
+  for (auto& [device, known] : sc_of_device_) shorten_all(known);
 }
 
 void Checker::begin_grid(uint64_t grid, uint32_t operation) { grids_[grid] = operation; }

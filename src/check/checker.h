@@ -154,6 +154,7 @@ class Checker final : public simt::Listener {
   void note_history(const Doing& doing, const Whereabouts& at, uint32_t begin, uint32_t end);
 
   WarpState& state_of(simt::Warp& w);
+  void forget_blocks(uint32_t operation);
 
   Options options_;
   Place place_;

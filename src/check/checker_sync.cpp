@@ -32,22 +32,22 @@ bool is_of(const Signal& signal, BlockId block, uint16_t warp, uint32_t lane) {
 }  // namespace
 
 ClockRef everything(const Handed& handed) {
-  auto clock = handed.known.all ? std::make_shared<Clock>(*handed.known.all) : std::make_shared<Clock>();
-  if (handed.of_block != 0) clock->add(Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
-  if (handed.of_warp != 0) clock->add(Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
-  clock->add(Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
-  return clock;
+  auto own = std::make_shared<Clock>();
+  if (handed.of_block != 0) own->add(Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
+  if (handed.of_warp != 0) own->add(Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
+  own->add(Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
+  return join(handed.known.all, std::move(own));
 }
 
 // --- What lanes know
 
 void Checker::learn(WarpState& s, Mask lanes, const Knowledge& what) {
-  const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
-  if (has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen)) return;
   if ((s.live() & ~lanes) == 0) {
     s.known = join(s.known, what);
     return;
   }
+  const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
+  if (has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen)) return;
   for (LaneKnowledge& k : s.lanes) {
     if (k.lanes != lanes) continue;
     k.what = join(k.what, what);
@@ -137,6 +137,7 @@ void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing&
     if (std::has_single_bit(lanes) &&
         is_of(signal, s.block->id, s.index, static_cast<uint32_t>(std::countr_zero(lanes))))
       continue;
+    if (signal.released && !signal.merged && acquires(access.order) && s.has_acquired(signal.handed, lanes)) continue;
     Edge edge;
     edge.write = write;
     edge.write_lane = signal.lane;
@@ -198,6 +199,7 @@ void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::A
       }
       if (to_me && to_them) {
         learn(s, now, {everything(signal.handed), signal.handed.known.proxied, signal.handed.known.seen});
+        if (!signal.merged) s.note_acquired(signal.handed, now);
         if (now == h.lanes) {
           h.signals.erase(h.signals.begin() + static_cast<std::ptrdiff_t>(n));
           h.edges.erase(h.edges.begin() + static_cast<std::ptrdiff_t>(n));
@@ -216,6 +218,7 @@ void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::A
 
 void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, uint32_t lane, Line& line,
                            uint32_t offset, uint32_t bytes, bool host_sees) {
+  const bool keeps_before = options_.weak_lines != 0;
   auto& flags = line.extra().flags;
   std::erase_if(flags, [&](const Flag& f) {
     return f.overlaps(offset, offset + bytes) && (f.offset != offset || f.bytes != bytes);
@@ -232,8 +235,10 @@ void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing
       if (signal.released) host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
     }
   }
-  flag.before = flag.signals;
+  if (keeps_before) flag.before = flag.signals;
   if (access.kind == AccessKind::atomic) {
+    // Of those that released nothing only the last is of use: the one whose value is read.
+    std::erase_if(flag.signals, [](const Signal& signal) { return !signal.released; });
     // It hands on what it found, as far as it and the writer can hear each other.
     std::erase_if(flag.signals, [&](const Signal& signal) {
       const Mark& write = signal.write;
@@ -411,11 +416,12 @@ void Checker::warp_barrier(WarpState& s, const simt::Sync& sync) {
 void Checker::block_arrive(WarpState& s, const simt::Sync& sync) {
   Meeting& barrier = s.block->barriers[sync.id];
   if (std::exchange(barrier.complete, false)) {
-    barrier.known = {};
+    barrier.known = barrier.last = {};
     barrier.own.clear();
   }
   settle(s);
-  barrier.known = join(barrier.known, s.known);
+  // Most warps of a block know the same.
+  if (std::exchange(barrier.last, s.known) != s.known) barrier.known = join(barrier.known, s.known);
   for (const LaneKnowledge& k : s.lanes) {
     if ((k.lanes & sync.lanes) != 0) barrier.known = join(barrier.known, k.what);
   }
@@ -444,7 +450,7 @@ void Checker::block_release(WarpState& s, const simt::Sync& sync) {
     ++block.tick;
   }
   if ((s.live() & ~sync.lanes) == 0) {
-    s.known = join(s.known, barrier.known);
+    s.known = barrier.known;  // all that its lanes knew is in there
     s.lanes.clear();
     s.base = std::max(s.base, block.tick - 1);
   } else {

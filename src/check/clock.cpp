@@ -160,10 +160,21 @@ Tick Clock::latest(BlockId block) const {
 
 ClockRef join(const ClockRef& a, const ClockRef& b) {
   if (!b || a == b) return a;
-  if (!a || b->covers(*a)) return b;
-  if (a->covers(*b)) return a;
-  auto both = std::make_shared<Clock>(*a);
-  both->join(*b);
+  if (!a) return b;
+  // One way through both; most of the time one of them knows it all.
+  auto both = std::make_shared<Clock>();
+  both->entries_.reserve(std::max(a->entries_.size(), b->entries_.size()));
+  Builder builder(both->entries_);
+  merge(a->entries_, b->entries_, before,
+        [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
+  both->streams_ = a->streams_;
+  for (const StreamPlace& place : b->streams_) both->add(place);
+  both->seen_ = a->seen_;
+  for (const SeenWrite& seen : b->seen_) {
+    if (!both->covers(seen)) both->add(seen);
+  }
+  if (*both == *a) return a;
+  if (*both == *b) return b;
   return both;
 }
 

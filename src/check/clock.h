@@ -76,6 +76,9 @@ class Clock {
   Tick latest(BlockId block) const;
 
   size_t size() const { return entries_.size() + streams_.size(); }
+  friend bool operator==(const Clock&, const Clock&) = default;
+  // What both know; one of the two where that knows it all.
+  friend ClockRef join(const ClockRef& a, const ClockRef& b);
 
  private:
   // By block, warp, and lanes with the larger sets first.

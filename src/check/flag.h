@@ -16,6 +16,7 @@ struct Knowledge {
   ClockRef all;
   ClockRef proxied = nullptr;
   ClockRef seen = nullptr;
+  friend bool operator==(const Knowledge&, const Knowledge&) = default;  // the same clocks
 };
 
 // What a release hands on: what its thread knew, and what its own block had done, down to the thread itself.

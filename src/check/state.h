@@ -2,6 +2,7 @@
 
 // What the checker keeps of agents that are at work. Private to the checker's own files.
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -104,6 +105,28 @@ struct Checker::WarpState {
 
   Mask live() const { return warp->present() & ~warp->exited(); }
 
+  // Releases that lanes have acquired of late: who polls a flag sees the same one again and again.
+  struct Acquired {
+    BlockId block = 0;
+    uint16_t warp = 0;
+    Mask of = 0;
+    Tick tick = 0;
+    Mask by = 0;
+  };
+  static constexpr size_t kAcquired = 32;
+  Acquired acquired[kAcquired];
+  size_t next_acquired = 0;
+
+  bool has_acquired(const Handed& handed, Mask who) const {
+    return std::ranges::any_of(acquired, [&](const Acquired& a) {
+      return a.block == handed.block && a.tick == handed.of_lanes && a.warp == handed.warp && a.of == handed.lanes &&
+             (who & ~a.by) == 0;
+    });
+  }
+  void note_acquired(const Handed& handed, Mask who) {
+    acquired[next_acquired++ % kAcquired] = {handed.block, handed.warp, handed.lanes, handed.of_lanes, who};
+  }
+
   // Who was found to be known as a whole: most questions are asked again and again.
   struct Known {
     BlockId block = 0;
@@ -117,6 +140,7 @@ struct Checker::WarpState {
 // A barrier that is filling up.
 struct Checker::Meeting {
   Knowledge known;
+  Knowledge last;  // of the warp that came last
   std::vector<Entry> own;
   uint64_t phase = 0;
   bool complete = false;
