@@ -54,7 +54,7 @@ std::string literal(std::string_view path) {
   return text;
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -154,8 +154,8 @@ std::vector<std::string> cancel_command(const std::string& scancel, const std::v
 
 std::string batch_script(const std::vector<std::string>& worker, const std::string& folder) {
   std::string text = "#!/bin/sh\nexec";
-  for (const auto& word : worker) text += fmt::format(" {}", quoted(word));
-  return text + fmt::format(" --list {}/\"$SLURM_ARRAY_TASK_ID\".list\n", quoted(folder));
+  for (const auto& word : worker) text += fmt::format(" {}", in_quotes(word));
+  return text + fmt::format(" --list {}/\"$SLURM_ARRAY_TASK_ID\".list\n", in_quotes(folder));
 }
 
 std::string list_file(const std::string& folder, size_t task) { return fmt::format("{}/{}.list", folder, task); }
