@@ -166,7 +166,6 @@ class Checker final : public simt::Listener {
   std::unordered_map<uint32_t, ClockRef> hosts_;  // by process
   std::unordered_map<const simt::Block*, std::unique_ptr<BlockState>> blocks_;
   std::unordered_map<const simt::Cluster*, std::unique_ptr<ClusterState>> clusters_;
-  std::vector<std::weak_ptr<void>> shadows_;
   uint32_t next_shadow_ = 1;
   uint64_t next_cluster_ = 1;
   // What fences of order sc have left, by how far they reach.

@@ -1,6 +1,7 @@
 #include "machine/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -37,7 +38,7 @@ GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
   GridRun& run = *launched;
   FB_CHECK(run.gpu < gpus_.size() && run.grid.grid.count() != 0);
   run.needs = needs_of(run.grid, gpus_[run.gpu].limits);
-  queue_.use(run.gpu, runs_.empty());
+  use(run.gpu, runs_.empty());
   runs_.push_back(std::move(launched));
   ++gpus_[run.gpu].waiting;
   leap_ = 0;
@@ -212,6 +213,17 @@ Engine::Line Engine::line_of(const EventAbout& about) const {
   return about.kind == EventAbout::Kind::memory ? kMemory : kPolls;
 }
 
+// A device is at work. Where another one is slow from now on, events change lines.
+void Engine::use(uint32_t device, bool nobody_works) {
+  const uint32_t before = queue_.slow_device();
+  queue_.use(device, nobody_works);
+  if (queue_.slow_device() == before) return;
+  Events all = std::exchange(events_[kMain], {});
+  std::ranges::move(std::exchange(events_[kSlow], {}), std::back_inserter(all));
+  for (Event& event : all) events_[line_of({EventAbout::Kind::bookkeeping, event.device})].push_back(std::move(event));
+  for (const Line line : {kMain, kSlow}) std::make_heap(events_[line].begin(), events_[line].end());
+}
+
 void Engine::schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about) {
   Events& line = events_[line_of(about)];
   line.push_back({at, tie, next_event_++, about.device, std::move(what)});
@@ -228,7 +240,7 @@ bool Engine::run_event(Line line) {
 
 bool Engine::happen(const Event& event) {
   // Here, not when it was scheduled: the order in which hosts ask for work is a matter of real time.
-  if (event.device != kNoDevice) queue_.use(event.device, false);
+  if (event.device != kNoDevice) use(event.device, false);
   now_ = std::max(now_, event.at);
   queue_.note_other();
   event.what();

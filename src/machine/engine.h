@@ -163,6 +163,7 @@ class Engine {
   Line line_of(const EventAbout& about) const;
   std::optional<Line> next_line(bool idle);
   bool happen(const Event& event);
+  void use(uint32_t device, bool nobody_works);
   bool run_event(Line line = kMain);
   std::optional<size_t> next_copy(bool idle);
   bool perform_copy(size_t k);
