@@ -10,7 +10,6 @@
 namespace fb::machine {
 namespace {
 
-using wire::Kind;
 using wire::Status;
 
 constexpr size_t kMostNamed = 32;  // of one kind
