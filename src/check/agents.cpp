@@ -43,8 +43,8 @@ Site Agents::first_site(const simt::Program& program) {
   return sites_.back().first;
 }
 
-SiteTraits Agents::traits(const simt::Program& program, const simt::Inst& inst) const {
-  return sites_[by_program_.at(&program)].traits[inst.origin];
+const SiteTraits* Agents::traits(const simt::Program& program) const {
+  return sites_[by_program_.at(&program)].traits.data();
 }
 
 Agents::Origin Agents::origin(Site site) const {

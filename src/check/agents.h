@@ -59,7 +59,8 @@ class Agents {
 
   // The number of a program's first instruction; the others follow by Inst::origin.
   Site first_site(const simt::Program& program);
-  SiteTraits traits(const simt::Program& program, const simt::Inst& inst) const;
+  // Of its instructions, by Inst::origin; stays where it is.
+  const SiteTraits* traits(const simt::Program& program) const;
   // Where an instruction is. Null: its module has gone.
   struct Origin {
     const simt::Program* program = nullptr;

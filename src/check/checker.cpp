@@ -131,6 +131,7 @@ void Checker::on_warp_start(simt::Warp& w) {
   state->warp = &w;
   state->index = static_cast<uint16_t>(w.index());
   state->first_site = agents_.first_site(*block.grid().program);
+  state->traits = agents_.traits(*block.grid().program);
   state->known.all = state->known.proxied = slot->operation->knows;
   w.listener_state = state.get();
   slot->warps[w.index()] = std::move(state);

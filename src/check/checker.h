@@ -66,8 +66,6 @@ class Checker final : public simt::Listener {
   void forget(const simt::Program& program) { agents_.forget(program); }
   // Everything that touched the byte that Options::why names, a line each.
   const std::vector<std::string>& history() const { return history_; }
-  uint64_t findings() const { return findings_; }
-  uint64_t stale_loads() const { return stale_loads_; }
 
   // --- simt::Listener
   void on_access(simt::Warp& w, const simt::Access& access) override;
@@ -98,6 +96,7 @@ class Checker final : public simt::Listener {
   void access_run(WarpState& s, Doing& doing, mem::Address a, uint64_t bytes);
   void async_access(WarpState& s, const simt::Access& access, Doing& doing);
   Doing doing_of(OperationState& op, AccessKind kind);
+  Line& touch_word(Doing& doing, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);
   void touch_range(Doing& doing, Shadow& shadow, const mem::Allocation* allocation, std::byte* host, uint64_t offset,
                    uint64_t bytes);
   void touch(Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end);
@@ -175,9 +174,7 @@ class Checker final : public simt::Listener {
   std::vector<Edge> edges_;
   uint64_t next_edge_ = 1;
   std::set<std::tuple<std::string, std::string, RaceClass>> reported_;  // places of both, as people read them
-  uint64_t findings_ = 0;
   uint64_t writes_ = 0;
-  uint64_t stale_loads_ = 0;
   const AsyncIssue* completing_ = nullptr;
   std::vector<std::string> history_;
   uint32_t why_shadow_ = 0;

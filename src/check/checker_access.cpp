@@ -238,7 +238,6 @@ void Checker::touch_range(Doing& doing, Shadow& shadow, const mem::Allocation* a
 
 void Checker::access_run(WarpState& s, Doing& doing, mem::Address a, uint64_t bytes) {
   each_piece(s, a, bytes, [&](Shadow& shadow, const mem::Allocation* allocation, std::byte* host, uint64_t offset) {
-    doing.first_offset = offset;
     touch_range(doing, shadow, allocation, host, offset, bytes);
   });
 }
@@ -264,7 +263,7 @@ void Checker::on_access(simt::Warp& w, const simt::Access& access) {
   mark.proxy = static_cast<uint32_t>(access.proxy) & 3;
   mark.whole = log2_of(access.bytes) & 7;
   mark.element = log2_of(access.element == 0 ? access.bytes : access.element) & 7;
-  if (access.proxy == Proxy::async || (!strong && agents_.traits(*w.block().grid().program, *access.inst).small_async))
+  if (access.proxy == Proxy::async || (!strong && s.traits[access.inst->origin].small_async))
     return async_access(s, access, doing);
   doing.may_be_late = access.kind == AccessKind::load && options_.weak_lines != 0 && mem::is_global(first);
   doing.lane_bytes = access.bytes;
@@ -281,7 +280,6 @@ void Checker::on_access(simt::Warp& w, const simt::Access& access) {
       ++n;
     Mask taken = n == simt::kLanes ? simt::kAllLanes : ((Mask{1} << n) - 1) << lane;
     mark.lane = lane & 31;
-    doing.first_lane = lane;
     if (n > 1) {
       mark.spread = log2_of(bytes) & 7;
     } else {

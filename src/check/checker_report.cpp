@@ -253,7 +253,6 @@ void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereab
         last += "but with accesses of different sizes, which order nothing";
         change = fmt::format("use the same size at {} and {}", write_at, read_at);
         break;
-      case Trouble::proxy:
       case Trouble::none:
         break;
     }
@@ -302,7 +301,6 @@ void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereab
   }
   // Once for each pair of lines, in whatever direction between whichever devices.
   if (!reported_.emplace(earlier_at, later_at, kind).second) return;
-  ++findings_;
 
   const auto verb = [](const Mark& m) {
     return m.access() == AccessKind::atomic ? "updates" : m.writes() ? "writes" : "reads";

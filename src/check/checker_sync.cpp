@@ -86,7 +86,7 @@ void Checker::meet(WarpState& s) {
 // --- Flags
 
 void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doing) {
-  const SiteTraits traits = agents_.traits(*s.warp->block().grid().program, *access.inst);
+  const SiteTraits traits = s.traits[access.inst->origin];
   const uint32_t element = access.element == 0 ? access.bytes : access.element;
   // What the host says through memory that it sees, nobody tells the checker: it is believed.
   if (access.kind != AccessKind::store && !traits.red) {
@@ -138,7 +138,6 @@ void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing&
   heard.flag_line = &line;
   heard.flag_offset = flag.offset;
   heard.site = doing.mark.site;
-  heard.scope = doing.mark.reach();
   for (const Signal& signal : signals) {
     const Mark& write = signal.write;
     if (std::has_single_bit(lanes) &&
@@ -335,7 +334,7 @@ std::vector<Signal> Checker::make_signals(WarpState& s, const simt::Access& acce
 
 void Checker::fence(WarpState& s, const simt::Sync& sync) {
   const Site site = s.first_site + sync.inst->origin;
-  if (agents_.traits(*s.warp->block().grid().program, *sync.inst).proxy_fence) return proxy_fence(s, sync.lanes);
+  if (s.traits[sync.inst->origin].proxy_fence) return proxy_fence(s, sync.lanes);
   if (sync.order == Order::weak) return;
   BlockState& block = *s.block;
   acquire_heard(s, sync.lanes, sync.scope, nullptr);
@@ -568,7 +567,7 @@ void Checker::async_group(WarpState& s, const simt::Sync& sync) {
     }
     if (commits.size() <= newest) return;
     const Tick done = commits[commits.size() - 1 - newest];
-    const bool only_read = agents_.traits(*s.warp->block().grid().program, *sync.inst).waits_for_reads;
+    const bool only_read = s.traits[sync.inst->origin].waits_for_reads;
     if (!only_read) commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(newest));
     auto clock = std::make_shared<Clock>();
     clock->add(Entry{block.id + kAsyncReads, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
@@ -581,17 +580,22 @@ void Checker::async_group(WarpState& s, const simt::Sync& sync) {
 
 // --- Streams
 
-void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
-  const auto found = operations_.find(operation);
-  if (found == operations_.end()) return;
-  OperationState& op = *found->second;
-  Doing doing = doing_of(op, AccessKind::store);
+// A strong access of system scope, to a word of 4 or 8 bytes; the line in which it lies.
+Line& Checker::touch_word(Doing& doing, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
   doing.mark.strong = 1;
   doing.mark.scope = static_cast<uint32_t>(Scope::sys) & 7;
   doing.mark.element = doing.mark.whole = bytes == 8 ? 3 : 2;
   Shadow& shadow = shadow_of(allocation);
   touch_range(doing, shadow, &allocation, allocation.bytes.get() + offset, offset, bytes);
-  Line& line = shadow.line(offset / kLineBytes);
+  return shadow.line(offset / kLineBytes);
+}
+
+void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+  const auto found = operations_.find(operation);
+  if (found == operations_.end()) return;
+  OperationState& op = *found->second;
+  Doing doing = doing_of(op, AccessKind::store);
+  Line& line = touch_word(doing, allocation, offset, bytes);
   auto& flags = line.extra().flags;
   const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
   std::erase_if(flags, [&](const Flag& f) { return f.overlaps(in_line, in_line + bytes); });
@@ -608,12 +612,7 @@ void Checker::wait_value(uint32_t operation, mem::Allocation& allocation, uint64
   if (found == operations_.end()) return;
   OperationState& op = *found->second;
   Doing doing = doing_of(op, AccessKind::load);
-  doing.mark.strong = 1;
-  doing.mark.scope = static_cast<uint32_t>(Scope::sys) & 7;
-  doing.mark.element = doing.mark.whole = bytes == 8 ? 3 : 2;
-  Shadow& shadow = shadow_of(allocation);
-  touch_range(doing, shadow, &allocation, allocation.bytes.get() + offset, offset, bytes);
-  Line& line = shadow.line(offset / kLineBytes);
+  Line& line = touch_word(doing, allocation, offset, bytes);
   if (allocation.shared) op.leaves = check::join(op.leaves, host_of(agents_.operation(op.number).host));
   if (!line.extras) return;
   for (const Flag& flag : line.extras->flags) {

@@ -27,7 +27,7 @@ void Checker::keep_past(const Doing& doing, Line& line, const Whereabouts& at, u
     if (line.extras) {
       std::erase_if(line.extras->pasts.list, [&](const Past& p) { return p.begin < end && p.end > begin; });
     }
-    if (!sampled || options_.weak_lines == 0) return;
+    if (!sampled) return;
   }
   auto& list = line.extra().pasts.list;
   if (list.size() == kMostPasts) list.erase(list.begin());
@@ -45,7 +45,7 @@ void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end
   const uint64_t self = name_of_warp(s.block->id, s.index);
   auto& list = line.extras->pasts.list;
   const uint32_t lane_bytes = doing.lane_bytes;
-  // Lane by lane. `at_line` is where the lane's bytes begin in the line.
+  // Lane by lane: where the lane's bytes begin in the line.
   const auto each = [&](auto f) {
     if (doing.mark.spread >= kOneLane)
       return f(doing.mark.spread == kOneLane ? Mask{1} << doing.mark.lane : doing.lanes, begin);
@@ -69,7 +69,6 @@ void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end
       if (doing.mark.strong || rng_.below(2) == 0) break;
     }
     if (chosen) {
-      ++stale_loads_;
       for (Mask m = lanes; m != 0; m &= m - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(m));
         old_bytes_[lane] = chosen->bytes.data() + (offset - chosen->begin);

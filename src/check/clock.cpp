@@ -151,13 +151,6 @@ bool Clock::covers(const Clock& other) const {
   return true;
 }
 
-Tick Clock::latest(BlockId block) const {
-  Tick latest = 0;
-  auto at = std::ranges::lower_bound(entries_, block, {}, &Entry::block);
-  for (; at != entries_.end() && at->block == block; ++at) latest = std::max(latest, at->tick);
-  return latest;
-}
-
 ClockRef join(const ClockRef& a, const ClockRef& b) {
   if (!b || a == b) return a;
   if (!a) return b;

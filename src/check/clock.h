@@ -72,8 +72,6 @@ class Clock {
   bool covers(const SeenWrite& seen) const;
   // Everything that `other` knows.
   bool covers(const Clock& other) const;
-  // The latest that is known of any part of a block; 0: nothing.
-  Tick latest(BlockId block) const;
 
   size_t size() const { return entries_.size() + streams_.size(); }
   friend bool operator==(const Clock&, const Clock&) = default;

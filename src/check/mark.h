@@ -49,11 +49,6 @@ struct Mark {
   uint32_t lane_at(uint32_t offset) const {
     return spread == kEveryLane ? lane : static_cast<uint32_t>(std::countr_zero(lanes_at(offset)));
   }
-  // The same agent, doing the same thing.
-  bool same_doing(const Mark& o) const {
-    return block == o.block && warp == o.warp && lane == o.lane && spread == o.spread && kind == o.kind &&
-           strong == o.strong && scope == o.scope;
-  }
 };
 static_assert(sizeof(Mark) == 16);
 

@@ -62,14 +62,6 @@ struct Line {
       if (s.begin >= begin && s.end <= end) f(s);
     }
   }
-  // For those who only look.
-  template <class F>
-  void each_overlapping(uint32_t begin, uint32_t end, F f) const {
-    if (!parts) return f(whole);
-    for (const Segment& s : *parts) {
-      if (s.begin < end && s.end > begin) f(s);
-    }
-  }
   LineExtras& extra() {
     if (!extras) extras = std::make_unique<LineExtras>();
     return *extras;
@@ -90,12 +82,6 @@ class Shadow {
     if (!page) page = std::make_unique<Page>();
     return (*page)[index % kPageLines];
   }
-  // Null: never touched.
-  const Line* find(uint64_t index) const {
-    const auto& page = pages_[index / kPageLines];
-    return page ? &(*page)[index % kPageLines] : nullptr;
-  }
-  uint64_t lines() const { return pages_.size() * kPageLines; }
 
  private:
   static constexpr uint64_t kPageLines = 64, kPageBytes = kPageLines * kLineBytes;

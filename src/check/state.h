@@ -41,9 +41,7 @@ struct Checker::Doing {
   bool async = false;            // through the asynchronous proxy
   bool may_be_late = false;      // a load that may get older bytes
   Mask late = 0;                 // lanes that do
-  // Of the run that is being touched: lane of the byte at `first_offset` of the allocation, bytes of a lane.
-  uint64_t first_offset = 0;
-  uint32_t first_lane = 0, lane_bytes = 0;
+  uint32_t lane_bytes = 0;
 };
 
 // A strong load that has seen a signal, until a fence makes an acquire of it.
@@ -52,13 +50,12 @@ struct Checker::Heard {
   const void* flag_line = nullptr;
   uint32_t flag_offset = 0;
   Site site = 0;
-  Scope scope = Scope::none;
   std::vector<Signal> signals;
   std::vector<uint64_t> edges;  // of each signal: Edge::number
 };
 
 // Why a signal that was seen has ordered nothing, or that it has.
-enum class Trouble : uint8_t { none, not_released, not_acquired, writer_scope, reader_scope, size, proxy };
+enum class Trouble : uint8_t { none, not_released, not_acquired, writer_scope, reader_scope, size };
 
 struct Checker::Edge {
   uint64_t number = 0;  // 0: none
@@ -93,6 +90,7 @@ struct Checker::WarpState {
   simt::Warp* warp = nullptr;
   uint16_t index = 0;
   Site first_site = 0;
+  const SiteTraits* traits = nullptr;  // of its program's instructions, by Inst::origin
   bool exited = false;
   Knowledge known;                   // by all lanes
   Tick base = 0;                     // all lanes know what all lanes did up to here
