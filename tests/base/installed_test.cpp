@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
+#include "scratch_folder.h"
 
 namespace fb {
 namespace {
@@ -25,15 +26,14 @@ class Installed : public testing::Test {
 TEST_F(Installed, WhatIsNotInstalledIsInTheSourceTree) { EXPECT_EQ(locate(kFolder).value(), kFolder.source); }
 
 TEST_F(Installed, AVariableDecides) {
-  const std::string chosen = testing::TempDir() + "fb_installed_test";
-  std::filesystem::create_directories(chosen);
+  const ScratchFolder folder;
+  const std::string& chosen = folder.path();
   setenv(kFolder.variable, chosen.c_str(), 1);
   ASSERT_FALSE(locate(kFolder));
   EXPECT_EQ(locate(kFolder).error().list[0].message,
             "FABRICBENCH_TEST_FOLDER names no folder of tests: " + chosen + "/installed_test.cpp is missing");
   write_file(chosen + "/installed_test.cpp", "");
   EXPECT_EQ(locate(kFolder).value(), chosen);
-  std::filesystem::remove_all(chosen);
 }
 
 TEST_F(Installed, WhatIsNowhereSaysWhereItWasLookedFor) {

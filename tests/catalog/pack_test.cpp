@@ -82,7 +82,7 @@ TEST_F(PackFolder, GivesOneProblemByNameOrPath) {
 }
 
 TEST_F(PackFolder, AFolderBringsItsOwnPack) {
-  const TemporaryFolder other;
+  const ScratchFolder other;
   other.write("pack.toml", "name = \"other\"\nversion = \"3\"\n");
   const auto pack = load_from_pack(other.path(), folder());
   ASSERT_TRUE(pack) << errors_of(pack);

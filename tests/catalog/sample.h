@@ -3,7 +3,6 @@
 // A folder with a problem that is right; tests spoil it.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -11,29 +10,9 @@
 #include "base/result.h"
 #include "base/strings.h"
 #include "catalog/problem.h"
+#include "scratch_folder.h"
 
 namespace fb::catalog {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::path(testing::TempDir()) / "fabricbench_catalog_XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
-  void write(const std::string& name, std::string_view content) const {
-    const auto file = std::filesystem::path(path_) / name;
-    std::filesystem::create_directories(file.parent_path());
-    write_file(file.string(), content);
-  }
-
- private:
-  std::string path_;
-};
 
 inline constexpr std::string_view kToml = R"(title = "A title"
 track = "comm"
@@ -142,7 +121,7 @@ class ProblemFolder : public testing::Test {
     return problem ? std::move(*problem) : Problem{};
   }
 
-  TemporaryFolder root_;
+  ScratchFolder root_;
   std::string toml_{kToml};
 };
 

@@ -10,7 +10,7 @@ namespace {
 TEST(Skeleton, IsAProblemThatLoadsAndSaysEverything) {
   const auto files = make_skeleton("fusion", "my_problem");
   ASSERT_TRUE(files);
-  const TemporaryFolder root;
+  const ScratchFolder root;
   for (const auto& [file, text] : *files) root.write("fusion/my_problem/" + file, text);
   const auto problem = load_problem(root.path() + "/fusion/my_problem");
   ASSERT_TRUE(problem) << problem.error().list[0].message;

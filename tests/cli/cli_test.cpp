@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
 #include "run_tool.h"
+#include "scratch_folder.h"
 
 namespace fb {
 namespace {
@@ -75,11 +75,9 @@ TEST(Cli, CoverageCountsBothApis) {
 
 class CliPtx : public testing::Test {
  protected:
-  std::string file(const std::string& name, const std::string& content) {
-    const auto path = std::filesystem::path(testing::TempDir()) / name;
-    write_file(path, content);
-    return path;
-  }
+  std::string file(const std::string& name, const std::string& content) { return folder_.write(name, content); }
+
+  ScratchFolder folder_;
 };
 
 TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {

@@ -1,13 +1,12 @@
 #include "fabric/platform.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/strings.h"
+#include "scratch_folder.h"
 
 namespace fb::fabric {
 namespace {
@@ -128,19 +127,15 @@ TEST(Platform, AnUnknownNameListsTheKnownOnes) {
 }
 
 TEST(Platform, FilesAreFoundByPathAndInTheFolderOfTheEnvironment) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / ("fb_platforms_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
-  write_file((folder / "mine.toml").string(), read_file(file_of("h100x8")));
-  write_file((folder / "bad.toml").string(), "name = \"bad\"\n\n[node]\nnodes = 1\n");
-  write_file((folder / "circle.toml").string(), "name = \"circle\"\nbase = \"circle\"\n");
-  EXPECT_TRUE(load_platform((folder / "mine.toml").string()).has_value());
-  ::setenv("FABRICBENCH_PLATFORMS", folder.c_str(), 1);
+  const ScratchFolder folder;
+  EXPECT_TRUE(load_platform(folder.write("mine.toml", read_file(file_of("h100x8")))).has_value());
+  folder.write("bad.toml", "name = \"bad\"\n\n[node]\nnodes = 1\n");
+  folder.write("circle.toml", "name = \"circle\"\nbase = \"circle\"\n");
+  ::setenv("FABRICBENCH_PLATFORMS", folder.path().c_str(), 1);
   EXPECT_TRUE(load_platform("mine").has_value());
   EXPECT_FALSE(load_platform("h100x8").has_value());
   const auto bad = load_platform("bad"), circle = load_platform("circle");
   ::unsetenv("FABRICBENCH_PLATFORMS");
-  fs::remove_all(folder);
   ASSERT_FALSE(bad.has_value());
   EXPECT_NE(bad.error().list[0].message.find("bad.toml"), std::string::npos);
   EXPECT_NE(to_string(bad.error(), "").find("bad.toml:4:9: node.nodes: write { value"), std::string::npos)

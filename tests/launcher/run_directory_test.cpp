@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <string>
 
+#include "scratch_folder.h"
+
 namespace fb::launcher {
 namespace {
 
@@ -28,8 +30,8 @@ TEST(RunDirectory, IsPrivateAndGoesWithItsObject) {
 }
 
 TEST(RunDirectory, RemovesWhatAKilledRunLeft) {
-  std::string parent = (fs::path(testing::TempDir()) / "runs.XXXXXX").string();
-  ASSERT_NE(mkdtemp(parent.data()), nullptr);
+  const ScratchFolder folder;
+  const std::string& parent = folder.path();
   setenv("TMPDIR", parent.c_str(), 1);
   const std::string dead = parent + "/fabricbench-run.dead00";
   const std::string other = parent + "/other";
@@ -46,11 +48,11 @@ TEST(RunDirectory, RemovesWhatAKilledRunLeft) {
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(other));
   EXPECT_TRUE(fs::exists(live->path())) << "in use";
-  fs::remove_all(parent);
 }
 
 TEST(RunDirectory, KeepsSocketPathsShort) {
-  const std::string parent = testing::TempDir() + "/" + std::string(90, 'x');
+  const ScratchFolder folder;
+  const std::string parent = folder.path(std::string(90, 'x'));
   fs::create_directories(parent);
   setenv("TMPDIR", parent.c_str(), 1);
   {
@@ -58,7 +60,6 @@ TEST(RunDirectory, KeepsSocketPathsShort) {
     EXPECT_LT(directory.file("machine.sock").size(), 108u);
   }
   unsetenv("TMPDIR");
-  fs::remove_all(parent);
 }
 
 }  // namespace

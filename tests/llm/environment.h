@@ -1,13 +1,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+
+#include "tests/scratch_folder.h"
 
 namespace fb::llm {
 
@@ -31,23 +31,6 @@ class Variable {
  private:
   const char* name_;
   std::optional<std::string> before_;
-};
-
-// A folder of this test's own.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fabricbench_llm_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path(const std::string& name = {}) const { return name.empty() ? path_ : path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 }  // namespace fb::llm

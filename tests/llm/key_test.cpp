@@ -24,7 +24,7 @@ TEST(Key, ComesFromTheEnvironment) {
 }
 
 TEST(Key, ComesFromAFileThatOnlyTheUserCanRead) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string file = folder.path("key");
   write_file(file, kKey + "\n");
   const Variable named("FB_TEST_A_FILE", file);
@@ -40,7 +40,7 @@ TEST(Key, ComesFromAFileThatOnlyTheUserCanRead) {
 }
 
 TEST(Key, ComesFromALineOfTheKeyFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string file = folder.path("keys");
   write_file(file, "# mine\nFB_TEST_AA=other\nexport FB_TEST_A = no\nexport FB_TEST_B='" + kKey + "'\n");
   ASSERT_EQ(chmod(file.c_str(), 0600), 0);
@@ -52,7 +52,7 @@ TEST(Key, ComesFromALineOfTheKeyFile) {
 }
 
 TEST(Key, AFileOfSomebodyElseIsRefused) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string file = folder.path("key");
   write_file(file, kKey);
   ASSERT_EQ(chmod(file.c_str(), 0600), 0);
@@ -61,7 +61,7 @@ TEST(Key, AFileOfSomebodyElseIsRefused) {
 }
 
 TEST(Key, WhatIsNoFileIsNamed) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_NE(problem_of(read_secret_file(folder.path("none"))).find("cannot read the key file"), std::string::npos);
   EXPECT_NE(problem_of(read_secret_file(folder.path())).find("is no file"), std::string::npos);
 }

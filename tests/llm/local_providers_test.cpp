@@ -95,7 +95,7 @@ bool is_gone(pid_t process) {
 }
 
 TEST(Command, IsEndedWithItsChildrenWhenTimeIsUp) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto start = std::chrono::steady_clock::now();
   const Response response =
       run("sleep 100 & echo $! > " + folder.path("pid") + "; wait", {.try_timeout = std::chrono::seconds(2)});
@@ -108,7 +108,7 @@ TEST(Command, IsEndedWithItsChildrenWhenTimeIsUp) {
 }
 
 TEST(Command, LeavesNothingBehind) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Response response = run("sleep 100 & echo $! > " + folder.path("pid") + "; echo done");
   EXPECT_EQ(response.text, "done\n");
   EXPECT_TRUE(is_gone(number_in(folder.path("pid"))));
@@ -135,7 +135,7 @@ TEST(Command, LongPromptsAndAnswersComeThrough) {
 }
 
 TEST(Command, ThatCannotBeRunIsNamedBeforehand) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file(folder.path("agent"), "#!/bin/sh\n");
   const auto problem = [](const std::string& command) {
     const auto ready = check_ready({.provider = "command", .model = command});
@@ -150,7 +150,7 @@ TEST(Command, ThatCannotBeRunIsNamedBeforehand) {
 }
 
 TEST(Recorded, TheMostPreciseFileIsTheAnswer) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   fs::create_directories(folder.path("push_copy"));
   const auto text = [&] { return ask(request_to("recorded", folder.path())).text; };
   const Response missing = ask(request_to("recorded", folder.path()));
@@ -169,7 +169,7 @@ TEST(Recorded, TheMostPreciseFileIsTheAnswer) {
 }
 
 TEST(Recorded, TheCallMayStandBesideIt) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file(folder.path("push_copy.md"), "half");
   write_file(folder.path("push_copy.json"),
              R"({"end": "truncated", "stop_reason": "length", "usage": {"output_tokens": 9}, "usd": 0.5})");
@@ -184,7 +184,7 @@ TEST(Recorded, TheCallMayStandBesideIt) {
 }
 
 TEST(Recorded, TheAnswersOfARunCanBeHadAgain) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   fs::create_directories(folder.path("push_copy/2"));
   Response before;
   before.text = "code";
@@ -199,7 +199,7 @@ TEST(Recorded, TheAnswersOfARunCanBeHadAgain) {
 }
 
 TEST(Recorded, AFolderThatIsMissingIsNamedBeforehand) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_TRUE(check_ready({.provider = "recorded", .model = folder.path()}));
   const auto ready = check_ready({.provider = "recorded", .model = folder.path("none")});
   ASSERT_FALSE(ready);

@@ -81,7 +81,7 @@ TEST(Prices, OursNameProvidersThatExist) {
 }
 
 TEST(Prices, AFileOfOnesOwnIsUsedInstead) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto missing = load_prices(folder.path("none.toml"));
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().list[0].message.find("none.toml"), std::string::npos);

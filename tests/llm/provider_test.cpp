@@ -58,7 +58,7 @@ TEST(Providers, WhatIsWrongIsNamedWithItsLine) {
 }
 
 TEST(Providers, AFolderWithoutTheTableIsNamed) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Variable data("FABRICBENCH_DATA", folder.path());
   const auto table = load_providers();
   ASSERT_FALSE(table);

@@ -1,27 +1,19 @@
 #include "machine/cuda_program.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "scratch_folder.h"
 #include "toolchain/compile.h"
 
 namespace fb {
 
 CudaProgram::CudaProgram(const std::string& source, machine::LoadOptions options, machine::DeviceLimits limits) {
   device_ = std::make_unique<machine::Device>(limits);
-  const auto path = std::filesystem::temp_directory_path() / fmt::format("fabricbench_test_{}.cu", getpid());
-  write_file(path, source);
-  try {
-    load(path, options);
-  } catch (...) {
-    std::filesystem::remove(path);
-    throw;
-  }
-  std::filesystem::remove(path);
+  const ScratchFolder folder;
+  load(folder.write("program.cu", source), options);
 }
 
 CudaProgram CudaProgram::from_file(const std::string& path, machine::LoadOptions options) {

@@ -9,6 +9,7 @@
 #include "catalog/source.h"
 #include "prompts/golden.h"
 #include "prompts/prompt.h"
+#include "scratch_folder.h"
 #include "sdk/include/fabricbench/oracle.h"
 
 namespace fb::prompts {
@@ -136,8 +137,8 @@ TEST(FirstPrompt, NamesHeadersThatExist) {
 
 TEST(FirstPrompt, TakesExamplesAlsoForAPackThatHasNone) {
   // As `fabricbench prompt` loads it: one problem, from another place.
-  const fs::path root = fs::path(testing::TempDir()) / "prompt_pack";
-  fs::remove_all(root);
+  const ScratchFolder folder;
+  const fs::path root = folder.path();
   fs::create_directories(root / "p2p");
   fs::copy(problem("push_copy").folder, root / "p2p/push_copy", fs::copy_options::recursive);
   write_file((root / "pack.toml").string(), "name = \"other\"\nversion = \"1\"\n");
@@ -153,8 +154,6 @@ TEST(FirstPrompt, TakesExamplesAlsoForAPackThatHasNone) {
 class OwnPrompts : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "own_prompts";
-    fs::remove_all(folder_);
     fs::copy(std::string(FB_SOURCE_DIR) + "/prompts", folder_, fs::copy_options::recursive);
     setenv("FABRICBENCH_PROMPTS", folder_.c_str(), 1);
   }
@@ -166,7 +165,8 @@ class OwnPrompts : public testing::Test {
     return message_of(prompt);
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path("prompts");
 };
 
 TEST_F(OwnPrompts, AreFiles) {

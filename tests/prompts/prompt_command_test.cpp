@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
 #include "run_tool.h"
+#include "scratch_folder.h"
 
 namespace fb {
 namespace {
@@ -15,12 +15,6 @@ Output prompt(const std::string& arguments) { return run_tool("prompt " + argume
 
 std::string golden(const std::string& name) {
   return read_file(std::string(FB_SOURCE_DIR) + "/tests/prompts/golden/" + name);
-}
-
-std::string file(const std::string& name, std::string_view content) {
-  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
-  write_file(path, content);
-  return path;
 }
 
 bool has(const Output& output, std::string_view part) { return output.text.find(part) != std::string::npos; }
@@ -39,22 +33,25 @@ TEST(PromptCommand, PrintsThePromptsThatCampaignsUse) {
 }
 
 TEST(PromptCommand, MakesFeedbackOfVerdictsAndAttempts) {
-  const std::string answer = file("answer.md", "int x;\nint y\n");
+  const ScratchFolder folder;
+  const std::string answer = folder.write("answer.md", "int x;\nint y\n");
   const std::string verdict = R"({"class": "compile_error", "summary": "answer.md:2:6: expected ';'",
       "explanation": "answer.md:2:6: expected ';'\n", "problem": "push_copy", "seed": "7"})";
-  const Output of_verdict = prompt("push_copy --feedback " + file("verdict.json", verdict) + " --answer " + answer);
+  const Output of_verdict =
+      prompt("push_copy --feedback " + folder.write("verdict.json", verdict) + " --answer " + answer);
   EXPECT_EQ(of_verdict.exit_code, 0);
   EXPECT_TRUE(has(of_verdict, "     1 | int x;\n>    2 | int y\n")) << of_verdict.text;
   const std::string attempt = R"({"model": "m", "problem": "push_copy", "sample": 1, "round": 1,
       "call": {"end": "complete"}, "verdict": )" +
                               verdict + "}";
-  EXPECT_EQ(prompt("push_copy --feedback " + file("attempt.json", attempt) + " --answer " + answer).text,
+  EXPECT_EQ(prompt("push_copy --feedback " + folder.write("attempt.json", attempt) + " --answer " + answer).text,
             of_verdict.text);
-  EXPECT_TRUE(
-      has(prompt("push_copy --json --feedback " + file("attempt.json", attempt)), "\"user\": \"Your answer did"));
+  EXPECT_TRUE(has(prompt("push_copy --json --feedback " + folder.write("attempt.json", attempt)),
+                  "\"user\": \"Your answer did"));
 }
 
 TEST(PromptCommand, SaysWhatIsWrong) {
+  const ScratchFolder folder;
   const Output unknown = prompt("push_copi");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_TRUE(has(unknown, "push_copy")) << unknown.text;
@@ -62,9 +59,10 @@ TEST(PromptCommand, SaysWhatIsWrong) {
   EXPECT_TRUE(
       has(prompt("push_copy --variant none"), "there is no prompt variant 'none'; there are: few_shot zero_shot"));
   EXPECT_TRUE(has(prompt("push_copy --feedback /nowhere.json"), "/nowhere.json"));
-  EXPECT_TRUE(has(prompt("push_copy --feedback " + file("none.json", "{}")), "holds neither an attempt nor a verdict"));
+  EXPECT_TRUE(
+      has(prompt("push_copy --feedback " + folder.write("none.json", "{}")), "holds neither an attempt nor a verdict"));
   const std::string other = R"({"class": "wrong", "summary": "x", "problem": "pull_copy", "seed": "7"})";
-  EXPECT_TRUE(has(prompt("push_copy --feedback " + file("other.json", other)), "is about 'pull_copy'"));
+  EXPECT_TRUE(has(prompt("push_copy --feedback " + folder.write("other.json", other)), "is about 'pull_copy'"));
   EXPECT_EQ(prompt("push_copy --answer x.md").exit_code, 2);
   EXPECT_EQ(prompt("push_copy --system --json").exit_code, 2);
   setenv("FABRICBENCH_PROMPTS", "/nowhere", 1);

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,6 +7,7 @@
 #include "report/made_run.h"
 #include "report/site/site.h"
 #include "report/site/words.h"
+#include "scratch_folder.h"
 
 namespace fb::report {
 namespace {
@@ -18,12 +17,9 @@ namespace fs = std::filesystem;
 class WriteSite : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("fb_site_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
     // Pages must not depend on what this build has.
     setenv("FABRICBENCH_WEB", "/nowhere", 1);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void write(const std::vector<record::Run>& runs, const SiteOptions& options = {}) {
     const auto summary = summarise(runs);
@@ -38,7 +34,8 @@ class WriteSite : public testing::Test {
     return count;
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path("site");
 };
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

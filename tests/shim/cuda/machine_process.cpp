@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
@@ -15,10 +14,7 @@
 namespace fb {
 
 MachineProcess::MachineProcess(const std::string& platform) {
-  std::string folder = (std::filesystem::temp_directory_path() / "fb_driver_XXXXXX").string();
-  if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
-  folder_ = folder;
-  const std::string socket = folder_ + "/machine";
+  const std::string socket = folder_.path("machine");
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const std::string program = FB_BINARY_DIR "/bin/fabricbench-machine";
@@ -50,7 +46,6 @@ MachineProcess::~MachineProcess() {
     }
   }
   ::close(output_);
-  std::filesystem::remove_all(folder_);
 }
 
 }  // namespace fb

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tests/scratch_folder.h"
+
 namespace fb {
 
 // A machine of its own for one test program. The program's first CUDA call finds it by the environment.
@@ -19,7 +21,7 @@ class MachineProcess {
  private:
   pid_t pid_ = -1;
   int input_ = -1, output_ = -1;
-  std::string folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace fb
