@@ -87,8 +87,6 @@ std::map<std::string_view, std::string> read_annotations(std::string_view ir) {
 
 }  // namespace
 
-bool declares_entries(std::string_view ptx) { return find_entry_declaration(ptx).begin != std::string_view::npos; }
-
 std::string apply_cluster_dims(std::string ptx, std::string_view llvm_ir) {
   for (auto at = find_entry_declaration(ptx); at.begin != std::string::npos; at = find_entry_declaration(ptx)) {
     ptx.erase(at.begin, at.end - at.begin);

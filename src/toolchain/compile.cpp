@@ -11,11 +11,14 @@
 #include "toolchain/source_overlay.h"
 #include "toolchain/subprocess.h"
 #include "toolchain/temporary_directory.h"
+#include "toolchain/wide_copies.h"
 
 namespace fb::toolchain {
 namespace {
 
 using Words = std::vector<std::string>;
+
+constexpr const char* kPtxFeature = "+ptx85";
 
 void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
@@ -48,17 +51,39 @@ std::string with_plain_file_names(std::string ptx) {
   return ptx;
 }
 
-// Compiles the device side to PTX, or with -emit-llvm to LLVM's IR, and reads the output.
-Result<std::string> compile_device(const DeviceCompile& request, const Locations& where, const std::string& output,
-                                   const Words& more_flags) {
+// The device side as LLVM's IR, before any optimisation.
+Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations& where, const std::string& scratch) {
+  const std::string output = scratch + "/device.ll";
   Words command = {where.compiler};
   add(command, language_flags(request, where.sdk));
   add(command, device_flags(request));
-  add(command, {"-S", "-o", output});
+  add(command, {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", output});
   add(command, request.extra_flags);
-  add(command, more_flags);
+  add(command, write_overlay(request.source, request.include_dirs, scratch));
   add(command, {"--", request.source});
-  if (auto done = run_compiler(request, where, {command, {}, {folder_of(output)}}); !done) {
+  if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return read_file(output);
+}
+
+// The way from there to PTX. Multiplications and additions are contracted as for CUDA sources, unless the user's flags
+// say otherwise.
+Result<std::string> optimise(const DeviceCompile& request, const Locations& where, const std::string& scratch,
+                             const std::string& ir) {
+  const std::string input = scratch + "/wide.ll", output = scratch + "/device.ptx";
+  write_file(input, ir);
+  Words command = {where.compiler,
+                   "--target=nvptx64-nvidia-cuda",
+                   "-march=" + request.gpu_arch,
+                   "-Xclang",
+                   "-target-feature",
+                   "-Xclang",
+                   kPtxFeature};
+  add(command, {fmt::format("-O{}", request.optimisation), "-ffp-contract=fast", "-Qunused-arguments"});
+  add(command, request.extra_flags);
+  add(command, {"-fno-color-diagnostics", "-fno-caret-diagnostics", "-S", "-x", "ir", "-o", output, "--", input});
+  if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
     return std::unexpected(std::move(done.error()));
   }
   return read_file(output);
@@ -88,7 +113,8 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
 }
 
 std::vector<std::string> device_flags(const DeviceCompile& request) {
-  return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, "--cuda-feature=+ptx85", "-gline-tables-only"};
+  return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, std::string("--cuda-feature=") + kPtxFeature,
+          "-gline-tables-only"};
 }
 
 std::vector<std::string> host_flags(const DeviceCompile& request) {
@@ -102,16 +128,11 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!where) return std::unexpected(where.error());
 
   const TemporaryDirectory scratch;
-  Words overlay = write_overlay(request.source, request.include_dirs, scratch.path());
-  auto ptx = compile_device(request, *where, scratch.path() + "/device.ptx", overlay);
-  if (!ptx) return ptx;
-  *ptx = with_plain_file_names(std::move(*ptx));
-  if (!declares_entries(*ptx)) return ptx;
-
-  overlay.emplace_back("-emit-llvm");
-  const auto ir = compile_device(request, *where, scratch.path() + "/device.ll", overlay);
+  const auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
-  return apply_cluster_dims(std::move(*ptx), *ir);
+  auto ptx = optimise(request, *where, scratch.path(), widen_copies(*ir));
+  if (!ptx) return ptx;
+  return apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir);
 }
 
 Result<void> compile_host(const HostCompile& request) {

@@ -9,11 +9,6 @@ constexpr std::string_view kPtx =
     ".visible .entry k\n(\n\t.param .u64 k_param_0\n)\n;\n"
     ".visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n\tret;\n}\n";
 
-TEST(ClusterDims, AreNotLookedForInPlainPtx) {
-  EXPECT_FALSE(declares_entries(".visible .entry k(\n)\n{\n\tret;\n}\n"));
-  EXPECT_TRUE(declares_entries(kPtx));
-}
-
 TEST(ClusterDims, AreFilledUpWithOnes) {
   const auto ptx = apply_cluster_dims(
       std::string(kPtx),

@@ -57,6 +57,39 @@ TEST_F(Compile, CarriesClusterDimensionsIntoThePtx) {
   EXPECT_LT(ptx->rfind(".reqnctapercluster"), ptx->find(".entry _Z1cPi"));
 }
 
+TEST_F(Compile, CopiesVectorsWithVectorAccesses) {
+  const auto count = [](const std::string& text, std::string_view what) {
+    size_t found = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  const auto ptx = compile(
+      "__global__ void copy(const int4* from, int4* to) { to[threadIdx.x] = from[threadIdx.x]; }\n"
+      "__global__ void change(const float4* from, float4* to) { float4 v = *from; v.x += 1; *to = v; }\n"
+      "__global__ void pair(const float2* from, float2* to) { float2 v = *from; v.y += 1; *to = v; }\n"
+      "__global__ void shared(const uint4* from, uint4* to) {\n"
+      "  __shared__ uint4 tile[32];\n"
+      "  tile[threadIdx.x] = from[threadIdx.x];\n"
+      "  __syncthreads();\n"
+      "  to[threadIdx.x] = tile[31 - threadIdx.x];\n"
+      "}\n");
+  ASSERT_TRUE(ptx) << to_string(ptx.error(), "kernel.cu");
+  EXPECT_EQ(count(*ptx, "ld.global.v4."), 3u) << *ptx;
+  EXPECT_EQ(count(*ptx, "st.global.v4."), 3u) << *ptx;
+  EXPECT_EQ(count(*ptx, "ld.shared.v4."), 1u) << *ptx;
+  EXPECT_EQ(count(*ptx, "st.shared.v4."), 1u) << *ptx;
+  EXPECT_EQ(count(*ptx, "ld.global.v2."), 1u) << *ptx;
+  EXPECT_EQ(count(*ptx, ".local"), 0u) << *ptx;
+}
+
+TEST_F(Compile, ContractsUnlessToldOtherwise) {
+  constexpr std::string_view kSource = "__global__ void k(float* x, float y) { *x = *x * y + 1; }";
+  const auto usual = compile(kSource), apart = compile(kSource, {.extra_flags = {"-ffp-contract=off"}});
+  ASSERT_TRUE(usual && apart);
+  EXPECT_NE(usual->find("fma.rn.f32"), std::string::npos) << *usual;
+  EXPECT_EQ(apart->find("fma.rn.f32"), std::string::npos) << *apart;
+}
+
 TEST_F(Compile, NamesFilesAsTheUserDidWhereverThatIs) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(scratch_.path());
