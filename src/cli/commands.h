@@ -14,6 +14,7 @@ inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;
 
 void add_bench(CLI::App& program, int& exit_code);
+void add_calibrate(CLI::App& program, int& exit_code);
 void add_caller(CLI::App& program, int& exit_code);
 void add_check(CLI::App& program, int& exit_code);
 void add_coverage(CLI::App& program, int& exit_code);

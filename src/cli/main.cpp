@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   fb::cli::add_prompt(program, exit_code);
   fb::cli::add_new(program, exit_code);
   fb::cli::add_bench(program, exit_code);
+  fb::cli::add_calibrate(program, exit_code);
   fb::cli::add_check(program, exit_code);
   fb::cli::add_run(program, exit_code);
   fb::cli::add_worker(program, exit_code);

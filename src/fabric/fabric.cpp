@@ -15,6 +15,7 @@ struct Fabric::Ports {
 struct Fabric::Device {
   Server memory, atomics;
   Server peer_out, peer_in;  // NVLink
+  Server multicast;          // what of that goes to or comes from many, both ways together
   Server to_host, from_host;
   Server nic_out, nic_in;
   FlowControl remote_stores;  // of all multiprocessors
@@ -47,6 +48,7 @@ Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platfor
       d.peer_out = Server(p.peer.copy_bandwidth);
       d.peer_in = Server(p.peer.copy_bandwidth);
     }
+    if (p.multicast.supported) d.multicast = Server(p.multicast.duplex_bandwidth);
     d.to_host = Server(p.host_link.to_host_bandwidth);
     d.from_host = Server(p.host_link.from_host_bandwidth);
     if (p.nic.per_node > 0) {
@@ -59,6 +61,7 @@ Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platfor
   }
   store_weight_ = ratio(p.peer.copy_bandwidth, p.peer.store_bandwidth);
   load_weight_ = ratio(p.peer.copy_bandwidth, p.peer.load_bandwidth);
+  bulk_weight_ = ratio(p.peer.copy_bandwidth, p.peer.bulk_bandwidth);
   multicast_store_weight_ = ratio(p.peer.copy_bandwidth, p.multicast.store_bandwidth);
   multicast_reduce_weight_ = ratio(p.peer.copy_bandwidth, p.multicast.reduce_bandwidth);
   host_load_weight_ = ratio(p.host_link.from_host_bandwidth, p.host_link.load_bandwidth);
@@ -110,6 +113,22 @@ void Fabric::count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes) {
 }
 
 Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2) {
+  return fetch(device, sm, owner, bytes, at, in_l2, load_weight_);
+}
+
+Trip Fabric::bulk_read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+  return fetch(device, sm, owner, bytes, at, false, bulk_weight_);
+}
+
+Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+  return deliver(device, sm, owner, bytes, at, store_weight_);
+}
+
+Trip Fabric::bulk_write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+  return deliver(device, sm, owner, bytes, at, bulk_weight_);
+}
+
+Trip Fabric::fetch(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2, Ratio weight_of) {
   Device& own = devices_[device];
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
@@ -138,7 +157,7 @@ Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, 
       count(owner, Traffic::memory, trip.there, bytes);
     }
     trip.there += platform_.memory.l2_latency;
-    weight = scaled(bytes, load_weight_);
+    weight = scaled(bytes, weight_of);
   } else {
     weight = scaled(bytes, host_load_weight_);
   }
@@ -148,7 +167,7 @@ Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, 
   return trip;
 }
 
-Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+Trip Fabric::deliver(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, Ratio weight_of) {
   Device& own = devices_[device];
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
@@ -166,7 +185,7 @@ Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes,
   trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
   const Route r = route(device, owner);
   const bool to_peer = owner != kHost;
-  trip.there = send(r, to_peer ? scaled(bytes, store_weight_) : bytes, trip.issued);
+  trip.there = send(r, to_peer ? scaled(bytes, weight_of) : bytes, trip.issued);
   if (to_peer) {
     trip.there = devices_[owner].memory.reserve(trip.there, bytes);
     count(owner, Traffic::memory, trip.there, bytes);
@@ -218,11 +237,12 @@ Trip Fabric::spread(uint32_t device, uint32_t sm, std::span<const uint32_t> memb
   trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
   trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
   const Time way = platform_.peer.latency + platform_.multicast.latency;
-  const Time arrives = own.peer_out.reserve(trip.issued, weight) + way;
+  const Time leaves = std::max(own.peer_out.reserve(trip.issued, weight), own.multicast.reserve(trip.issued, bytes));
+  const Time arrives = leaves + way;
   const Time first = arrives - std::min(arrives, own.peer_in.duration(weight));
   for (const uint32_t m : members) {
     Device& member = devices_[m];
-    Time t = std::max(arrives, member.peer_in.reserve(first, weight));
+    Time t = std::max({arrives, member.peer_in.reserve(first, weight), member.multicast.reserve(first, bytes)});
     if (atomic) {
       t = member.atomics.reserve(t, (bytes + 31) / 32) + platform_.memory.atomic_latency / 2;
     } else {
@@ -263,11 +283,12 @@ Trip Fabric::multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint
     Device& member = devices_[m];
     const Time served = member.memory.reserve(asked, bytes) + platform_.memory.l2_latency;
     trip.there = std::max(trip.there, served);
-    left = std::max(left, member.peer_out.reserve(served, weight));
+    left = std::max({left, member.peer_out.reserve(served, weight), member.multicast.reserve(served, bytes)});
     count(m, Traffic::memory, served, bytes);
     count(m, Traffic::peer_out, left, bytes);
   }
-  trip.back = std::max(left + way, own.peer_in.reserve(left + way - own.peer_in.duration(weight), weight));
+  const Time first = left + way - std::min(left + way, own.peer_in.duration(weight));
+  trip.back = std::max({left + way, own.peer_in.reserve(first, weight), own.multicast.reserve(first, bytes)});
   port.remote_loads.leave(trip.back, bytes, limits.remote_loads);
   count(device, Traffic::peer_in, trip.back, bytes);
   return trip;

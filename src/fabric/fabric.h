@@ -54,6 +54,9 @@ class Fabric {
   // ----------------------- `in_l2`: the bytes are those of a flag, and no access to device memory is needed.
   Trip read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2 = false);
   Trip write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
+  // The same by a bulk copy of a kernel, whose packets are larger.
+  Trip bulk_read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
+  Trip bulk_write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
   // `operations`: 32-byte sectors that are changed.
   Trip atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t operations, Time at);
   // To the memory of all members at once; `there` is the time of the last of them.
@@ -92,13 +95,16 @@ class Fabric {
   Route route(uint32_t from, uint32_t to);
   // Through both ends of a link, with the way between them; `weight` is what the bytes weigh on it.
   Time send(const Route& route, uint64_t weight, Time at);
+  // `weight`: of a byte, on a link between devices.
+  Trip fetch(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2, Ratio weight);
+  Trip deliver(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, Ratio weight);
   void count(uint32_t device, Traffic kind, Time at, uint64_t bytes);
   void count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes);
   Trip spread(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at, bool atomic);
 
   Platform platform_;
   std::vector<Device> devices_;
-  Ratio store_weight_ = 0, load_weight_ = 0;  // on links between devices
+  Ratio store_weight_ = 0, load_weight_ = 0, bulk_weight_ = 0;  // on links between devices
   Ratio multicast_store_weight_ = 0, multicast_reduce_weight_ = 0;
   Ratio host_load_weight_ = 0;
   std::unique_ptr<TrafficLog> log_;

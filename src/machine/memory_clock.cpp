@@ -167,8 +167,10 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   end_turn_if_long(w);
 }
 
-// Lanes in different windows: each window's on its own.
+// Lanes in different windows: each window's on its own, all at the same time.
 void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
+  const Time begin = w.clock.now;
+  Time end = begin, arrival = 0;
   while (lanes != 0) {
     const mem::Window* window = w.environment().global().find(access.addresses[first_of(lanes)]);
     Mask here = 0;
@@ -177,9 +179,16 @@ void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
       if (!window || window->contains(access.addresses[l], 1)) here |= Mask{1} << l;
     }
     if (!window) here = Mask{1} << first_of(lanes);
-    if (window) charge(w, access, {window, here, measure(access, here).sectors});
+    if (window) {
+      w.clock.now = begin;
+      charge(w, access, {window, here, measure(access, here).sectors});
+      end = std::max(end, w.clock.now);
+      arrival = std::max(arrival, last_arrival_);
+    }
     lanes &= ~here;
   }
+  w.clock.now = end;
+  last_arrival_ = arrival;
 }
 
 void MemoryClock::not_global(Warp& w, const Access& access) {
@@ -273,11 +282,11 @@ void MemoryClock::charge_async(Warp& w, const Access& access, const Part& part, 
   const uint32_t device = w.block().device, sm = w.block().sm;
   const uint64_t bytes = part.sectors * kSector;
   if (access.kind == AccessKind::load) {
-    last_arrival_ = std::max(before, fabric_->read(device, sm, owner, bytes, w.clock.now).back);
+    last_arrival_ = std::max(before, fabric_->bulk_read(device, sm, owner, bytes, w.clock.now).back);
     return;
   }
   wait_for_loads(w);
-  const auto trip = fabric_->write(device, sm, owner, bytes, w.clock.now);
+  const auto trip = fabric_->bulk_write(device, sm, owner, bytes, w.clock.now);
   last_arrival_ = std::max(before, trip.there);
   w.clock.stores = std::max(w.clock.stores, trip.back);
 }

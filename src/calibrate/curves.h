@@ -1,0 +1,50 @@
+#pragma once
+
+// Measured times of real hardware, each with the program that does the same work here: calibration/curves.toml.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fb::calibrate {
+
+enum class Split : uint8_t { fit, held_out };
+
+struct Point {
+  uint64_t size = 0;
+  double microseconds = 0;
+};
+
+// What the measuring host did besides, in microseconds.
+struct Harness {
+  double before = 0;    // in front of each operation
+  double at_least = 0;  // it ran ahead: shorter operations do not show
+};
+
+struct Curve {
+  std::string id, about, platform;
+  Split split = Split::held_out;
+  std::string program, algorithm;
+  uint32_t ranks = 0;  // 0: the sizes are numbers of ranks
+  uint64_t exact = 0;  // the largest size that is simulated; 0: all
+  Harness harness = {};
+  std::vector<Point> points = {};
+};
+
+// Two ways to do the same work, by the number of their curve.
+struct Pair {
+  size_t first = 0, second = 0;
+};
+
+struct Curves {
+  std::string folder;  // of the programs
+  std::vector<Curve> curves = {};
+  std::vector<Pair> pairs = {};
+};
+
+// Those of one platform. Messages name the file and the line.
+Result<Curves> load_curves(const std::string& platform);
+
+}  // namespace fb::calibrate

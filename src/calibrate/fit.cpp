@@ -1,0 +1,159 @@
+#include "calibrate/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "calibrate/model.h"
+#include "toolchain/temporary_directory.h"
+
+namespace fb::calibrate {
+namespace {
+
+using Vector = std::vector<double>;
+using Matrix = std::vector<Vector>;
+
+// How far a constant is moved to see what it does.
+constexpr double kProbe = 0.05;
+// No step changes a constant by more than this factor: the model is not a line.
+constexpr double kLongestStep = 0.5;
+
+// Solves a x = b by elimination; `a` is symmetric and positive, thanks to its diagonal.
+Vector solve(Matrix a, Vector b) {
+  const size_t n = b.size();
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t i = k + 1; i < n; ++i) {
+      const double factor = a[i][k] / a[k][k];
+      for (size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (size_t k = n; k-- > 0;) {
+    for (size_t j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
+    b[k] /= a[k][k];
+  }
+  return b;
+}
+
+double square(const Vector& v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return sum;
+}
+
+class Fit {
+ public:
+  Fit(const Curves& curves, const FitOptions& options, Values start)
+      : curves_(curves), options_(options), text_(read_file(options.platform_file)), start_(std::move(start)) {}
+
+  Result<Values> run() {
+    const auto& parameters = fitted_parameters();
+    Vector x(parameters.size());  // ln(value / start)
+    auto residuals = residuals_at(x);
+    if (!residuals) return std::unexpected(residuals.error());
+    Vector best = x;
+    double least = square(*residuals);
+    tell(0, least, x);
+    for (int step = 1; step <= options_.steps; ++step) {
+      Matrix slopes;  // by parameter
+      for (size_t p = 0; p < x.size(); ++p) {
+        Vector moved = x;
+        moved[p] += kProbe;
+        auto there = residuals_at(moved);
+        if (!there) return std::unexpected(there.error());
+        for (size_t i = 0; i < there->size(); ++i) (*there)[i] = ((*there)[i] - (*residuals)[i]) / kProbe;
+        slopes.push_back(std::move(*there));
+      }
+      const Vector change = newton_step(slopes, *residuals);
+      for (size_t p = 0; p < x.size(); ++p) x[p] += std::clamp(change[p], -kLongestStep, kLongestStep);
+      residuals = residuals_at(x);
+      if (!residuals) return std::unexpected(residuals.error());
+      const double cost = square(*residuals);
+      tell(step, cost, x);
+      if (cost < least) {
+        best = x;
+        least = cost;
+      }
+    }
+    return values_at(best);
+  }
+
+ private:
+  static Vector newton_step(const Matrix& slopes, const Vector& residuals) {
+    const size_t n = slopes.size();
+    Matrix a(n, Vector(n));
+    Vector b(n);
+    for (size_t p = 0; p < n; ++p) {
+      for (size_t q = 0; q < n; ++q) {
+        for (size_t i = 0; i < residuals.size(); ++i) a[p][q] += slopes[p][i] * slopes[q][i];
+      }
+      for (size_t i = 0; i < residuals.size(); ++i) b[p] -= slopes[p][i] * residuals[i];
+    }
+    return solve(std::move(a), std::move(b));
+  }
+
+  Values values_at(const Vector& x) const {
+    Values values;
+    for (size_t p = 0; p < x.size(); ++p) {
+      const std::string key = fitted_parameters()[p].key;
+      values[key] = start_.at(key) * std::exp(x[p]);
+    }
+    return values;
+  }
+
+  // Those of the points, and those of the constants, which are drawn to where they were.
+  Result<Vector> residuals_at(const Vector& x) const {
+    const toolchain::TemporaryDirectory scratch;
+    const std::string file = scratch.path() + "/platform.toml";
+    write_file(file, with_values(text_, values_at(x)));
+    const auto modelled =
+        model_curves(curves_, {.platform = file, .side_by_side = options_.side_by_side, .fit_only = true});
+    if (!modelled) return std::unexpected(modelled.error());
+    Vector residuals;
+    for (size_t c = 0; c < curves_.curves.size(); ++c) {
+      const auto& times = (*modelled)[c].microseconds;
+      for (size_t k = 0; k < times.size(); ++k) {
+        residuals.push_back(std::log(times[k] / curves_.curves[c].points[k].microseconds) /
+                            std::sqrt(static_cast<double>(times.size())));
+      }
+    }
+    // A constant may move by its freedom for an error of this size in one curve.
+    constexpr double kUnit = 0.05;
+    for (size_t p = 0; p < x.size(); ++p) residuals.push_back(kUnit * x[p] / fitted_parameters()[p].freedom);
+    return residuals;
+  }
+
+  void tell(int step, double cost, const Vector& x) const {
+    if (options_.tell) options_.tell({step, cost, values_at(x)});
+  }
+
+  const Curves& curves_;
+  const FitOptions& options_;
+  std::string text_;
+  Values start_;
+};
+
+}  // namespace
+
+// What no curve tells apart is not here: its value is a prior, and says so in the file.
+const std::vector<Parameter>& fitted_parameters() {
+  static const std::vector<Parameter> all = {
+      {"peer.latency", 0.1},          {"peer.copy_bandwidth", 0.3},
+      {"peer.store_bandwidth", 0.3},  {"multicast.duplex_bandwidth", 0.3},
+      {"memory.latency", 0.3},        {"memory.l2_latency", 0.3},
+      {"memory.atomic_latency", 0.3}, {"in_flight.remote_loads", 0.3},
+      {"fence.system", 0.3},          {"copy.start", 0.3},
+      {"kernel.launch", 0.3},         {"kernel.start", 0.3},
+  };
+  return all;
+}
+
+Result<Values> fit(const Curves& curves, const FitOptions& options) {
+  std::vector<std::string> keys;
+  for (const Parameter& parameter : fitted_parameters()) keys.emplace_back(parameter.key);
+  auto start = read_values(read_file(options.platform_file), keys);
+  if (!start) return start;
+  return Fit(curves, options, std::move(*start)).run();
+}
+
+}  // namespace fb::calibrate

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <thread>
+
+#include "base/strings.h"
+#include "calibrate/fit.h"
+#include "calibrate/report.h"
+#include "cli/commands.h"
+#include "fabric/platform_files.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string platform = "b300x8";
+  bool json = false, fits = false, writes = false, sampling = false;
+  int steps = 3;
+  size_t jobs = 0;
+  std::string report;
+  double most_median = 0, most_p90 = 0, most_max = 0, most_fit_median = 0, least_order = 0;
+};
+
+int fail_with(const Errors& errors) {
+  fmt::print(stderr, "{}", to_string(errors, "calibrate"));
+  return kExitUsage;
+}
+
+// Prints what it found; the file is changed only if asked.
+Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, const std::string& file, size_t jobs) {
+  const auto tell = [](const calibrate::FitStep& step) {
+    fmt::print(stderr, "step {}: {:.5f}", step.number, step.cost);
+    for (const auto& [key, value] : step.values) fmt::print(stderr, "  {}={:.4g}", key, value);
+    fmt::print(stderr, "\n");
+  };
+  const auto values =
+      calibrate::fit(curves, {.platform_file = file, .side_by_side = jobs, .steps = o.steps, .tell = tell});
+  if (!values) return std::unexpected(values.error());
+  for (const auto& [key, value] : *values) fmt::print(stderr, "{} = {:.4g}\n", key, value);
+  if (o.writes) write_file(file, calibrate::with_values(read_file(file), *values));
+  return {};
+}
+
+// What was asked for and does not hold, one line each.
+std::string shortcomings(const Options& o, const calibrate::Findings& f) {
+  std::string text;
+  const auto compare = [&](const char* what, double found, double most) {
+    if (most > 0 && found > most)
+      text += fmt::format("{} is {:.1f} %, at most {:.1f} % is asked\n", what, 100 * found, 100 * most);
+  };
+  compare("the median error of fit curves", f.summary.fit.median, o.most_fit_median);
+  compare("the median error of held-out curves", f.summary.held_out.median, o.most_median);
+  compare("the 90th percentile of held-out curves", f.summary.held_out.p90, o.most_p90);
+  compare("the largest error of held-out curves", f.summary.held_out.max, o.most_max);
+  size_t right = 0;
+  for (const auto& order : f.orders) right += order.right() ? 1 : 0;
+  const double share = f.orders.empty() ? 1 : static_cast<double>(right) / static_cast<double>(f.orders.size());
+  if (share < o.least_order)
+    text +=
+        fmt::format("order is right at {:.0f} % of the sizes, {:.0f} % are asked\n", 100 * share, 100 * o.least_order);
+  return text;
+}
+
+int run_calibration(const Options& o) {
+  const size_t jobs = o.jobs > 0 ? o.jobs : std::max(1u, std::thread::hardware_concurrency());
+  const auto file = fabric::find_platform_file(o.platform);
+  if (!file) return fail_with(file.error());
+  const auto curves = calibrate::load_curves(o.platform);
+  if (!curves) return fail_with(curves.error());
+  if (o.fits) {
+    if (const auto done = fit_constants(o, *curves, *file, jobs); !done) return fail_with(done.error());
+  }
+  const calibrate::RunOptions options{.platform = o.platform, .side_by_side = jobs};
+  auto modelled = calibrate::model_curves(*curves, options);
+  if (!modelled) return fail_with(modelled.error());
+  calibrate::Findings findings{.platform = o.platform,
+                               .curves = *curves,
+                               .modelled = *modelled,
+                               .summary = calibrate::summarise(*curves, *modelled),
+                               .orders = calibrate::compare_orders(*curves, *modelled)};
+  if (o.sampling) {
+    auto samples = calibrate::compare_sampling(*curves, options);
+    if (!samples) return fail_with(samples.error());
+    findings.samples = std::move(*samples);
+  }
+  fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
+  if (!o.report.empty()) write_file(o.report, to_html(findings));
+  const std::string missed = shortcomings(o, findings);
+  fmt::print(stderr, "{}", missed);
+  return missed.empty() ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("calibrate", "Compare modelled times with measured ones of real hardware");
+  command->footer(
+      "Runs a program for each measured curve (calibration/curves.toml) on the virtual node and prints how far "
+      "modelled\n"
+      "times are from the measured ones: for curves that constants may be chosen by (fit) and for those that may not\n"
+      "(held out), and whether the faster one of two ways is named right.\n"
+      "Exit code: 0 done, 1 an error is larger than was asked for, 2 a program or a file is wrong.\n\n"
+      "Examples:\n  fabricbench calibrate --platform b300x8 --report calibration.html\n"
+      "  fabricbench calibrate --fit --write     choose the constants anew; takes some ten minutes\n"
+      "  fabricbench calibrate --json --most-median 0.15 --most-p90 0.35 --most-max 0.6");
+  command->add_option("--platform", options->platform, "Name of a platform that curves were measured on")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "As JSON: fit and held_out, each with median, p90 and max");
+  command->add_option("--report", options->report, "Write a page with plots here (HTML)");
+  command->add_flag("--compare-sampling", options->sampling,
+                    "Also compare extrapolated times with simulated ones, at twice the size");
+  auto* fits =
+      command->add_flag("--fit", options->fits, "First choose the constants by the fit curves, and print them");
+  command->add_flag("--write", options->writes, "Write them into the platform's file")->needs(fits);
+  command->add_option("--steps", options->steps, "Steps of the fit")
+      ->needs(fits)
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command->add_option("--jobs", options->jobs, "Programs that run side by side (default: one for each core)");
+  command->add_option("--most-median", options->most_median,
+                      "Fail if the median error of held-out curves is larger, as 0.15");
+  command->add_option("--most-p90", options->most_p90, "The same for their 90th percentile");
+  command->add_option("--most-max", options->most_max, "The same for the largest one");
+  command->add_option("--most-fit-median", options->most_fit_median, "The same for the median of fit curves");
+  command->add_option("--least-order", options->least_order, "Fail if fewer orders are right, as 0.9");
+  command->callback([options, &exit_code] { exit_code = run_calibration(*options); });
+}
+
+}  // namespace fb::cli
