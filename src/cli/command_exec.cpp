@@ -87,6 +87,7 @@ std::string replay_command(const Options& o) {
       "fabricbench exec --platform {} --ranks {} {} --mode {}", shell_word(o.launch.platform), o.launch.ranks,
       o.launch.choices ? "--choices " + launcher::to_text(*o.launch.choices) : fmt::format("--seed {}", o.launch.seed),
       o.launch.mode);
+  if (o.launch.untimed) text += " --untimed";
   if (o.launch.check) text += " --check";
   if (o.launch.mpi) text += " --mpi";
   for (const auto& word : o.words) text += " " + shell_word(word);
@@ -128,6 +129,8 @@ Result<void> choose_schedules(Options& o) {
   if (o.launch.mpi && (chosen || o.exhaustive))
     return error(
         "--exhaustive and --choices need runs that can be repeated, and MPI waits by spinning: not with --mpi");
+  if (o.launch.untimed && (o.has_seed || o.schedules || o.exhaustive || chosen || o.launch.check))
+    return error("--untimed has a schedule of its own and nobody looks: leave out --check, --seed and other schedules");
   if (!o.launch.why.empty() && !o.launch.check) return error("--why tells what --check has seen: give both");
   if (chosen) o.launch.choices = o.choices;
   if (o.exhaustive && !o.schedules) o.schedules = kMostExplored;
@@ -252,6 +255,8 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
   auto* seed =
       command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random");
   seed->capture_default_str();
+  command->add_flag("--untimed", launch.untimed,
+                    "Without the model of time: results come sooner, and the virtual clocks mean nothing");
   command->add_flag("--check", launch.check,
                     "Look for races, under 20 schedules unless --seed, --schedules or --exhaustive says otherwise");
   command

@@ -26,6 +26,7 @@ struct LaunchRequest {
   uint64_t seed = 0;                // 0: ordered by virtual time
   // Neither: a list of choices (record::Choice), which may be empty.
   std::optional<std::vector<uint32_t>> choices = {};
+  bool untimed = false;  // without the model of time, in an order of its own
   std::string mode = "hardware";
   bool check = false;    // look for races
   std::string why = {};  // a byte whose history is wanted, as m7+0x40, in a run that is checked

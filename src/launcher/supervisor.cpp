@@ -114,6 +114,7 @@ Result<void> Supervisor::start_machine() {
                    "--record",
                    directory_.file("record.json")};
   if (request_.choices) start.command.insert(start.command.end(), {"--choices", to_text(*request_.choices)});
+  if (request_.untimed) start.command.emplace_back("--untimed");
   if (request_.check) start.command.emplace_back("--check");
   if (!request_.why.empty()) start.command.insert(start.command.end(), {"--why", request_.why});
   if (!request_.trace.empty()) start.command.insert(start.command.end(), {"--trace", request_.trace});

@@ -50,6 +50,27 @@ bool in_one_piece(const mem::Address* a, uint64_t bytes) {
           unlike<1>(a, bytes)) == 0;
 }
 
+// Sectors of one access. Few of them have a bit in common, so that hardly any is compared with others.
+class SectorSet {
+ public:
+  // False: it was there.
+  bool insert(uint64_t sector) {
+    const uint64_t hashed = sector * 0x9e3779b97f4a7c15 >> (64 - kLogBits);
+    uint64_t& word = bits_[hashed / 64];
+    const uint64_t bit = uint64_t{1} << hashed % 64;
+    if ((word & bit) != 0 && std::find(all_, all_ + count_, sector) != all_ + count_) return false;
+    word |= bit;
+    all_[count_++] = sector;
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kLogBits = 10;
+  uint64_t bits_[(1 << kLogBits) / 64] = {};
+  uint64_t all_[kLanes];
+  uint32_t count_ = 0;
+};
+
 struct Extent {
   mem::Address begin = 0, end = 0;
   uint32_t sectors = 0;
@@ -65,22 +86,10 @@ Extent measure(const Access& access, Mask lanes) {
   }
   const mem::Address first = a[first_of(lanes)];
   Extent e{first, first + bytes, sectors_between(first, first + bytes)};
-  // A small table of the sectors seen.
-  constexpr size_t kTable = 64;
-  uint64_t seen[kTable];
-  uint64_t taken = 0;
-  const auto is_new = [&](uint64_t sector) {
-    size_t k = sector * 0x9e3779b97f4a7c15 >> 58;
-    for (; taken >> k & 1; k = (k + 1) % kTable) {
-      if (seen[k] == sector) return false;
-    }
-    taken |= uint64_t{1} << k;
-    seen[k] = sector;
-    return true;
-  };
   if ((lanes & (lanes - 1)) == 0) return e;
+  SectorSet seen;
   uint64_t last = first / kSector;
-  is_new(last);
+  seen.insert(last);
   for (Mask rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1) {
     const mem::Address at = a[first_of(rest)];
     e.begin = std::min(e.begin, at);
@@ -91,7 +100,7 @@ Extent measure(const Access& access, Mask lanes) {
     }
     if (at / kSector == last) continue;
     last = at / kSector;
-    if (is_new(last)) ++e.sectors;
+    if (seen.insert(last)) ++e.sectors;
   }
   return e;
 }
@@ -123,9 +132,11 @@ void wait_for_loads(Warp& w) { w.clock.now = std::max(w.clock.now, w.clock.loads
 template <class F>
 void each_line(const Access& access, const mem::Window& window, Mask lanes, F f) {
   uint64_t last = ~uint64_t{0};
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+  const bool whole = lanes == kAllLanes && in_one_piece(access.addresses, access.bytes);
+  const uint64_t bytes = whole ? kLanes * access.bytes : access.bytes;
+  for (Mask rest = whole ? Mask{1} : lanes; rest != 0; rest &= rest - 1) {
     const uint64_t offset = access.addresses[first_of(rest)] - window.begin + window.offset;
-    const uint64_t end = (offset + access.bytes - 1) / LineStamps::kLine;
+    const uint64_t end = (offset + bytes - 1) / LineStamps::kLine;
     for (uint64_t line = offset / LineStamps::kLine; line <= end; ++line) {
       if (line != last) f(line);
       last = line;

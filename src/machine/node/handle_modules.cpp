@@ -135,7 +135,7 @@ LoadedModule* Node::loaded(Process& process, uint32_t device, Id id, std::string
   if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
   std::vector<mem::Address> variables;
   LoadOptions load_options;
-  load_options.observed = true;
+  load_options.observed = !options_.untimed;
   load_options.tear = options_.strict;
   auto module =
       LoadedModule::load(found->second.parsed, load_options, [&](const ptx::Variable& v) -> LoadedModule::Placed {

@@ -39,11 +39,14 @@ DeviceLimits limits_of(const fabric::Platform& p) {
 
 EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keeper) {
   EngineOptions o;
-  o.order = options.choices ? Order::chosen : options.seed == 0 ? Order::by_time : Order::random;
+  o.order = options.choices     ? Order::chosen
+            : options.untimed   ? Order::first_come
+            : options.seed == 0 ? Order::by_time
+                                : Order::random;
   o.seed = options.seed;
   o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;
-  o.time_keeper = &keeper;
+  if (!options.untimed) o.time_keeper = &keeper;
   return o;
 }
 
@@ -74,7 +77,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
     engine_.add_gpu(limits_, static_cast<Time>(1e12 / platform.device.clock), platform.device.issue,
                     platform.device.schedulers_per_sm);
   }
-  clock_.count_steps(engine_.sync_steps());
+  if (!options.untimed) clock_.count_steps(engine_.sync_steps());
   if (options.check) {
     check::Options o;
     o.seed = options.seed;

@@ -52,6 +52,9 @@ struct NodeOptions {
   uint64_t seed = 0;  // 0: by time
   // Not by time nor drawn: the first choices of who goes on (Order::chosen).
   std::optional<std::vector<uint32_t>> choices = {};
+  // Results only: nothing is observed and warps run as they come, so that clocks mean nothing. Not with a seed, choices
+  // or a check.
+  bool untimed = false;
   bool strict = false;      // 16-byte accesses may tear
   bool check = false;       // look for races
   bool keep_going = false;  // a race does not end the run

@@ -26,9 +26,10 @@ int main(int argc, char** argv) {
                      "can go on does (0: the one that did); behind the list always 0. For all schedules of\n"
                      "small programs; the record has what could be chosen");
   chosen->delimiter(',')->allow_extra_args(false);
+  auto* untimed = app.add_flag("--untimed", options.node.untimed, "Without the model of time: clocks mean nothing");
   app.add_option("--mode", mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
       ->check(CLI::IsMember({"hardware", "strict"}));
-  app.add_flag("--check", options.node.check, "Look for races");
+  app.add_flag("--check", options.node.check, "Look for races")->excludes(untimed);
   app.add_flag("--keep-going", options.node.keep_going, "A race is told and does not end the run");
   app.add_option("--why", options.node.why, "With --check: tell everything that touches this byte, as m7+0x40");
   app.add_option("--weak", options.node.weak_lines,
