@@ -141,7 +141,7 @@ const std::vector<Parameter>& fitted_parameters() {
       {"peer.latency", 0.1},          {"peer.copy_bandwidth", 0.3},
       {"peer.store_bandwidth", 0.3},  {"multicast.duplex_bandwidth", 0.3},
       {"memory.latency", 0.3},        {"memory.l2_latency", 0.3},
-      {"memory.atomic_latency", 0.3}, {"in_flight.remote_loads", 0.3},
+      {"memory.atomic_latency", 0.3}, {"in_flight.loads", 0.3},
       {"fence.system", 0.3},          {"copy.start", 0.3},
       {"kernel.launch", 0.3},         {"kernel.start", 0.3},
   };

@@ -304,8 +304,6 @@ Time Fabric::way_back(uint32_t device, uint32_t owner) const {
 // -----------------------------------------------------------------------------------------------------------
 
 Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {
-  // Short enough to share a link with others, long enough to be few.
-  constexpr uint64_t kShortest = 64 << 10, kLongest = 4 << 20, kMany = 256;
   Copy c;
   c.engine_of = device;
   const auto& engines = devices_[device].engines;
@@ -313,7 +311,6 @@ Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t by
   c.from = from;
   c.to = to;
   c.left = bytes;
-  c.chunk = std::clamp(bytes / kMany, kShortest, kLongest);
   c.begin = c.next = c.end = std::max(at, engines[c.engine]) + platform_.copy.start;
   // The engine is spoken for from now on: who comes next chooses another one.
   devices_[device].engines[c.engine] = c.begin;
@@ -331,14 +328,17 @@ Copy Fabric::start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at) {
 
 void Fabric::advance(Copy& c) {
   if (c.done()) return;
+  // Short enough to share a link with others, long enough to be few. All copies use the same, so that they share
+  // evenly.
+  constexpr uint64_t kPiece = 256 << 10;
   Time& engine = devices_[c.engine_of].engines[c.engine];
-  const uint64_t bytes = std::min(c.chunk, c.left);
+  const uint64_t bytes = std::min(kPiece, c.left);
   const Time begin = std::max(c.next, engine);
   Time sent = begin, arrived = begin;
   if (c.from != c.to) {
     const Route r = route(c.from, c.to);
     arrived = send(r, bytes, begin);
-    // The next bytes leave when these have left, and no faster than they can enter.
+    // No faster than they can enter.
     sent = arrived - r.latency;
   }
   const auto touch = [&](uint32_t owner, uint64_t n) {
@@ -349,11 +349,15 @@ void Fabric::advance(Copy& c) {
   };
   if (c.reads) touch(c.from, bytes);
   touch(c.to, bytes);
-  sent = std::max(sent, begin + bytes * c.not_faster / 1024);
+  const Time before = c.pieces == 0 ? begin : c.sent[(c.pieces - 1) % Copy::kWindow];
+  sent = std::max(sent, before + bytes * c.not_faster / 1024);
   count_trip(c.from, c.to, arrived, bytes);
-  engine = c.next = sent;
   c.end = std::max({c.end, arrived, sent});
   c.left -= bytes;
+  c.sent[c.pieces++ % Copy::kWindow] = sent;
+  // The next piece is asked for when the oldest one under way has left; the engine is busy until the last one has.
+  const Time oldest = c.sent[c.pieces % Copy::kWindow];  // 0: fewer are under way
+  engine = c.next = c.done() ? sent : std::max(begin, oldest);
 }
 
 Copy Fabric::copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {

@@ -6,6 +6,7 @@
 // is possible. Calls need not come in the order of their times (see server.h), but an answer does not change later:
 // what comes afterwards can't delay what was answered before.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,12 +34,15 @@ struct Copy {
   uint32_t engine = 0;
   uint32_t from = 0, to = 0;  // owners
   uint64_t left = 0;
-  uint64_t chunk = 0;
   Time begin = 0;       // of the first byte
   Time next = 0;        // when to call advance()
   Time end = 0;         // when all that was sent has arrived
   Time not_faster = 0;  // picoseconds per 1024 bytes: the copy's own limit; 0: none
   bool reads = true;    // false: fills memory
+  // When pieces have left, of those sent last: so many are under way.
+  static constexpr size_t kWindow = 8;
+  std::array<Time, kWindow> sent = {};
+  uint64_t pieces = 0;
   bool done() const { return left == 0; }
 };
 

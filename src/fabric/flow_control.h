@@ -17,12 +17,12 @@ class FlowControl {
   Time enter(Time at, uint64_t bytes, uint64_t limit) {
     while (held_ + bytes > limit && count_ > 0) {
       const Batch& oldest = batches_[first_ % kBatches];
-      at = std::max(at, oldest.back);
+      room_from_ = std::max(room_from_, oldest.back);
       held_ -= oldest.bytes;
       ++first_;
       --count_;
     }
-    return at;
+    return std::max(at, room_from_);
   }
 
   // They have entered and are back at `back`.
@@ -38,6 +38,7 @@ class FlowControl {
     uint64_t bytes = 0;
   };
   uint64_t held_ = 0;
+  Time room_from_ = 0;  // what is not held was under way until then
   uint32_t first_ = 0;
   uint32_t count_ = 0;
   Batch batches_[kBatches];

@@ -48,6 +48,8 @@ struct Platform {
 
   std::vector<Provenance> sources;  // one for each constant, in the order of constants.def
 
+  Time cycle() const { return static_cast<Time>(1e12 / device.clock); }
+  Time issue_time() const { return device.issue * cycle(); }
   uint32_t devices() const { return node.nodes * node.devices; }
   uint32_t node_of(uint32_t device_number) const { return device_number / node.devices; }
 };

@@ -178,10 +178,11 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   end_turn_if_long(w);
 }
 
-// Lanes in different windows: each window's on its own, all at the same time.
+// Lanes in different windows: each window's on its own, one right after the other.
 void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
-  const Time begin = w.clock.now;
-  Time end = begin, arrival = 0;
+  // What an instruction does in several places takes the unit for loads and stores several turns.
+  const Time turn = fabric_->platform().issue_time();
+  Time begin = w.clock.now, end = begin, arrival = 0;
   while (lanes != 0) {
     const mem::Window* window = w.environment().global().find(access.addresses[first_of(lanes)]);
     Mask here = 0;
@@ -195,6 +196,7 @@ void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
       charge(w, access, {window, here, measure(access, here).sectors});
       end = std::max(end, w.clock.now);
       arrival = std::max(arrival, last_arrival_);
+      begin += turn;
     }
     lanes &= ~here;
   }
@@ -327,7 +329,8 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
 void MemoryClock::release(Warp& w, const Access& access) {
   if (!releases(access.order) || access.scope < Scope::gpu) return;
   const auto& costs = fabric_->platform().fence;
-  w.clock.now = std::max(w.clock.now, w.clock.stores) + (access.scope == Scope::sys ? costs.system : costs.device);
+  // A round trip behind the stores that are under way: it is back when they are, or later.
+  w.clock.now = std::max(w.clock.now + (access.scope == Scope::sys ? costs.system : costs.device), w.clock.stores);
 }
 
 void MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
@@ -376,8 +379,8 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
         w.clock.now += costs.block;
         break;
       }
-      if (sync.order != MemoryOrder::acquire) w.clock.now = std::max(w.clock.now, w.clock.stores);
       w.clock.now += sync.scope == Scope::sys ? costs.system : costs.device;
+      if (sync.order != MemoryOrder::acquire) w.clock.now = std::max(w.clock.now, w.clock.stores);
       break;
     }
     case simt::SyncKind::block_arrive:
