@@ -48,6 +48,19 @@ uint64_t largest_output(const Layout& layout) {
   return bytes;
 }
 
+// Each the most of any device.
+record::Moved busiest(const std::vector<wire::DeviceTraffic>& devices) {
+  record::Moved most;
+  for (const auto& one : devices) {
+    most.peer_out = std::max(most.peer_out, one.peer_out);
+    most.peer_in = std::max(most.peer_in, one.peer_in);
+    most.to_host = std::max(most.to_host, one.to_host);
+    most.from_host = std::max(most.from_host, one.from_host);
+    most.memory = std::max(most.memory, one.memory);
+  }
+  return most;
+}
+
 }  // namespace
 
 uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Session& session) {
@@ -196,7 +209,9 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
   if (timed) {
     outcome_.timings.push_back({.size = layout.size->name,
                                 .world = layout.world,
-                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12});
+                                .begin_seconds = static_cast<double>(step->begin) * 1e-12,
+                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12,
+                                .moved = busiest(step->traffic)});
   }
   const Stopwatch watch(outcome_.wall_seconds["compare"]);
   for (uint32_t c = 0; c < calls; ++c) {

@@ -128,6 +128,7 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.arguments = {"--candidate", request.candidate};
   launch.ranks = request.session->world;
   launch.platform = request.platform;
+  launch.slower = request.slower;
   launch.seed = request.session->schedule;
   // Times count in the others, and looking for races takes long.
   launch.check = request.look_for_races && request.session->schedule != 0;
