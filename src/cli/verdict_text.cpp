@@ -31,10 +31,8 @@ std::string time_text(double seconds, const record::Range& range) {
                                 : fmt::format(" ({:.3f}–{:.3f})", range.low * 1e3, range.high * 1e3));
 }
 
-std::string speed_text(double speed, const record::Range& range) {
-  std::string text = fmt::format("{:.2f}", speed);
-  if (range.known()) text += fmt::format(" ({:.2f}–{:.2f})", range.low, range.high);
-  return text;
+std::string range_text(const record::Range& speeds) {
+  return speeds.known() ? fmt::format(" ({:.2f}–{:.2f})", speeds.low, speeds.high) : "";
 }
 
 // A line of figures for each size, and below it what bounds the candidate.
@@ -43,8 +41,8 @@ std::string timings_text(const Verdict& v) {
   for (const auto& t : v.timings) {
     text += fmt::format("  {:<10} {} ranks  {}", t.size, t.world, time_text(t.seconds, t.range));
     if (t.reference_seconds > 0)
-      text += fmt::format("   reference {}   speed {}", time_text(t.reference_seconds),
-                          speed_text(t.reference_seconds / t.seconds, t.speed_range));
+      text += fmt::format("   reference {}   speed {:.2f}{}", time_text(t.reference_seconds),
+                          t.reference_seconds / t.seconds, range_text(t.speed_range));
     if (t.limit_seconds > 0)
       text += fmt::format("   sol {:.0f} % (limit {})", t.limit_seconds / t.seconds * 100, time_text(t.limit_seconds));
     text += "\n";
@@ -61,7 +59,7 @@ std::string describe(const Verdict& v, const std::string& file, const std::strin
     text = fmt::format("PASS  {}  ({} sessions, {} calls, {} values compared)\n", v.problem, v.sessions, v.calls,
                        v.values);
     if (!v.timings.empty()) text += "Modelled time on " + v.platform + ":\n" + timings_text(v);
-    if (v.speed) text += fmt::format("Speed {} of the reference", speed_text(*v.speed, v.speed_range));
+    if (v.speed) text += fmt::format("Speed {:.2f} of the reference{}", *v.speed, range_text(v.speed_range));
     if (v.sol) text += fmt::format("{}{:.0f} % of the hardware's limit", v.speed ? ", " : "", *v.sol * 100);
     if (v.speed || v.sol) text += "\n";
   } else {

@@ -272,7 +272,8 @@ class Judgement {
   }
 
   void measure_sensitivity() {
-    if (!request_.measure_sensitivity || verdict_.timings.empty()) return;
+    const bool wanted = request_.thoroughness == Thoroughness::full || request_.thoroughness == Thoroughness::times;
+    if (!wanted || !request_.measure_sensitivity || verdict_.timings.empty()) return;
     const auto begin = Clock::now();
     const auto plan = make_plan(problem_, Thoroughness::times, verdict_.seed);
     SessionRequest timed = request_for(plan.front());
@@ -315,7 +316,12 @@ class Judgement {
     if (!platform_) return;
     add_intervals(verdict_, reference_, *platform_);
     for (auto& t : verdict_.timings) add_bound(t, *platform_);
-    if (!traced_.empty()) label_timed_calls(request_.trace, traced_, verdict_.timings);
+    if (traced_.empty()) return;
+    try {
+      label_timed_calls(request_.trace, traced_, verdict_.timings);
+    } catch (const std::exception& e) {  // the verdict stands without
+      verdict_.notes.push_back(fmt::format("the timeline has no figures of the verdict: {}", e.what()));
+    }
   }
 
   const JudgeRequest& request_;
