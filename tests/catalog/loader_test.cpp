@@ -246,9 +246,9 @@ TEST_F(Loader, RefusesCostsBelowZero) {
 }
 
 TEST_F(Loader, ReadsWhatNoSolutionCanDoWithout) {
-  spoil("link_bytes = ", "least_link_bytes = \"zeta\"\nlink_bytes = ");
-  EXPECT_EQ(load().cost.least_link_bytes.text(), "zeta");
-  spoil("\"zeta\"", "\"1 - zeta\"");
+  spoil("link_bytes = ", "least_link_bytes = \"1 * zeta\"\nlink_bytes = ");
+  EXPECT_EQ(load().cost.least_link_bytes.text(), "1 * zeta");
+  spoil("\"1 * zeta\"", "\"1 - zeta\"");
   expect_only("problem.toml:48:20: least_link_bytes: '1 - zeta' is -99 at size 'large' and world 4");
 }
 
