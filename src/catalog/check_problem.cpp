@@ -70,6 +70,8 @@ void check_problem(const Problem& problem, const Places& places, Errors& errors)
   check(problem.cost.link_bytes, places.link_bytes, "link_bytes");
   check(problem.cost.memory_bytes, places.memory_bytes, "memory_bytes");
   check(problem.cost.flops, places.flops, "flops");
+  if (problem.cost.least_link_bytes.text() != problem.cost.link_bytes.text())
+    check(problem.cost.least_link_bytes, places.least_link_bytes, "least_link_bytes");
 }
 
 }  // namespace fb::catalog

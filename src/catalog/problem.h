@@ -41,6 +41,7 @@ struct Rules {
 // Of one call and the worst rank; over the parameters and world.
 struct Cost {
   Expression link_bytes, memory_bytes, flops;
+  Expression least_link_bytes;  // that no solution can do without; link_bytes where nothing else is said
 };
 
 struct Problem {

@@ -266,7 +266,7 @@ void ProblemReader::read_cost(const toml::table& file) {
   if (reader_.required(file, "cost") == nullptr) return;
   const toml::table* from = section(file, "cost");
   if (from == nullptr) return;
-  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops"});
+  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes"});
   const auto read = [&](std::string_view key, Expression& into, Location& place) {
     const toml::node* node = reader_.required(*from, key);
     if (node == nullptr) return;
@@ -276,6 +276,10 @@ void ProblemReader::read_cost(const toml::table& file) {
   read("link_bytes", problem_.cost.link_bytes, places_.link_bytes);
   read("memory_bytes", problem_.cost.memory_bytes, places_.memory_bytes);
   read("flops", problem_.cost.flops, places_.flops);
+  problem_.cost.least_link_bytes = problem_.cost.link_bytes;
+  places_.least_link_bytes = places_.link_bytes;
+  if (from->contains("least_link_bytes"))
+    read("least_link_bytes", problem_.cost.least_link_bytes, places_.least_link_bytes);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace fb::catalog {
 // Where things stand in problem.toml, for complaints that come later.
 struct Places {
   std::vector<Location> tensors, sizes;  // parallel to those of the problem
-  Location category, link_bytes, memory_bytes, flops;
+  Location category, link_bytes, memory_bytes, flops, least_link_bytes;
 };
 
 // What the text says; mistakes are added to `errors`. Something harmless stands where a mistake was, so that checks can

@@ -39,7 +39,7 @@ Row row_of(const record::Verdict& v) {
           .start = phase(v, "session start"),
           .oracle = phase(v, "session oracle") + phase(v, "load oracle"),
           .compare = phase(v, "session compare")};
-  row.rest = std::max(0.0, row.wall - row.build - phase(v, "sessions"));
+  row.rest = std::max(0.0, row.wall - row.build - phase(v, "sessions") - phase(v, "sensitivity"));
   return row;
 }
 

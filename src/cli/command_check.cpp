@@ -118,7 +118,8 @@ void add_check(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(1, 10'000));
   auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
-  command->add_option("--trace", o.trace, "Write a timeline of the first session here, for Perfetto");
+  command->add_option("--trace", o.trace,
+                      "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
   command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
   add_problems_option(*command, o.problems);
   command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")

@@ -23,15 +23,30 @@ std::string place_text(const Verdict& v) {
   return text;
 }
 
+// "12.34 us (11.10–13.72)": the interval in the unit of the time.
+std::string time_text(double seconds, const record::Range& range) {
+  std::string text = time_text(seconds);
+  if (!range.known()) return text;
+  return text + (seconds < 1e-3 ? fmt::format(" ({:.2f}–{:.2f})", range.low * 1e6, range.high * 1e6)
+                                : fmt::format(" ({:.3f}–{:.3f})", range.low * 1e3, range.high * 1e3));
+}
+
+std::string range_text(const record::Range& speeds) {
+  return speeds.known() ? fmt::format(" ({:.2f}–{:.2f})", speeds.low, speeds.high) : "";
+}
+
+// A line of figures for each size, and below it what bounds the candidate.
 std::string timings_text(const Verdict& v) {
   std::string text;
   for (const auto& t : v.timings) {
-    text += fmt::format("  {:<10} {} ranks  {:>12}", t.size, t.world, time_text(t.seconds));
+    text += fmt::format("  {:<10} {} ranks  {}", t.size, t.world, time_text(t.seconds, t.range));
     if (t.reference_seconds > 0)
-      text += fmt::format("   reference {:>12}   speed {:.2f}", time_text(t.reference_seconds),
-                          t.reference_seconds / t.seconds);
-    if (t.limit_seconds > 0) text += fmt::format("   limit {}", time_text(t.limit_seconds));
+      text += fmt::format("   reference {}   speed {:.2f}{}", time_text(t.reference_seconds),
+                          t.reference_seconds / t.seconds, range_text(t.speed_range));
+    if (t.limit_seconds > 0)
+      text += fmt::format("   sol {:.0f} % (limit {})", t.limit_seconds / t.seconds * 100, time_text(t.limit_seconds));
     text += "\n";
+    if (!t.bound.empty()) text += fmt::format("  {:<10} {}\n", "", t.bound);
   }
   return text;
 }
@@ -44,7 +59,7 @@ std::string describe(const Verdict& v, const std::string& file, const std::strin
     text = fmt::format("PASS  {}  ({} sessions, {} calls, {} values compared)\n", v.problem, v.sessions, v.calls,
                        v.values);
     if (!v.timings.empty()) text += "Modelled time on " + v.platform + ":\n" + timings_text(v);
-    if (v.speed) text += fmt::format("Speed {:.2f} of the reference", *v.speed);
+    if (v.speed) text += fmt::format("Speed {:.2f} of the reference{}", *v.speed, range_text(v.speed_range));
     if (v.sol) text += fmt::format("{}{:.0f} % of the hardware's limit", v.speed ? ", " : "", *v.sol * 100);
     if (v.speed || v.sol) text += "\n";
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -16,13 +17,14 @@ struct Unit {
   double scale;
 };
 
-enum class Kind : uint8_t { count, flag, cycles, bytes, duration, rate, frequency };
+enum class Kind : uint8_t { count, flag, ratio, cycles, bytes, duration, rate, frequency };
 
 // The units of a kind; none: the constant has no unit.
 std::vector<Unit> units_of(Kind kind) {
   switch (kind) {
     case Kind::count:
     case Kind::flag:
+    case Kind::ratio:
       return {};
     case Kind::cycles:
       return {{"cycles", 1}};
@@ -186,7 +188,7 @@ void Reader::read_constants(Platform& platform) {
   {                              \
     auto& at = platform.section; \
     section_name = #section;
-#define CONSTANT(kind, key, meaning) read_constant(section_name, #key, Kind::kind, at.key);
+#define CONSTANT(kind, group, key, meaning) read_constant(section_name, #key, Kind::kind, at.key);
 #define END_SECTION(Type, section) }
 #include "fabric/constants.def"
 #undef SECTION
@@ -270,11 +272,28 @@ void check(const Platform& p, Errors& errors) {
     check.rate(p.multicast.store_bandwidth, "multicast.store_bandwidth");
     check.rate(p.multicast.reduce_bandwidth, "multicast.reduce_bandwidth");
   }
+  const auto& u = p.uncertainty;
+  check.that(std::max({u.latency, u.bandwidth, u.in_flight, u.issue, u.launch}) <= 1,
+             "uncertainty: at most 1, which is 100 %");
   check.that(p.node.nodes < 2 || p.nic.per_node > 0, "nic.per_node: several nodes need network cards");
   if (p.nic.per_node > 0 && devices > 0) check.rate(p.nic.bandwidth * p.nic.per_node / p.node.devices, "nic.bandwidth");
 }
 
 }  // namespace
+
+std::string values_text(const Platform& platform) {
+  std::string text = platform.device_name + "\n";
+#define SECTION(Type, section) \
+  {                            \
+    const auto& at = platform.section;
+#define CONSTANT(kind, group, key, meaning) text += fmt::format("{} {}\n", #key, at.key);
+#define END_SECTION(Type, section) }
+#include "fabric/constants.def"
+#undef SECTION
+#undef CONSTANT
+#undef END_SECTION
+  return text;
+}
 
 Result<Platform> parse_platform(std::string_view text) {
   // Platforms that build on each other come back here; a chain longer than this is a circle.

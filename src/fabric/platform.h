@@ -18,6 +18,7 @@ namespace fb::fabric {
 namespace kinds {
 using count = uint32_t;
 using flag = bool;
+using ratio = double;
 using cycles = uint32_t;
 using bytes = uint64_t;
 using duration = Time;
@@ -37,7 +38,7 @@ struct Platform {
   std::string device_name;
 
 #define SECTION(Type, section) struct Type {
-#define CONSTANT(kind, key, meaning) kinds::kind key{};
+#define CONSTANT(kind, group, key, meaning) kinds::kind key{};
 #define END_SECTION(Type, section) \
   }                                \
   section;
@@ -53,6 +54,9 @@ struct Platform {
   uint32_t devices() const { return node.nodes * node.devices; }
   uint32_t node_of(uint32_t device_number) const { return device_number / node.devices; }
 };
+
+// Every constant with its value: where it is the same, so are all modelled times of one machine.
+std::string values_text(const Platform& platform);
 
 // Text of a platform file. `base` finds and reads the one that it builds on.
 Result<Platform> parse_platform(std::string_view text);

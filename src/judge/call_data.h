@@ -39,8 +39,8 @@ struct Expected {
 
 class CallData {
  public:
-  // Draws the inputs and asks the oracle. `seed` is of this call alone.
-  CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call);
+  // Draws the inputs and asks the oracle. `seed` is of this call alone. Without `expects` there are inputs only.
+  CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call, bool expects = true);
 
   std::span<const std::byte> input(int rank, size_t tensor) const { return at(rank, tensor).bytes; }
   // To change an input: expect_again() must follow.

@@ -48,6 +48,19 @@ uint64_t largest_output(const Layout& layout) {
   return bytes;
 }
 
+// Each the most of any device.
+record::Moved busiest(const std::vector<wire::DeviceTraffic>& devices) {
+  record::Moved most;
+  for (const auto& one : devices) {
+    most.peer_out = std::max(most.peer_out, one.peer_out);
+    most.peer_in = std::max(most.peer_in, one.peer_in);
+    most.to_host = std::max(most.to_host, one.to_host);
+    most.from_host = std::max(most.from_host, one.from_host);
+    most.memory = std::max(most.memory, one.memory);
+  }
+  return most;
+}
+
 }  // namespace
 
 uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Session& session) {
@@ -66,12 +79,13 @@ uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Sessio
 }
 
 Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session,
-                           wire::JudgeLink& link, Outcome& outcome)
+                           wire::JudgeLink& link, Outcome& outcome, bool compares)
     : problem_(problem),
       oracle_(oracle),
       session_(session),
       link_(link),
       outcome_(outcome),
+      compares_(compares),
       arena_(arena_bytes(problem, session)),
       tensors_(static_cast<size_t>(session.world) * problem.tensors.size()) {
   place_.world = session.world;
@@ -158,7 +172,7 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
   {
     const Stopwatch watch(outcome_.wall_seconds["oracle"]);
     for (uint32_t c = 0; c < calls; ++c)
-      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c);
+      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c, compares_);
     const auto add = [&](int rank, uint32_t call, Direction direction, uint64_t address, uint64_t bytes, uint64_t at) {
       transfers.push_back({.rank = static_cast<uint32_t>(rank),
                            .call = call,
@@ -196,10 +210,12 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
   if (timed) {
     outcome_.timings.push_back({.size = layout.size->name,
                                 .world = layout.world,
-                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12});
+                                .begin_seconds = static_cast<double>(step->begin) * 1e-12,
+                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12,
+                                .moved = busiest(step->traffic)});
   }
   const Stopwatch watch(outcome_.wall_seconds["compare"]);
-  for (uint32_t c = 0; c < calls; ++c) {
+  for (uint32_t c = 0; compares_ && c < calls; ++c) {
     const CallData* before = c > 0 ? &data[c - 1] : last_ ? &*last_ : nullptr;
     if (!check_call(layout, c, next_call_ + c, data[c], before)) return false;
   }

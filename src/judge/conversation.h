@@ -17,8 +17,9 @@ namespace fb::judge {
 
 class Conversation {
  public:
+  // Without `compares` only faults and times are looked at: the same calls were compared in another session.
   Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session, wire::JudgeLink& link,
-               Outcome& outcome);
+               Outcome& outcome, bool compares = true);
 
   // Bytes of shared memory that the largest phase needs.
   static uint64_t arena_bytes(const catalog::Problem& problem, const Session& session);
@@ -55,6 +56,7 @@ class Conversation {
   const Session& session_;
   wire::JudgeLink& link_;
   Outcome& outcome_;
+  bool compares_;
   Arena arena_;
   uint64_t poison_ = 0, poison_bytes_ = 0;
   std::vector<Tensor> tensors_;

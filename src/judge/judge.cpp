@@ -16,11 +16,15 @@
 #include "catalog/source.h"
 #include "fabric/platform.h"
 #include "judge/answer.h"
+#include "judge/bound.h"
 #include "judge/build.h"
+#include "judge/intervals.h"
 #include "judge/oracle.h"
 #include "judge/parallel.h"
 #include "judge/score.h"
+#include "judge/sensitivity.h"
 #include "judge/symbols.h"
+#include "judge/trace_labels.h"
 #include "launcher/launch.h"
 #include "toolchain/cache.h"
 #include "toolchain/temporary_directory.h"
@@ -88,7 +92,9 @@ class Judgement {
       if (prepare() && build() && check_symbols() && run_sessions() && check_floor()) {
         conclude(verdict_, VerdictClass::pass, "pass", {});
         if (!request_.look_for_races) verdict_.notes.emplace_back("races were not looked for");
+        measure_sensitivity();
         if (request_.thoroughness == Thoroughness::full) compare_with_reference();
+        conclude_times();
       }
     } catch (const std::exception& e) {
       conclude(verdict_, VerdictClass::infra, first_line(e.what()), std::string(e.what()) + "\n");
@@ -174,9 +180,10 @@ class Judgement {
       conclude(verdict_, VerdictClass::infra, "the problem's oracle can't be used", join(oracle.error()));
       return false;
     }
+    oracle_.emplace(std::move(*oracle));
     verdict_.wall_seconds["load oracle"] = seconds_since(begin);
     const auto plan = make_plan(problem_, request_.thoroughness, verdict_.seed, request_.schedules);
-    const auto outcomes = run_plan(*oracle, plan);
+    const auto outcomes = run_plan(plan);
     verdict_.wall_seconds["sessions"] = seconds_since(begin);
     for (size_t k = 0; k < outcomes.size(); ++k) {
       if (!add(outcomes[k], plan[k])) return false;
@@ -184,22 +191,29 @@ class Judgement {
     return true;
   }
 
-  std::vector<std::string> run_plan(const Oracle& oracle, const std::vector<Session>& plan) const {
-    size_t side_by_side = request_.side_by_side;
-    if (side_by_side == 0) side_by_side = std::max(1u, std::thread::hardware_concurrency());
+  SessionRequest request_for(const Session& session) const {
+    SessionRequest wanted;
+    wanted.problem = &problem_;
+    wanted.oracle = &*oracle_;
+    wanted.session = &session;
+    wanted.candidate = candidate_;
+    wanted.platform = verdict_.platform;
+    wanted.look_for_races = request_.look_for_races;
+    wanted.sandbox = ability_ ? &*ability_ : nullptr;
+    wanted.limits = request_.limits;
+    return wanted;
+  }
+
+  size_t side_by_side() const {
+    return request_.side_by_side != 0 ? request_.side_by_side : std::max(1u, std::thread::hardware_concurrency());
+  }
+
+  std::vector<std::string> run_plan(const std::vector<Session>& plan) const {
     return run_jobs(
-        plan.size(), side_by_side,
+        plan.size(), side_by_side(),
         [&](size_t k) {
-          SessionRequest wanted;
-          wanted.problem = &problem_;
-          wanted.oracle = &oracle;
-          wanted.session = &plan[k];
-          wanted.candidate = candidate_;
-          wanted.platform = verdict_.platform;
+          SessionRequest wanted = request_for(plan[k]);
           if (k == 0) wanted.trace = request_.trace;
-          wanted.look_for_races = request_.look_for_races;
-          wanted.sandbox = ability_ ? &*ability_ : nullptr;
-          wanted.limits = request_.limits;
           return to_json(run_session(wanted));
         },
         [](size_t, const std::string& text) {
@@ -240,11 +254,12 @@ class Judgement {
 
   bool check_floor() {
     if (verdict_.timings.empty()) return true;
-    const auto platform = fabric::load_platform(verdict_.platform);
+    auto platform = fabric::load_platform(verdict_.platform);
     if (!platform) throw std::runtime_error(join(platform.error()));
+    platform_ = std::move(*platform);
     for (auto& t : verdict_.timings) {
-      t.limit_seconds = limit_seconds(problem_, size_named(t.size), t.world, *platform);
-      const double floor = floor_seconds(problem_, size_named(t.size), t.world, *platform);
+      t.limit_seconds = limit_seconds(problem_, size_named(t.size), t.world, *platform_);
+      const double floor = floor_seconds(problem_, size_named(t.size), t.world, *platform_);
       if (t.seconds >= kFloorMargin * floor) continue;
       verdict_.place = {.size = t.size, .world = t.world};
       conclude(verdict_, VerdictClass::cheat,
@@ -256,16 +271,37 @@ class Judgement {
     return true;
   }
 
+  void measure_sensitivity() {
+    const bool wanted = request_.thoroughness == Thoroughness::full || request_.thoroughness == Thoroughness::times;
+    if (!wanted || !request_.measure_sensitivity || verdict_.timings.empty()) return;
+    const auto begin = Clock::now();
+    const auto plan = make_plan(problem_, Thoroughness::times, verdict_.seed);
+    SessionRequest timed = request_for(plan.front());
+    timed.trace = request_.trace;
+    const auto measured = measure_sensitivities(timed, side_by_side());
+    if (!measured) {
+      verdict_.notes.push_back("no intervals: what the times answer to could not be measured: " +
+                               first_line(join(measured.error())));
+    } else {
+      for (size_t g = 0; g < fabric::kGroups.size(); ++g)
+        add_elasticities(verdict_.timings, fabric::kGroups[g], measured->slow[g]);
+      traced_ = measured->traced;
+      for (const auto& [phase, seconds] : measured->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
+    }
+    verdict_.wall_seconds["sensitivity"] = seconds_since(begin);
+  }
+
   void compare_with_reference() {
     const auto begin = Clock::now();
     if (request_.measure_reference && !verdict_.timings.empty()) {
-      const auto reference = reference_times(request_);
+      auto reference = reference_times(request_);
       if (!reference) {
         verdict_.notes.push_back("no speed: the reference could not be measured: " +
                                  first_line(join(reference.error())));
       } else {
+        reference_ = std::move(*reference);
         for (auto& t : verdict_.timings) {
-          for (const auto& r : *reference) {
+          for (const auto& r : reference_) {
             if (r.size == t.size && r.world == t.world) t.reference_seconds = r.seconds;
           }
         }
@@ -275,12 +311,29 @@ class Judgement {
     verdict_.wall_seconds["reference"] = seconds_since(begin);
   }
 
+  // What is said of the times when all of them are there.
+  void conclude_times() {
+    if (!platform_) return;
+    add_intervals(verdict_, reference_, *platform_);
+    for (auto& t : verdict_.timings) add_bound(t, *platform_);
+    if (traced_.empty()) return;
+    try {
+      label_timed_calls(request_.trace, traced_, verdict_.timings);
+    } catch (const std::exception& e) {  // the verdict stands without
+      verdict_.notes.push_back(fmt::format("the timeline has no figures of the verdict: {}", e.what()));
+    }
+  }
+
   const JudgeRequest& request_;
   const catalog::Problem& problem_;
   Verdict verdict_;
   std::optional<sandbox::Ability> ability_;
   std::optional<toolchain::TemporaryDirectory> folder_;
   std::string candidate_;
+  std::optional<Oracle> oracle_;
+  std::optional<fabric::Platform> platform_;  // where there are times
+  std::vector<record::Timing> reference_;     // empty: was not measured
+  std::vector<record::Timing> traced_;        // the timed calls as the timeline has them
 };
 
 // Changes when the machine does: modelled times are its own.
@@ -306,8 +359,11 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
   constexpr uint64_t kSeed = 1;
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
+  const auto constants = fabric::load_platform(platform);
+  if (!constants) return std::unexpected(constants.error());
   const std::string key =
-      toolchain::hash_words({"reference times", request.problem->hash, platform, machine_identity(), FB_VERSION});
+      toolchain::hash_words({"reference times", request.measure_sensitivity ? "with what they answer to" : "alone",
+                             request.problem->hash, fabric::values_text(*constants), machine_identity(), FB_VERSION});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }

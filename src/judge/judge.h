@@ -28,13 +28,16 @@ struct JudgeRequest {
   std::optional<uint64_t> seed = {};  // none: a secret one is drawn
   uint32_t schedules = 0;             // of each world, drawn at random; 0: as many as usual
   std::string platform = {};          // empty: the problem's
-  std::string trace = {};             // of the first session; empty: none
+  std::string trace = {};             // of the timed calls if they pass, else of the first session; empty: none
   bool look_for_races = true;
   bool use_sandbox = true;
   bool use_cache = true;
   bool measure_reference = true;  // for the speed of a pass
-  bool line_tables = true;        // without, explanations name no lines, and equal code is equal bytes
-  size_t side_by_side = 0;        // sessions at once; 0: as many as there are cores
+  // What the times of a pass answer to, for intervals and bounds: so many more sessions as there are groups of
+  // constants.
+  bool measure_sensitivity = true;
+  bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
+  size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
   SessionLimits limits = {};
   BuildLimits build_limits = {};
 };

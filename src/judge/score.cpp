@@ -15,13 +15,14 @@ double bytes_of(const catalog::Expression& expression, const catalog::Problem& p
 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
-  return bytes_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+  return bytes_of(problem.cost.least_link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
 }
 
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
+  const double links = bytes_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
   const double memory = bytes_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
-  return std::max(floor_seconds(problem, size, world, platform), memory);
+  return std::max(links, memory);
 }
 
 void score(record::Verdict& verdict) {

@@ -10,12 +10,11 @@
 
 namespace fb::judge {
 
-// No machine of this kind can do it faster: the bytes that must cross a rank's links, or its memory, at their peak
-// rate.
+// The roofline: the bytes that the algorithm moves over a rank's links, or through its memory, at their peak rate.
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform);
 
-// The same for links alone; a time below it is no time. (Memory may be answered by a cache.)
+// What no solution can do without, over links alone; a time below it is no time. (Memory may be answered by a cache.)
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform);
 

@@ -128,6 +128,7 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.arguments = {"--candidate", request.candidate};
   launch.ranks = request.session->world;
   launch.platform = request.platform;
+  launch.slower = request.slower;
   launch.seed = request.session->schedule;
   // Times count in the others, and looking for races takes long.
   launch.check = request.look_for_races && request.session->schedule != 0;
@@ -218,7 +219,8 @@ Outcome run_session(const SessionRequest& request) {
     const launcher::RunDirectory directory;
     SocketPair sockets = make_sockets();
     wire::JudgeLink link(std::move(sockets.ours), static_cast<uint32_t>(request.session->world));
-    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome);
+    // On a platform that is made slower only times are of interest.
+    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty());
     launcher::LaunchRequest launch = make_launch(request, parts, directory);
     launch.judge = sockets.theirs.take();
     std::optional<Wrapper> wrapper;

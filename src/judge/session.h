@@ -32,6 +32,7 @@ struct SessionRequest {
   const Session* session = nullptr;
   std::string candidate = {};  // path of the shared object
   std::string platform = {};
+  std::string slower = {};                    // launcher::LaunchRequest
   std::string trace = {};                     // file to write; empty: none
   bool look_for_races = true;                 // where times do not count
   const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish

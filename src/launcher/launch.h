@@ -23,6 +23,7 @@ struct LaunchRequest {
   int nodes = 1;  // of the platform; ranks are spread over them in order
 
   std::string platform = "h100x8";  // name or file
+  std::string slower = {};          // a group of its constants and a factor, as "latency=1.1"; empty: as they are
   uint64_t seed = 0;                // 0: ordered by virtual time
   // Neither: a list of choices (record::Choice), which may be empty.
   std::optional<std::vector<uint32_t>> choices = {};

@@ -113,6 +113,7 @@ Result<void> Supervisor::start_machine() {
                    std::to_string(request_.ranks),
                    "--record",
                    directory_.file("record.json")};
+  if (!request_.slower.empty()) start.command.insert(start.command.end(), {"--slower", request_.slower});
   if (request_.choices) start.command.insert(start.command.end(), {"--choices", to_text(*request_.choices)});
   if (request_.untimed) start.command.emplace_back("--untimed");
   if (request_.check) start.command.emplace_back("--check");

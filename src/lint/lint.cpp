@@ -77,6 +77,7 @@ class Linter {
     request.seed = seed;
     request.use_sandbox = options_.use_sandbox;
     request.measure_reference = false;
+    request.measure_sensitivity = false;
     return judge::judge(request);
   }
 

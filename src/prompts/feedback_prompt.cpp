@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -102,6 +103,11 @@ std::string timings_table(const Verdict& verdict) {
                         compared ? time_text(t.reference_seconds) : "",
                         compared ? fmt::format("{:.2f}", t.reference_seconds / t.seconds) : "",
                         t.limit_seconds > 0 ? time_text(t.limit_seconds) : "");
+  }
+  bool first = true;
+  for (const auto& t : verdict.timings) {
+    if (t.bound.empty()) continue;
+    text += fmt::format("{}- {}: {}.\n", std::exchange(first, false) ? "\n" : "", t.size, t.bound);
   }
   return text;
 }

@@ -83,7 +83,7 @@ Result<std::string> cost(const Problem& problem) {
     rows.push_back(std::move(row));
   }
   const std::string where = world == 1 ? "" : fmt::format(", on the busiest of {} ranks", world);
-  return fmt::format("What a call must do at least{}:\n\n{}", where, table(rows));
+  return fmt::format("What a call does with the algorithm that is asked for{}:\n\n{}", where, table(rows));
 }
 
 // The error of one rounding, relative to the value.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "base/strings.h"
 
@@ -28,6 +29,9 @@ std::string quoted(std::string_view text) {
 
 // The format counts microseconds; six decimals keep every picosecond.
 std::string microseconds(uint64_t ps) { return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000); }
+
+// Behind the last event of a file.
+constexpr std::string_view kEnd = "\n]}\n";
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "0"; }
 
@@ -91,10 +95,18 @@ void Trace::add_counter(uint32_t process, std::string_view name, uint64_t at_ps,
 
 std::string Trace::to_json() const {
   return fmt::format(
-      "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events\":{},\"left_out\":{}}},\"traceEvents\":[\n{}\n]}}\n",
-      events_, left_out_, body_);
+      "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events\":{},\"left_out\":{}}},\"traceEvents\":[\n{}{}", events_,
+      left_out_, body_, kEnd);
 }
 
 void Trace::write(const std::string& path) const { write_file(path, to_json()); }
+
+void Trace::append_to(const std::string& path) const {
+  std::string text = read_file(path);
+  if (!text.ends_with(kEnd)) throw std::runtime_error(path + " is no timeline of ours");
+  text.resize(text.size() - kEnd.size());
+  if (!body_.empty()) text += (text.ends_with("[\n") ? "" : ",\n") + body_;
+  write_file(path, text += kEnd);
+}
 
 }  // namespace fb::record

@@ -36,6 +36,8 @@ class Trace {
   std::string to_json() const;
   // Throws std::system_error where the file cannot be written.
   void write(const std::string& path) const;
+  // Adds these events to a file that a Trace has written. Throws where it can't, or where it is no such file.
+  void append_to(const std::string& path) const;
 
  private:
   void append(std::string_view event);

@@ -23,21 +23,69 @@ constexpr std::array<std::pair<VerdictClass, std::string_view>, 11> kClasses = {
     {VerdictClass::infra, "infra"},
 }};
 
+Json to_value(const Range& range) {
+  if (!range.known()) return nullptr;
+  return {{"low", range.low}, {"high", range.high}};
+}
+
+Range range_from(const Json& json, const char* name) {
+  Range range;
+  if (const auto found = json.find(name); found != json.end() && found->is_object()) {
+    take(*found, "low", range.low);
+    take(*found, "high", range.high);
+  }
+  return range;
+}
+
+Json to_value(const Moved& moved) {
+  return {{"peer_out", moved.peer_out},
+          {"peer_in", moved.peer_in},
+          {"to_host", moved.to_host},
+          {"from_host", moved.from_host},
+          {"memory", moved.memory}};
+}
+
+Moved moved_from(const Json& json) {
+  Moved moved;
+  take(json, "peer_out", moved.peer_out);
+  take(json, "peer_in", moved.peer_in);
+  take(json, "to_host", moved.to_host);
+  take(json, "from_host", moved.from_host);
+  take(json, "memory", moved.memory);
+  return moved;
+}
+
 Json to_value(const Timing& t) {
   return {{"size", t.size},
           {"world", t.world},
+          {"begin_seconds", t.begin_seconds},
           {"seconds", t.seconds},
+          {"range", to_value(t.range)},
           {"reference_seconds", t.reference_seconds},
-          {"limit_seconds", t.limit_seconds}};
+          {"speed_range", to_value(t.speed_range)},
+          {"limit_seconds", t.limit_seconds},
+          {"bound", t.bound},
+          {"answers_to", t.answers_to},
+          {"moved", to_value(t.moved)},
+          {"link_use", t.link_use},
+          {"memory_use", t.memory_use}};
 }
 
 Timing timing_from(const Json& json) {
   Timing t;
   take(json, "size", t.size);
   take(json, "world", t.world);
+  take(json, "begin_seconds", t.begin_seconds);
   take(json, "seconds", t.seconds);
   take(json, "reference_seconds", t.reference_seconds);
   take(json, "limit_seconds", t.limit_seconds);
+  t.range = range_from(json, "range");
+  t.speed_range = range_from(json, "speed_range");
+  take(json, "bound", t.bound);
+  take(json, "answers_to", t.answers_to);
+  if (const auto moved = json.find("moved"); moved != json.end() && moved->is_object()) t.moved = moved_from(*moved);
+  take(json, "link_use", t.link_use);
+  take(json, "memory_use", t.memory_use);
   return t;
 }
 
@@ -78,6 +126,7 @@ Verdict verdict_from(const Json& json) {
     for (const Json& t : *timings) v.timings.push_back(timing_from(t));
   }
   take(json, "speed", v.speed);
+  v.speed_range = range_from(json, "speed_range");
   take(json, "sol", v.sol);
   take(json, "wall_seconds", v.wall_seconds);
   return v;
@@ -110,6 +159,7 @@ Json to_value(const Verdict& v) {
           {"replayable", v.replayable},
           {"thoroughness", v.thoroughness},
           {"speed", or_null(v.speed)},
+          {"speed_range", to_value(v.speed_range)},
           {"sol", or_null(v.sol)},
           {"timings", timings},
           {"problem_hash", v.problem_hash},

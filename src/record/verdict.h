@@ -38,13 +38,37 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// Where a figure would be if the platform's constants were as far off as it says they may be. Both 0: not known.
+struct Range {
+  double low = 0, high = 0;
+  bool known() const { return high > 0; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// Bytes that one call moved, each the most of any device.
+struct Moved {
+  uint64_t peer_out = 0, peer_in = 0;  // to and from other devices
+  uint64_t to_host = 0, from_host = 0;
+  uint64_t memory = 0;  // reads and writes of device memory, by whomever
+  friend bool operator==(const Moved&, const Moved&) = default;
+};
+
 // One size class at one world size, in modelled time.
 struct Timing {
   std::string size = {};
   int world = 0;
+  double begin_seconds = 0;  // of the session's virtual time: where a timeline shows it
   double seconds = 0;
   double reference_seconds = 0;  // 0: was not measured
   double limit_seconds = 0;      // no machine of this kind can be faster
+  Range range = {};              // of seconds
+  Range speed_range = {};        // of reference / candidate; errors that both share are not in it
+  // By group of constants ("latency", "bandwidth", …): how many per cent the time grows when the group is slower by one
+  // per cent. Empty: was not measured.
+  std::map<std::string, double> answers_to = {};
+  Moved moved = {};
+  double link_use = 0, memory_use = 0;  // of the busiest link and memory: shares of what they could have moved
+  std::string bound = {};               // what bounds it, as a sentence without its end; empty: not known
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
@@ -71,6 +95,7 @@ struct Verdict {
 
   std::vector<Timing> timings = {};
   std::optional<double> speed = {};  // geometric mean of reference / candidate; only of a pass
+  Range speed_range = {};            // of the speed
   std::optional<double> sol = {};    // geometric mean of limit / candidate
   std::map<std::string, double> wall_seconds = {};
   friend bool operator==(const Verdict&, const Verdict&) = default;

@@ -93,6 +93,14 @@ Estimate geometric_mean(std::span<const double> logarithms) {
   return {std::exp(centre), Interval{std::exp(centre - half), std::exp(centre + half)}};
 }
 
+Estimate widened(const Estimate& mean_ratio, std::span<const double> errors) {
+  if (!mean_ratio.interval || errors.empty()) return mean_ratio;
+  const double centre = *mean_ratio.value, error = mean(errors);
+  const double below = std::hypot(std::log(centre / mean_ratio.interval->low), error);
+  const double above = std::hypot(std::log(mean_ratio.interval->high / centre), error);
+  return {centre, Interval{centre * std::exp(-below), centre * std::exp(above)}};
+}
+
 Estimate product(const Estimate& share, const Estimate& mean) {
   if (!share.value) return {};
   if (*share.value <= 0) return {0.0, share.interval ? std::optional(Interval{0, share.interval->high}) : std::nullopt};

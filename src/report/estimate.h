@@ -41,6 +41,11 @@ Estimate mean_share(std::span<const double> shares, double most_trials);
 // One ratio: no interval.
 Estimate geometric_mean(std::span<const double> logarithms);
 
+// The mean with an interval that also holds errors of the ratios themselves, whose logarithms' errors are given. All
+// come from the same constants, so they may point the same way: the mean of ratios is off by as much as their errors'
+// mean.
+Estimate widened(const Estimate& mean, std::span<const double> errors);
+
 // share × mean, and its interval by the method of variance estimates recovery (MOVER) from those of both. Share 0: the
 // product is 0, whatever the mean, and reaches up to the share's upper end, as if at the reference's speed.
 Estimate product(const Estimate& share, const Estimate& mean);

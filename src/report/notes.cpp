@@ -47,6 +47,14 @@ void add_notes(std::span<const record::Run> runs, Summary& summary) {
   for (const record::Run& run : runs)
     unsafe += static_cast<size_t>(std::ranges::count_if(
         run.attempts, [](const record::Attempt& a) { return a.verdict && a.verdict->sandbox == "none"; }));
+  const bool modelled = std::ranges::any_of(runs, [](const record::Run& run) {
+    return std::ranges::any_of(run.attempts,
+                               [](const record::Attempt& a) { return a.verdict && a.verdict->speed_range.known(); });
+  });
+  if (modelled)
+    summary.notes.emplace_back(
+        "Speeds are modelled: intervals include how far the platform's constants may be off, and what they do not "
+        "separate has no order.");
   if (unsafe > 0)
     summary.notes.push_back(fmt::format("{} given without a sandbox and can't be trusted.",
                                         number_of(unsafe, "verdict") + (unsafe == 1 ? " was" : " were")));

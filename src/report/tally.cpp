@@ -24,6 +24,12 @@ PassAt pass_at(std::span<const Tally> problems, uint32_t k) {
   return {.k = k, .problems = static_cast<uint32_t>(shares.size()), .rate = mean_share(shares, groups)};
 }
 
+// Of a speed's logarithm, from the uncertainty of the platform's constants; 0 where the verdict says nothing about it.
+double model_error(const record::Verdict& verdict) {
+  const record::Range& range = verdict.speed_range;
+  return range.known() && range.low > 0 ? std::log(range.high / range.low) / 2 : 0;
+}
+
 }  // namespace
 
 size_t outcome_index(const record::Attempt& attempt) {
@@ -54,6 +60,7 @@ void Tally::add(const record::Attempt* best, double good_speed) {
   if (const auto speed = logarithm(best->verdict->speed)) {
     ++with_speed;
     log_speeds += *speed;
+    log_speed_errors += model_error(*best->verdict);
     if (*best->verdict->speed >= good_speed) ++good;
   }
   if (const auto sol = logarithm(best->verdict->sol)) {
@@ -64,7 +71,7 @@ void Tally::add(const record::Attempt* best, double good_speed) {
 
 Scores score(std::span<const Tally> problems) {
   Scores scores;
-  std::vector<double> passed, good, speeds, sols;
+  std::vector<double> passed, good, speeds, speed_errors, sols;
   uint32_t with_speed = 0;
   for (const Tally& problem : problems) {
     if (problem.samples == 0) continue;
@@ -75,13 +82,16 @@ Scores score(std::span<const Tally> problems) {
     with_speed += problem.with_speed;
     passed.push_back(static_cast<double>(problem.passed) / problem.samples);
     good.push_back(static_cast<double>(problem.good) / problem.samples);
-    if (problem.with_speed > 0) speeds.push_back(problem.log_speeds / problem.with_speed);
+    if (problem.with_speed > 0) {
+      speeds.push_back(problem.log_speeds / problem.with_speed);
+      speed_errors.push_back(problem.log_speed_errors / problem.with_speed);
+    }
     if (problem.with_sol > 0) sols.push_back(problem.log_sols / problem.with_sol);
   }
   scores.unscored = scores.samples_passed - with_speed;
   scores.pass_rate = mean_share(passed, scores.samples);
   if (scores.samples_passed == 0 || with_speed > 0) scores.pass_good = mean_share(good, scores.samples);
-  scores.gm_speedup = geometric_mean(speeds);
+  scores.gm_speedup = widened(geometric_mean(speeds), speed_errors);
   scores.pass_gm = product(scores.pass_rate, scores.gm_speedup);
   scores.sol = geometric_mean(sols);
   return scores;

@@ -26,6 +26,7 @@ struct Tally {
   uint32_t samples = 0, passed = 0, good = 0;
   uint32_t with_speed = 0, with_sol = 0;
   double log_speeds = 0, log_sols = 0;  // sums
+  double log_speed_errors = 0;          // sum: how far the logarithms may be off, as far as verdicts say
 
   // One sample that counts; `best` is null where it did not pass.
   void add(const record::Attempt* best, double good_speed);

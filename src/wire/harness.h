@@ -90,17 +90,26 @@ struct Transfer {
   uint64_t arena_offset = 0;
 };
 
-// Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank.
+// Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank; then `devices` times DeviceTraffic.
 struct JudgeStepDone {
   uint64_t begin = 0;
   uint64_t drained = 0;        // nothing is left to do
   uint32_t faults = 0;         // of kernels, so far; the record has their texts
   uint32_t late_requests = 0;  // so far: sent by a rank between steps
+  uint32_t devices = 0;        // of the platform
+  uint32_t zero = 0;
 };
 struct CallTimes {
   uint64_t begun = 0;     // the rank was told to run
   uint64_t returned = 0;  // run() has returned
   uint64_t ended = 0;     // its stream has reached the end of the call
+};
+// Bytes that moved during the step, by whomever: to and from other devices, of its memory, to and from the host. What
+// the harness itself moves is not among them.
+struct DeviceTraffic {
+  uint64_t peer_out = 0, peer_in = 0;
+  uint64_t memory = 0;
+  uint64_t to_host = 0, from_host = 0;
 };
 
 }  // namespace fb::wire

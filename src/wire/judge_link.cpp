@@ -58,14 +58,17 @@ JudgeLink::Answered<StepResult> JudgeLink::step(StepKind kind, uint32_t calls, u
   request.first_call = first_call;
   request.ranks = ranks_;
   JudgeStepDone done;
-  std::vector<std::byte> times;
-  if (const Status s = channel_.call<Kind::judge_step>(request, &done, blob, &times); s != Status::ok)
+  std::vector<std::byte> figures;
+  if (const Status s = channel_.call<Kind::judge_step>(request, &done, blob, &figures); s != Status::ok)
     return std::unexpected(s);
-  StepResult result{done.begin, done.drained, done.faults, done.late_requests, calls, {}};
+  StepResult result{done.begin, done.drained, done.faults, done.late_requests, calls, {}, {}};
   if (kind != StepKind::run) return result;
   result.times.resize(size_t{ranks_} * calls);
-  if (times.size() != result.times.size() * sizeof(CallTimes)) return std::unexpected(Status::unknown);
-  std::memcpy(result.times.data(), times.data(), times.size());
+  result.traffic.resize(done.devices);
+  const size_t times = result.times.size() * sizeof(CallTimes), traffic = done.devices * sizeof(DeviceTraffic);
+  if (figures.size() != times + traffic) return std::unexpected(Status::unknown);
+  std::memcpy(result.times.data(), figures.data(), times);
+  std::memcpy(result.traffic.data(), figures.data() + times, traffic);
   return result;
 }
 

@@ -17,7 +17,8 @@ struct StepResult {
   uint64_t begin = 0, drained = 0;         // virtual picoseconds
   uint32_t faults = 0, late_requests = 0;  // so far
   uint32_t calls = 0;
-  std::vector<CallTimes> times = {};  // ranks × calls, by rank
+  std::vector<CallTimes> times = {};        // ranks × calls, by rank
+  std::vector<DeviceTraffic> traffic = {};  // by device
 
   const CallTimes& of(uint32_t rank, uint32_t call) const { return times[size_t{rank} * calls + call]; }
 };

@@ -15,7 +15,7 @@
 
 namespace fb::wire {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 

@@ -32,6 +32,7 @@ TEST_F(Loader, ReadsAFolder) {
   EXPECT_EQ(p.rules.forbid_in_run, (std::vector<std::string>{"copy"}));
   EXPECT_EQ(p.rules.forbid_symbols, (std::vector<std::string>{"dlopen"}));
   EXPECT_EQ(p.cost.link_bytes.text(), "(world - 1) * zeta");
+  EXPECT_EQ(p.cost.least_link_bytes.text(), "(world - 1) * zeta") << "nothing else is said";
   EXPECT_EQ(p.statement, kStatement);
   EXPECT_EQ(p.reference, kReference);
   EXPECT_EQ(p.oracle, folder() + "/oracle.cpp");
@@ -242,6 +243,13 @@ TEST_F(Loader, ATensorMayLieOnAnotherDevice) {
 TEST_F(Loader, RefusesCostsBelowZero) {
   spoil("\"(world - 1) * zeta\"", "\"(2 - world) * zeta\"");
   expect_only("problem.toml:48:14: link_bytes: '(2 - world) * zeta' is -2 at size 'one' and world 4");
+}
+
+TEST_F(Loader, ReadsWhatNoSolutionCanDoWithout) {
+  spoil("link_bytes = ", "least_link_bytes = \"1 * zeta\"\nlink_bytes = ");
+  EXPECT_EQ(load().cost.least_link_bytes.text(), "1 * zeta");
+  spoil("\"1 * zeta\"", "\"1 - zeta\"");
+  expect_only("problem.toml:48:20: least_link_bytes: '1 - zeta' is -99 at size 'large' and world 4");
 }
 
 TEST_F(Loader, NamesMissingAndEmptyAndUnknownFiles) {

@@ -6,6 +6,7 @@ Usage: check_test.py FABRICBENCH CASE          exit code 77: the case can't be t
 """
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -92,6 +93,24 @@ def case_full():
     expect(run("check", SHORT, SHORT_REFERENCE), 0, "Speed 1.00 of the reference", verdict="PASS")
     verdict = expect(run("check", "--json", "--no-reference", SHORT, SHORT_REFERENCE), 0).verdict()
     assert verdict["speed"] is None and verdict["timings"] and verdict["timings"][0]["seconds"] > 0, verdict
+    assert verdict["speed_range"] is None, verdict
+    for t in verdict["timings"]:
+        assert t["range"]["low"] < t["seconds"] < t["range"]["high"] < 2 * t["seconds"], t
+
+
+def case_intervals():
+    """Times with intervals, and what bounds them. A candidate that is the reference is as fast, whatever the constants are."""
+    text = expect(run("check", SHORT, SHORT_REFERENCE), 0, "bound by a chain of latencies (", "links at ", "sol ").out
+    assert re.search(r" us \([0-9.]+–[0-9.]+\)   reference [0-9.]+ us   speed 1\.00 \(1\.00–1\.00\)", text), text
+    verdict = expect(run("check", "--json", SHORT, SHORT_REFERENCE), 0).verdict()
+    assert abs(verdict["speed_range"]["low"] - 1) < 1e-6 and abs(verdict["speed_range"]["high"] - 1) < 1e-6, verdict
+    for t in verdict["timings"]:
+        groups = t["answers_to"]
+        assert set(groups) == {"latency", "bandwidth", "in_flight", "issue", "launch"}, t
+        # If all is slower by the same factor, so is the time.
+        assert 0.9 < sum(groups.values()) < 1.1, t
+        assert max(groups, key=groups.get) == "latency", t
+        assert t["moved"]["peer_out"] > 0 and t["moved"]["peer_in"] > 0 and 0 < t["link_use"] < 0.1, t
 
 
 def case_json():
@@ -171,13 +190,23 @@ def case_compile_error():
 
 
 def case_trace():
-    """A timeline of the first session."""
+    """A timeline of the first session, or of the timed calls with what the verdict says of them."""
     path = os.path.join(FOLDER, "run.json")
     expect(run("check", "--quick", "--trace", path, "push_copy", REFERENCE), 0)
     with open(path, encoding="utf-8") as file:
         assert len(json.load(file)["traceEvents"]) > 10
     expect(run("check", "--quick", "--trace", "here.json", "push_copy", REFERENCE, folder=FOLDER), 0)
     assert os.path.exists(os.path.join(FOLDER, "here.json"))
+    expect(run("check", "--trace", path, SHORT, SHORT_REFERENCE), 0)
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    timed = [e for e in events if e.get("args", {}).get("bound")]
+    assert timed and all(e["args"]["bound"].startswith("bound by ") and e["args"]["bound"] in e["name"] for e in timed), timed
+    for e in timed:
+        assert e["args"]["at_least_us"] < e["args"]["microseconds"] < e["args"]["at_most_us"], e
+        assert abs(e["dur"] - e["args"]["microseconds"]) < 0.05 * e["dur"] and e["args"]["speed"] > 0, e
+        inside = [k for k in events if k["ph"] == "X" and e["ts"] <= k["ts"] and k["ts"] + k["dur"] <= e["ts"] + e["dur"]]
+        assert len(inside) > 2, "the call's kernels are below it"
     for wrong in ("/no/such/folder/run.json", FOLDER):
         expect(run("check", "--quick", "--trace", wrong, "push_copy", REFERENCE), 2, f"cannot write {wrong}: ")
 

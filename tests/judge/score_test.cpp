@@ -48,6 +48,7 @@ class Limit : public testing::Test {
     problem_.parameters = {{"n", ""}};
     problem_.cost.link_bytes = catalog::Expression::parse("(world - 1) * n").value();
     problem_.cost.memory_bytes = catalog::Expression::parse("8 * n").value();
+    problem_.cost.least_link_bytes = problem_.cost.link_bytes;
     size_.values = {{"n", 1000}};
     platform_.peer.copy_bandwidth = 100;
     platform_.memory.bandwidth = 1000;
@@ -60,6 +61,12 @@ class Limit : public testing::Test {
 TEST_F(Limit, TheFloorIsWhatTheLinksNeed) {
   EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 2, platform_), 10);
   EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 5, platform_), 40);
+}
+
+TEST_F(Limit, TheFloorMayBeLowerThanWhatTheAlgorithmMoves) {
+  problem_.cost.least_link_bytes = catalog::Expression::parse("n / 2").value();
+  EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 2, platform_), 5);
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10);
 }
 
 TEST_F(Limit, TheLimitIsTheSlowerOfLinksAndMemory) {

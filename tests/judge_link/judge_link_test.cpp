@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "judge_link/judged_run.h"
 
 namespace fb {
@@ -63,6 +65,32 @@ TEST(JudgeLink, TimesAreOfOneClock) {
       }
     }
   }
+  ASSERT_TRUE(judged.destroy());
+  EXPECT_EQ(judged.finish().exit_code, 0);
+}
+
+TEST(JudgeLink, StepsTellTheBytesThatMoved) {
+  JudgedRun judged(3);
+  ASSERT_TRUE(judged.construct(kGather, 100));
+  const auto one = judged.run(1), two = judged.run(2);
+  ASSERT_EQ(one.size(), 1u);
+  ASSERT_EQ(two.size(), 1u);
+  uint64_t out = 0, in = 0;
+  ASSERT_EQ(one[0].traffic.size(), 8u) << "the devices of the platform";
+  for (size_t d = 0; d < 8; ++d) {
+    const wire::DeviceTraffic &once = one[0].traffic[d], &twice = two[0].traffic[d];
+    out += once.peer_out;
+    in += once.peer_in;
+    if (d < 3) {
+      // What the two others have: 100 words each, and flags.
+      EXPECT_GE(std::max(once.peer_out, once.peer_in), 2u * 100 * 4);
+      EXPECT_GT(once.memory, 0u);
+      EXPECT_EQ(twice.memory, 2 * once.memory);
+    } else {
+      EXPECT_EQ(once.memory + once.peer_out + once.peer_in, 0u) << "nobody uses it";
+    }
+  }
+  EXPECT_EQ(out, in);
   ASSERT_TRUE(judged.destroy());
   EXPECT_EQ(judged.finish().exit_code, 0);
 }

@@ -171,7 +171,7 @@ TEST_F(JudgementTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
   EXPECT_EQ(arena[101], 0xDEADu);
   EXPECT_EQ(a.read(in), 20u);
   wire::CallTimes times[4];
-  ASSERT_EQ(host.answer(judge).blob.size(), sizeof times);
+  ASSERT_GT(host.answer(judge).blob.size(), sizeof times);
   std::memcpy(times, host.answer(judge).blob.data(), sizeof times);
   EXPECT_EQ(times[0].begun, times[2].begun);
   EXPECT_GT(times[0].ended, times[0].returned);

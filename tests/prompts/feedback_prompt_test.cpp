@@ -241,6 +241,10 @@ TEST(FeedbackPrompt, AsksForSpeedAfterAPass) {
   const auto text = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, true);
   ASSERT_TRUE(text) << message_of(text);
   expect_golden("speed.md", *text);
+  attempt.verdict->timings[1].bound = "bound by launches and host calls";
+  const auto bound = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, true);
+  ASSERT_TRUE(bound) << message_of(bound);
+  EXPECT_TRUE(has(*bound, "|\n\n- 1MiB: bound by launches and host calls.\n\nThe limit is ")) << *bound;
   attempt.verdict->speed.reset();
   attempt.verdict->timings.clear();
   const auto blind = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, true);

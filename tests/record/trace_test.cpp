@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/strings.h"
+#include "tests/scratch_folder.h"
 
 namespace fb::record {
 namespace {
@@ -39,6 +43,27 @@ TEST(Trace, KeepsItsBound) {
   EXPECT_EQ(json["traceEvents"].size(), trace.events());
   EXPECT_EQ(json["otherData"]["left_out"], trace.left_out());
   EXPECT_LT(trace.to_json().size(), 10'200u);
+}
+
+TEST(Trace, EventsCanBeAddedToAFileLater) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("run.json");
+  Trace first, labels;
+  labels.add_span(1, 0, "label", 0, 5);
+  first.write(file);
+  labels.append_to(file);
+  EXPECT_EQ(Json::parse(read_file(file))["traceEvents"].size(), 1u) << "behind none";
+  first.add_span(0, 0, "kernel", 0, 5);
+  first.write(file);
+  labels.append_to(file);
+  labels.append_to(file);
+  Trace().append_to(file);
+  const auto events = Json::parse(read_file(file))["traceEvents"];
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["name"], "kernel");
+  EXPECT_EQ(events[2]["name"], "label");
+  write_file(file, "[]");
+  EXPECT_THROW(labels.append_to(file), std::runtime_error);
 }
 
 TEST(Trace, IsValidWhenEmpty) { EXPECT_TRUE(Json::parse(Trace().to_json())["traceEvents"].empty()); }

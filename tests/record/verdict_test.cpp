@@ -32,9 +32,22 @@ Verdict whole() {
   v.calls = 42;
   v.values = uint64_t{1} << 60;
   v.instructions = (uint64_t{1} << 62) + 1;
-  v.timings = {{.size = "64KiB", .world = 8, .seconds = 1.1e-6, .reference_seconds = 2.2e-6, .limit_seconds = 0.1e-6},
+  v.timings = {{.size = "64KiB",
+                .world = 8,
+                .begin_seconds = 0.7e-6,
+                .seconds = 1.1e-6,
+                .reference_seconds = 2.2e-6,
+                .limit_seconds = 0.1e-6,
+                .range = {1.0e-6, 1.2e-6},
+                .speed_range = {1.9, 2.1},
+                .answers_to = {{"latency", 0.6}, {"launch", 0.3}},
+                .moved = {.peer_out = 1, .peer_in = 2, .to_host = 3, .from_host = 4, .memory = uint64_t{1} << 40},
+                .link_use = 0.25,
+                .memory_use = 0.125,
+                .bound = "bound by launches"},
                {.size = "1MiB", .world = 8, .seconds = 1.0 / 3}};
   v.speed = 0.1 + 0.2;  // no short decimal
+  v.speed_range = {0.2, 0.4};
   v.sol = 0.5;
   v.wall_seconds = {{"all", 1.25}, {"build", 0.5}};
   return v;
@@ -100,6 +113,9 @@ TEST(Verdict, OlderRecordsLackFields) {
   expected.problem = "push_copy";
   EXPECT_EQ(*v, expected);
   EXPECT_EQ(parse_verdict("{}").value(), Verdict{});
+  const auto old = parse_verdict(R"({"timings": [{"size": "1MiB", "world": 4, "seconds": 2}]})").value();
+  EXPECT_EQ(old.timings, (std::vector<Timing>{{.size = "1MiB", .world = 4, .seconds = 2}}));
+  EXPECT_FALSE(old.timings[0].range.known());
   EXPECT_EQ(parse_verdict(R"({"speed": null, "place": null, "seed": null})").value(), Verdict{});
 }
 

@@ -111,6 +111,18 @@ TEST(Estimate, AGeometricMeanHasStudentsIntervalOfLogarithms) {
   EXPECT_NEAR(e.interval->high, 2 * std::exp(1.72189), 1e-3);
 }
 
+TEST(Estimate, ErrorsOfTheRatiosThemselvesWidenTheirMean) {
+  const Estimate mean{2.0, Interval{2 * std::exp(-0.3), 2 * std::exp(0.3)}};
+  const Estimate wide = widened(mean, std::vector{0.4, 0.4, 0.4});
+  EXPECT_DOUBLE_EQ(*wide.value, 2);
+  EXPECT_NEAR(wide.interval->low, 2 * std::exp(-0.5), 1e-12);
+  EXPECT_NEAR(wide.interval->high, 2 * std::exp(0.5), 1e-12);
+  EXPECT_NEAR(widened(mean, std::vector{0.0, 0.8}).interval->high, 2 * std::exp(0.5), 1e-12) << "their mean";
+  EXPECT_NEAR(widened(mean, std::vector{0.0, 0.0}).interval->high, mean.interval->high, 1e-12);
+  EXPECT_EQ(widened(mean, {}), mean);
+  EXPECT_EQ(widened({2.0, std::nullopt}, std::vector{0.4}), (Estimate{2.0, std::nullopt}));
+}
+
 TEST(Estimate, AProductsErrorsAddAsIndependentOnes) {
   // Factors 2 below and 1.5 above, and 1.2 both ways; in logarithms: sqrt(ln² 2 + ln² 1.2), sqrt(ln² 1.5 + ln² 1.2)
   const Estimate share{0.5, Interval{0.25, 0.75}}, mean{0.8, Interval{0.8 / 1.2, 0.8 * 1.2}};

@@ -362,6 +362,26 @@ TEST(Summarise, ModelsAreRankedByPassTimesSpeed) {
   EXPECT_EQ(summary.models[3].rank_from, 4);
 }
 
+TEST(Summarise, WhatTheModelsConstantsDoNotSeparateHasNoOrder) {
+  std::vector<std::string> problems;
+  for (int k = 0; k < 40; ++k) problems.push_back(fmt::format("p{}", k));
+  Runs runs = {made_run({"a", "b"}, problems)};
+  try_forty(runs[0], "a", 40, 1.5);
+  try_forty(runs[0], "b", 40, 1.0);
+  EXPECT_TRUE(summary_of(runs).models[0].not_separated.empty());
+  EXPECT_FALSE(has_note(summary_of(runs), "Speeds are modelled"));
+  for (auto& attempt : runs[0].attempts) {
+    const double speed = *attempt.verdict->speed;
+    attempt.verdict->speed_range = {speed / 1.3, speed * 1.3};
+  }
+  const Summary summary = summary_of(runs);
+  EXPECT_EQ(summary.models[0].label, "a");
+  EXPECT_EQ(summary.models[0].not_separated, std::vector<size_t>{1});
+  EXPECT_EQ(summary.models[0].rank_to, 2);
+  EXPECT_NEAR(summary.models[0].scores.gm_speedup.interval->high, 1.5 * 1.3, 1e-9);
+  EXPECT_TRUE(has_note(summary, "Speeds are modelled"));
+}
+
 TEST(Summarise, AModelWithoutAnyAttemptIsLast) {
   Runs runs = {made_run({"silent", "wrong"}, {"p"})};
   runs[0].attempts = {made_attempt("wrong", "p", 1, 1, "wrong")};

@@ -53,6 +53,12 @@ std::string printable(std::span<const std::byte> bytes) {
 }
 
 template <class T>
+void append(std::vector<std::byte>& blob, const T& figures) {
+  const auto bytes = std::as_bytes(std::span(&figures, 1));
+  blob.insert(blob.end(), bytes.begin(), bytes.end());
+}
+
+template <class T>
 void set_body(Answer& answer, const T& reply) {
   answer.body.resize(sizeof reply);
   std::memcpy(answer.body.data(), &reply, sizeof reply);
@@ -226,6 +232,9 @@ void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> 
   const Time begin = latest();
   done_ = {};
   done_.begin = begin;
+  done_.devices = node_.platform_.devices();
+  before_.clear();
+  for (uint32_t d = 0; d < done_.devices; ++d) before_.push_back(node_.fabric_.counters(d));
   node_.log("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
   for (const auto& thread : node_.threads_) {
     if (!thread->gone) thread->now = begin;
@@ -307,15 +316,29 @@ bool Judgement::end_step() {
     node_.log("end of step", {done_.drained, done_.faults});
     set_body(answer, done_);
     for (Rank& rank : ranks_) {
-      for (const Calling& calling : *rank.calls) {
-        const auto* bytes = reinterpret_cast<const std::byte*>(&calling.times);
-        answer.blob.insert(answer.blob.end(), bytes, bytes + sizeof calling.times);
-      }
+      for (const Calling& calling : *rank.calls) append(answer.blob, calling.times);
       rank.calls.reset();
     }
+    for (const wire::DeviceTraffic& one : traffic()) append(answer.blob, one);
   }
   node_.answer(*judge_, std::move(answer));
   return true;
+}
+
+std::vector<wire::DeviceTraffic> Judgement::traffic() const {
+  std::vector<wire::DeviceTraffic> moved;
+  for (uint32_t d = 0; d < before_.size(); ++d) {
+    const auto since = [&](fabric::Traffic kind) {
+      return node_.fabric_.counters(d)[static_cast<size_t>(kind)] - before_[d][static_cast<size_t>(kind)];
+    };
+    using enum fabric::Traffic;
+    moved.push_back({.peer_out = since(peer_out),
+                     .peer_in = since(peer_in),
+                     .memory = since(memory),
+                     .to_host = since(to_host),
+                     .from_host = since(from_host)});
+  }
+  return moved;
 }
 
 void Judgement::note_late() {

@@ -110,6 +110,8 @@ class Judgement {
   wire::Status meet(Rank& rank, Call& call, wire::Kind kind);
   void part();
   Time latest() const;
+  // Since the step began, by device.
+  std::vector<wire::DeviceTraffic> traffic() const;
 
   Node& node_;
   std::unique_ptr<Process> judges_;  // the judge is no rank, and no process of the node
@@ -119,6 +121,7 @@ class Judgement {
   bool judge_waits_ = false;
   wire::JudgeStep step_;
   wire::JudgeStepDone done_;
+  std::vector<fabric::Counters> before_;  // the step, by device
   std::byte* arena_ = nullptr;
   uint64_t arena_bytes_ = 0;
   uint64_t late_requests_ = 0;

@@ -8,16 +8,18 @@
 #include <cstdio>
 #include <fstream>
 
+#include "fabric/group.h"
 #include "machine/server/server.h"
 #include "sandbox/confine.h"
 
 int main(int argc, char** argv) {
   using namespace fb;
   machine::ServerOptions options;
-  std::string platform_name = "h100x8", mode = "hardware", record_file, trace_file;
+  std::string platform_name = "h100x8", mode = "hardware", record_file, trace_file, slower;
   CLI::App app{"The virtual node of one run; started by `fabricbench exec`."};
   app.add_option("--socket", options.socket, "Where ranks connect")->required();
   app.add_option("--platform", platform_name, "Name of a platform, or a platform file");
+  app.add_option("--slower", slower, "A group of the platform's constants is worse by a factor, as latency=1.1");
   app.add_option("--seed", options.node.seed, "0: ordered by virtual time; else a schedule drawn at random");
   std::vector<uint32_t> choices;
   auto* chosen =
@@ -57,7 +59,8 @@ int main(int argc, char** argv) {
   options.node.strict = mode == "strict";
   options.node.trace = !trace_file.empty();
   try {
-    const auto platform = fabric::load_platform(platform_name);
+    auto platform = fabric::load_platform(platform_name);
+    if (platform && !slower.empty()) platform = fabric::slower(*platform, slower);
     if (!platform) {
       fmt::print(stderr, "{}", to_string(platform.error(), platform_name));
       return 2;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -122,9 +124,16 @@ Html other_samples(const Round& round, const Cell& cell) {
   return html("<p class=\"muted\">All its samples of this problem: {}</p>\n", samples);
 }
 
+// "1.02 (0.98–1.05)"
+std::string speed_text(const record::Timing& t) {
+  const std::string speed = ratio_text(t.reference_seconds / t.seconds);
+  if (!t.speed_range.known()) return speed;
+  return fmt::format("{} ({}–{})", speed, ratio_text(t.speed_range.low), ratio_text(t.speed_range.high));
+}
+
 Html timings(const Verdict& verdict) {
   if (verdict.timings.empty()) return {};
-  Html rows;
+  Html rows, bounds;
   for (const record::Timing& t : verdict.timings) {
     const double most = std::max({t.seconds, t.reference_seconds, t.limit_seconds});
     const auto bar = [&](std::string_view kind, double seconds) {
@@ -133,20 +142,24 @@ Html timings(const Verdict& verdict) {
                  : Html();
     };
     rows += html(
-        "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td class=\"num\">{}</td>"
+        "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}<small>{}</small></td><td "
+        "class=\"num\">{}</td>"
         "<td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"wide\">{}{}{}</td></tr>\n",
         t.size, plural(static_cast<uint64_t>(std::max(t.world, 0)), "rank", "ranks"), time_text(t.seconds),
+        t.range.known() ? fmt::format("{} – {}", time_text(t.range.low), time_text(t.range.high)) : std::string(),
         t.reference_seconds > 0 ? time_text(t.reference_seconds) : std::string(kNothing),
         t.limit_seconds > 0 ? time_text(t.limit_seconds) : std::string(kNothing),
-        t.reference_seconds > 0 && t.seconds > 0 ? ratio_text(t.reference_seconds / t.seconds) : std::string(kNothing),
-        bar("", t.seconds), bar("reference", t.reference_seconds), bar("limit", t.limit_seconds));
+        t.reference_seconds > 0 && t.seconds > 0 ? speed_text(t) : std::string(kNothing), bar("", t.seconds),
+        bar("reference", t.reference_seconds), bar("limit", t.limit_seconds));
+    if (!t.bound.empty()) bounds += html("<li>{}: {}.</li>\n", t.size, t.bound);
   }
+  if (!bounds.empty()) bounds = html("<ul class=\"muted\">\n{}</ul>\n", bounds);
   return html(
       "<h3>{} on {}</h3>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Size</th>"
       "<th scope=\"col\" class=\"num\">This</th><th scope=\"col\" class=\"num\">Reference</th>"
       "<th scope=\"col\" class=\"num\">Limit</th><th scope=\"col\" class=\"num\">Speed</th>"
-      "<th scope=\"col\" class=\"wide\"></th></tr></thead><tbody>{}</tbody></table></div>\n",
-      verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform, rows);
+      "<th scope=\"col\" class=\"wide\"></th></tr></thead><tbody>{}</tbody></table></div>\n{}",
+      verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform, rows, bounds);
 }
 
 // The explanation without the summary it begins with.

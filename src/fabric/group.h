@@ -1,0 +1,36 @@
+#pragma once
+
+// Constants by what they are about. A time answers to each group more or less: run again on a platform on which one
+// group is slower, it tells how much. So it is known what bounds a program, and how far its time may be off.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "fabric/platform.h"
+
+namespace fb::fabric {
+
+enum class Group : uint8_t { latency, bandwidth, in_flight, issue, launch };
+
+inline constexpr std::array kGroups = {Group::latency, Group::bandwidth, Group::in_flight, Group::issue, Group::launch};
+
+// A figure for each group, by its number.
+using ByGroup = std::array<double, kGroups.size()>;
+
+// As platform files spell it: "in_flight".
+std::string_view name_of(Group group);
+std::optional<Group> group_from(std::string_view name);
+
+// The platform with the group's constants worse by a factor: durations longer, rates and limits lower.
+Platform slower(const Platform& platform, Group group, double by);
+// The same, as an option says it: "latency=1.1".
+Result<Platform> slower(const Platform& platform, std::string_view group_and_factor);
+
+// Platform::uncertainty.
+ByGroup uncertainties(const Platform& platform);
+
+}  // namespace fb::fabric

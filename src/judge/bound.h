@@ -1,0 +1,29 @@
+#pragma once
+
+// What bounds a candidate at one size, from what its time answers to (judge/intervals.h) and from the bytes that it
+// moved.
+
+#include <string>
+
+#include "fabric/platform.h"
+#include "record/verdict.h"
+
+namespace fb::judge {
+
+// Shares of what each could have moved in the time; the busiest device's.
+struct Utilisation {
+  double egress = 0, ingress = 0;     // links to other devices
+  double to_host = 0, from_host = 0;  // the link to the host
+  double memory = 0;
+  double links() const;  // the largest of all links
+};
+Utilisation utilisation(const record::Timing& timing, const fabric::Platform& platform);
+
+// "bound by a chain of latencies (61 % of the time answers to latencies, 22 % to launches); links at 4 % of their
+// peak". Empty where elasticities are missing.
+std::string bound_sentence(const record::Timing& timing, const fabric::Platform& platform);
+
+// Fills link_use, memory_use and bound.
+void add_bound(record::Timing& timing, const fabric::Platform& platform);
+
+}  // namespace fb::judge

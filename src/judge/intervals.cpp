@@ -1,0 +1,73 @@
+#include "judge/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fb::judge {
+namespace {
+
+using fabric::ByGroup;
+using record::Range;
+using record::Timing;
+
+const Timing* same_call(const std::vector<Timing>& timings, const Timing& t) {
+  const auto found =
+      std::ranges::find_if(timings, [&](const Timing& r) { return r.size == t.size && r.world == t.world; });
+  return found == timings.end() ? nullptr : &*found;
+}
+
+bool answers(const Timing& t) { return t.seconds > 0 && t.answers_to.size() == fabric::kGroups.size(); }
+
+Range around(double value, double error) { return {value * std::exp(-error), value * std::exp(error)}; }
+
+}  // namespace
+
+double elasticity(double seconds, double slower) { return std::log(slower / seconds) / std::log(kSlower); }
+
+ByGroup elasticities(const Timing& timing) {
+  ByGroup by_group{};
+  for (size_t g = 0; g < fabric::kGroups.size(); ++g)
+    by_group[g] = timing.answers_to.at(std::string(name_of(fabric::kGroups[g])));
+  return by_group;
+}
+
+double relative_error(const ByGroup& elasticities, const ByGroup& uncertainties) {
+  double sum = 0;
+  for (size_t g = 0; g < elasticities.size(); ++g) sum += std::pow(elasticities[g] * uncertainties[g], 2);
+  return std::sqrt(sum);
+}
+
+void add_elasticities(std::vector<Timing>& timings, fabric::Group group, const std::vector<Timing>& slow) {
+  for (Timing& t : timings) {
+    const Timing* slower = same_call(slow, t);
+    if (slower == nullptr || t.seconds <= 0 || slower->seconds <= 0) continue;
+    t.answers_to[std::string(name_of(group))] = elasticity(t.seconds, slower->seconds);
+  }
+}
+
+void add_intervals(record::Verdict& verdict, const std::vector<Timing>& reference, const fabric::Platform& platform) {
+  const ByGroup uncertain = fabric::uncertainties(platform);
+  ByGroup sum{};  // of differences
+  double speeds = 0, compared = 0;
+  for (Timing& t : verdict.timings) {
+    if (t.reference_seconds > 0 && t.seconds > 0) ++speeds;
+    if (!answers(t)) continue;
+    const ByGroup own = elasticities(t);
+    t.range = around(t.seconds, relative_error(own, uncertain));
+    const Timing* of_reference = same_call(reference, t);
+    if (of_reference == nullptr || !answers(*of_reference)) continue;
+    ByGroup difference = elasticities(*of_reference);
+    for (size_t g = 0; g < own.size(); ++g) {
+      difference[g] -= own[g];
+      sum[g] += difference[g];
+    }
+    t.speed_range = around(of_reference->seconds / t.seconds, relative_error(difference, uncertain));
+    ++compared;
+  }
+  // The verdict's speed is a mean over sizes; an error that makes one size too fast may make another too slow.
+  if (!verdict.speed || compared == 0 || compared < speeds) return;
+  for (double& s : sum) s /= compared;
+  verdict.speed_range = around(*verdict.speed, relative_error(sum, uncertain));
+}
+
+}  // namespace fb::judge

@@ -1,0 +1,41 @@
+#include "judge/sensitivity.h"
+
+#include <fmt/format.h>
+
+#include "judge/intervals.h"
+#include "judge/parallel.h"
+
+namespace fb::judge {
+
+Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t side_by_side) {
+  std::vector<SessionRequest> wanted;
+  for (const fabric::Group group : fabric::kGroups) {
+    wanted.push_back(timed);
+    wanted.back().slower = fmt::format("{}={}", name_of(group), kSlower);
+    wanted.back().trace.clear();
+  }
+  if (!timed.trace.empty()) wanted.push_back(timed);
+  const auto texts = run_jobs(
+      wanted.size(), side_by_side, [&](size_t k) { return to_json(run_session(wanted[k])); },
+      [](size_t, const std::string& text) {
+        const auto outcome = parse_outcome(text);
+        return !outcome || outcome->finding.has_value();
+      });
+  Sensitivities found;
+  for (size_t k = 0; k < texts.size(); ++k) {
+    auto outcome = parse_outcome(texts[k]);
+    if (!outcome) return error("a session was lost");
+    const std::string where = wanted[k].slower.empty() ? "" : fmt::format(" with {}", wanted[k].slower);
+    if (outcome->finding)
+      return error(fmt::format("{}{}: {}", to_string(outcome->finding->verdict), where, outcome->finding->summary));
+    for (const auto& [phase, seconds] : outcome->wall_seconds) found.wall_seconds[phase] += seconds;
+    if (k < fabric::kGroups.size()) {
+      found.slow.push_back(std::move(outcome->timings));
+    } else {
+      found.traced = std::move(outcome->timings);
+    }
+  }
+  return found;
+}
+
+}  // namespace fb::judge

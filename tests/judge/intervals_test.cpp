@@ -1,0 +1,94 @@
+#include "judge/intervals.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace fb::judge {
+namespace {
+
+using record::Timing;
+
+Timing timing(const char* size, double seconds, std::map<std::string, double> answers_to = {}) {
+  Timing t{.size = size, .world = 8, .seconds = seconds};
+  if (answers_to.empty()) return t;
+  for (const auto group : fabric::kGroups) t.answers_to[std::string(name_of(group))] = 0;
+  for (const auto& [name, e] : answers_to) t.answers_to[name] = e;
+  return t;
+}
+
+fabric::Platform platform() {
+  fabric::Platform p;
+  p.uncertainty = {.latency = 0.2, .bandwidth = 0.1, .in_flight = 0.3, .issue = 0.25, .launch = 0.4};
+  return p;
+}
+
+TEST(Intervals, ATimeThatIsAllOneThingAnswersToItWhole) {
+  EXPECT_NEAR(elasticity(2.0, 2.0 * kSlower), 1, 1e-12);
+  EXPECT_NEAR(elasticity(2.0, 2.0), 0, 1e-12);
+  EXPECT_NEAR(elasticity(1.0, 1.0 + 0.5 * (kSlower - 1)), 0.5, 0.02) << "half of the time";
+}
+
+TEST(Intervals, ElasticitiesAreOfTheSameCall) {
+  std::vector<Timing> timings = {timing("small", 1), timing("large", 4)};
+  add_elasticities(timings, fabric::Group::latency, {timing("large", 4 * kSlower), timing("other", 9)});
+  EXPECT_TRUE(timings[0].answers_to.empty());
+  EXPECT_NEAR(timings[1].answers_to.at("latency"), 1, 1e-12);
+}
+
+TEST(Intervals, ErrorsOfGroupsAddLikeIndependentOnes) {
+  EXPECT_DOUBLE_EQ(relative_error({0.5, 0, 0, 0, 1}, {0.6, 9, 9, 9, 0.4}), 0.5);
+  EXPECT_DOUBLE_EQ(relative_error({-1, 0, 0, 0, 0}, {0.2, 0, 0, 0, 0}), 0.2);
+}
+
+TEST(Intervals, OfATimeComeFromWhatItAnswersTo) {
+  record::Verdict v;
+  v.timings = {timing("a", 10, {{"latency", 1}})};
+  add_intervals(v, {}, platform());
+  EXPECT_NEAR(v.timings[0].range.low, 10 * std::exp(-0.2), 1e-9);
+  EXPECT_NEAR(v.timings[0].range.high, 10 * std::exp(0.2), 1e-9);
+  EXPECT_FALSE(v.timings[0].speed_range.known());
+}
+
+TEST(Intervals, OfASpeedHaveNoErrorThatBothShare) {
+  record::Verdict v;
+  v.speed = 2;
+  v.timings = {timing("a", 10, {{"latency", 0.75}, {"launch", 0.25}})};
+  v.timings[0].reference_seconds = 20;
+  // The same mixture, twice as long: whatever the constants are, the candidate is twice as fast.
+  add_intervals(v, {timing("a", 20, {{"latency", 0.75}, {"launch", 0.25}})}, platform());
+  EXPECT_NEAR(v.timings[0].speed_range.low, 2, 1e-12);
+  EXPECT_NEAR(v.timings[0].speed_range.high, 2, 1e-12);
+  EXPECT_NEAR(v.speed_range.low, 2, 1e-12);
+  // Latencies against bandwidth: both errors count.
+  add_intervals(v, {timing("a", 20, {{"bandwidth", 1}})}, platform());
+  const double error = std::sqrt(std::pow(0.75 * 0.2, 2) + std::pow(0.25 * 0.4, 2) + std::pow(0.1, 2));
+  EXPECT_NEAR(std::log(v.timings[0].speed_range.high / 2), error, 1e-9);
+  EXPECT_NEAR(std::log(2 / v.timings[0].speed_range.low), error, 1e-9);
+}
+
+TEST(Intervals, OfAVerdictsSpeedLetSizesMakeUpForEachOther) {
+  record::Verdict v;
+  v.speed = 1;
+  v.timings = {timing("a", 1, {{"latency", 1}}), timing("b", 1, {{"latency", 0.01}})};
+  for (auto& t : v.timings) t.reference_seconds = 1;
+  add_intervals(v, {timing("a", 1, {{"latency", 0.01}}), timing("b", 1, {{"latency", 1}})}, platform());
+  EXPECT_GT(v.timings[0].speed_range.high, 1.2);
+  EXPECT_GT(v.timings[1].speed_range.high, 1.2);
+  EXPECT_NEAR(v.speed_range.high, 1, 1e-9);
+}
+
+TEST(Intervals, AreMissingWhereSomethingWasNotMeasured) {
+  record::Verdict v;
+  v.speed = 1;
+  v.timings = {timing("a", 1, {{"latency", 1}}), timing("b", 1)};
+  for (auto& t : v.timings) t.reference_seconds = 1;
+  add_intervals(v, {timing("a", 1, {{"launch", 1}}), timing("b", 1, {{"launch", 1}})}, platform());
+  EXPECT_TRUE(v.timings[0].speed_range.known());
+  EXPECT_FALSE(v.timings[1].range.known());
+  EXPECT_FALSE(v.timings[1].speed_range.known());
+  EXPECT_FALSE(v.speed_range.known()) << "half of the sizes say nothing about the whole";
+}
+
+}  // namespace
+}  // namespace fb::judge
