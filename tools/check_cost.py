@@ -1,37 +1,95 @@
 #!/usr/bin/env python3
-"""What looking for races costs: processor time of sessions with the checker and without, in one run.
+"""What looking for races costs: processor time and memory of the machine with the checker and without.
 
-Each problem's reference is judged with few schedules and with more, both ways; the difference is the sessions alone.
-Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--most RATIO] [--most-of-all RATIO]
+Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones. Only the machine's
+process is measured, and only in these schedules: compilers, sandboxes and the starts of ranks take longer than small kernels, and would
+hide what the checker takes. Both ways take turns, and the least of each counts: what others do at the same time only adds.
+Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--turns N] [--most RATIO] [--most-of-all RATIO]
 """
 import argparse
 import math
 import os
 import pathlib
+import re
+import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+# In the machine's place: runs it, and writes down seconds of user and of system, and KiB at most.
+WRAPPER = """#!{python}
+import os, sys
+child = os.fork()
+if child == 0:
+    os.execv({machine!r}, [{machine!r}, *sys.argv[1:]])
+status, used = os.wait4(child, 0)[1:]
+drawn = sys.argv[sys.argv.index("--seed") + 1] != "0"
+if drawn:
+    with open({log!r}, "a") as file:
+        file.write(f"{{used.ru_utime + used.ru_stime}} {{used.ru_maxrss}} {{int('--check' in sys.argv)}}\\n")
+os._exit(os.waitstatus_to_exitcode(status) & 255)
+"""
 
-def processor_time(tool, problem, schedules, races):
-    """Seconds of all processes of one judgement, ranks and machine included."""
-    words = [tool, "check", "--quick", "--no-reference", "--seed", "3", "--schedules", str(schedules), problem.name, str(problem / "reference.cu")]
-    if not races:
-        words.insert(2, "--no-races")
-    before = os.times()
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
-    after = os.times()
-    if done.returncode != 0:
-        sys.exit(f"{problem.name}: {done.stdout}")
-    return after.children_user + after.children_system - before.children_user - before.children_system
+
+def large_sizes(text):
+    """The timed sizes are those of a quick check, and no others; where none is timed, the last one is."""
+    blocks = re.split(r"(?m)^(?=\[)", text)
+    sizes = [k for k, block in enumerate(blocks) if block.startswith("[[size]]")]
+    timed = [k for k in sizes if re.search(r"(?m)^timed = true$", blocks[k])] or sizes[-1:]
+    for k in sizes:
+        blocks[k] = re.sub(r"(?m)^quick = true\n", "", blocks[k])
+        if k in timed:
+            blocks[k] = blocks[k].rstrip() + "\nquick = true\n\n"
+    return "".join(blocks)
+
+
+class Measure:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, pathlib.Path(folder)
+        self.log = self.folder / "log"
+        programs = pathlib.Path(tool).resolve().parent
+        wrapper, machine = self.folder / "machine", str(programs / "fabricbench-machine")
+        (self.folder / "fabricbench-rank").symlink_to(programs / "fabricbench-rank")  # looked for beside the machine
+        wrapper.write_text(WRAPPER.format(python=sys.executable, machine=machine, log=str(self.log)), encoding="utf-8")
+        wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+        self.environment = {**os.environ, "FABRICBENCH_MACHINE": str(wrapper)}
+
+    def pack_of(self, problem):
+        pack = self.folder / "problems"
+        shutil.rmtree(pack, ignore_errors=True)
+        target = pack / problem.parent.name / problem.name
+        shutil.copytree(problem, target)
+        shutil.copy(ROOT / "problems" / "pack.toml", pack)
+        settings = target / "problem.toml"
+        settings.write_text(large_sizes(settings.read_text(encoding="utf-8")), encoding="utf-8")
+        return pack
+
+    def run(self, problem, pack, schedules, races):
+        """Seconds of all drawn schedules, and MiB of the largest."""
+        self.log.unlink(missing_ok=True)
+        words = [self.tool, "check", "--quick", "--no-reference", "--unsafe-no-sandbox", "--seed", "3", "--schedules", str(schedules),
+                 "--problems", str(pack), problem.name, str(problem / "reference.cu")]
+        if not races:
+            words.insert(2, "--no-races")
+        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=self.environment)
+        if done.returncode != 0:
+            sys.exit(f"{problem.name}: {done.stdout}")
+        rows = [line.split() for line in self.log.read_text(encoding="utf-8").splitlines()]
+        # A figure of anything else than what was asked for would look as good as a right one.
+        if len(rows) != schedules or any(int(row[2]) != int(races) for row in rows):
+            sys.exit(f"{problem.name}: {len(rows)} schedules {'with' if races else 'without'} the checker were seen, not {schedules}")
+        return sum(float(row[0]) for row in rows), max(int(row[1]) for row in rows) / 1024
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("problems", nargs="*")
-    parser.add_argument("--schedules", type=int, default=6)
+    parser.add_argument("--schedules", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--most", type=float, default=0, help="fail if a named problem costs more")
     parser.add_argument("--most-of-all", type=float, default=0, help="fail if the geometric mean is more")
     options = parser.parse_args()
@@ -39,15 +97,15 @@ def main():
     if options.problems:
         folders = [p for p in folders if p.name in options.problems]
     ratios = []
-    for problem in folders:
-        processor_time(options.tool, problem, 1, False)  # builds and oracles are kept from now on
-        cost = []
-        for races in (False, True):
-            few, more = (processor_time(options.tool, problem, n, races) for n in (1, 1 + options.schedules))
-            cost.append(max(more - few, 1e-3))
-        ratio = cost[1] / cost[0]
-        ratios.append((ratio, problem.name))
-        print(f"{problem.name:24} {cost[0]:7.2f} s without, {cost[1]:7.2f} s with: {ratio:.2f}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        measure = Measure(options.tool, folder)
+        for problem in folders:
+            pack = measure.pack_of(problem)
+            turns = [[measure.run(problem, pack, options.schedules, races) for races in (False, True)] for _ in range(options.turns)]
+            plain, checked = (min(turn[way] for turn in turns) for way in (0, 1))
+            ratios.append((checked[0] / plain[0], problem.name))
+            print(f"{problem.name:24} {plain[0]:7.2f} s {plain[1]:6.0f} MiB without, {checked[0]:7.2f} s {checked[1]:6.0f} MiB with: "
+                  f"{ratios[-1][0]:.2f}", flush=True)
     mean = math.exp(sum(math.log(r) for r, _ in ratios) / len(ratios))
     print(f"geometric mean of {len(ratios)}: {mean:.2f}; most: {max(ratios)[0]:.2f} ({max(ratios)[1]})")
     if options.most and max(ratios)[0] > options.most:

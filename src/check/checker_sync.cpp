@@ -99,7 +99,7 @@ void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doi
       for (uint32_t part = 0; part < access.bytes; part += element) {
         each_piece(s, access.addresses[lane] + part, element,
                    [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
-                     if (allocation && allocation->shared && acquires(access.order))
+                     if (allocation && allocation->shared && acquires(access.order) && doing.mark.reach() == Scope::sys)
                        learn(s, same, {host_of(agents_.operation_of(s.block->id).host), nullptr});
                      Line& line = shadow.line(offset / kLineBytes);
                      const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
@@ -238,7 +238,9 @@ void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing
   std::vector<Signal> own = make_signals(s, access, doing.mark, lane, flag);
   if (host_sees) {
     for (const Signal& signal : own) {
-      if (signal.released) host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
+      const bool reaches_host = signal.first_scope == Scope::sys && doing.mark.reach() == Scope::sys;
+      if (signal.released && reaches_host)
+        host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
     }
   }
   if (keeps_before) flag.before = flag.signals;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,15 @@ std::optional<std::string> attempt(Do&& work) {
   } catch (...) {
     return "something that is no std::exception";
   }
+}
+
+// run() is called with this device: a constructor that uses others goes back to it.
+void expect_current(int device) {
+  int current = device;
+  check(cudaGetDevice(&current), "cudaGetDevice");
+  if (current != device)
+    throw std::runtime_error("it left device " + std::to_string(current) + " current, where device " +
+                             std::to_string(device) + " was when it was called");
 }
 
 struct Options {
@@ -131,7 +141,10 @@ int main(int argc, char** argv) {
     switch (step) {
       case kConstruct:
         check(cudaSetDevice(device), "cudaSetDevice");
-        thrown = attempt([&] { candidate.construct(rank, words); });
+        thrown = attempt([&] {
+          candidate.construct(rank, words);
+          expect_current(device);
+        });
         break;
       case kRun:
         thrown = attempt([&] { candidate.run(stream); });

@@ -54,7 +54,8 @@ __global__ void produce(Queue queue, const uint32_t* in, Peers<uint32_t> words, 
       const int64_t row = int64_t{block} * (shape.threads + 1) + column;
       const uint32_t* const value = in + (int64_t{round} * shape.blocks * (shape.threads + 1) + row) * 2;
       queue.push(Item{static_cast<uint32_t>(row), static_cast<uint32_t>(round), value[0], value[1]});
-      SystemWord(desk->pushed).fetch_add(1, cuda::memory_order_release);
+      // Relaxed: to publish the item is the queue's affair, and a release here would do it for one that forgets.
+      SystemWord(desk->pushed).fetch_add(1, cuda::memory_order_relaxed);
     };
     push(thread);
     __syncthreads();

@@ -199,7 +199,8 @@ void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
   }
 }
 
-// Between steps nobody works: everything is over, and everybody knows.
+// Between steps nobody works: everything is over, and everybody knows. But what a rank finds in its tensors when a call
+// begins is its own: the others may look only when they have heard that it has come there, in the first call as well.
 void Judgement::perform_while_frozen() {
   if (!node_.checking_) {
     for (Rank& rank : ranks_) perform(rank.calls->front().loads, 0);
@@ -208,13 +209,13 @@ void Judgement::perform_while_frozen() {
   Checking& checking = *node_.checking_;
   const std::vector<uint32_t> processes = numbers();
   checking.all_is_known(processes);
+  checking.hosts_met(processes);
   for (Rank& rank : ranks_) {
     const uint32_t op = checking.begin_of_judge(rank.process->number, rank.process->rank,
                                                 node_.global_device(*rank.process, rank.device));
     perform(rank.calls->front().loads, op);
     checking.end_of_judge(rank.process->number, op);
   }
-  checking.hosts_met(processes);
 }
 
 std::vector<uint32_t> Judgement::numbers() const {

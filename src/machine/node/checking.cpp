@@ -1,5 +1,6 @@
 #include "machine/node/checking.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "machine/node/process.h"
@@ -40,6 +41,9 @@ class Checking::Both final : public simt::Listener {
 
 namespace {
 
+// Streams of nobody's: what the judge does, and what a host does by itself.
+constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
+
 check::CodePlace name_place(const simt::Program& program, uint32_t origin) {
   const CodePlace place = place_in(program, origin);
   return {place.file, place.line, place.function, place.text};
@@ -48,8 +52,8 @@ check::CodePlace name_place(const simt::Program& program, uint32_t origin) {
 }  // namespace
 
 Checking::Checking(const check::Options& options, bool keep_going, simt::Listener& clock, Report report)
-    : checker_(options, name_place, [report = std::move(report), keep_going](check::Finding&& f) {
-        report({"race", f.rank, std::move(f.text), !keep_going});
+    : report_(std::move(report)), keep_going_(keep_going), checker_(options, name_place, [this](check::Finding&& f) {
+        report_({"race", f.rank, std::move(f.text), !keep_going_});
       }) {
   both_ = std::make_unique<Both>(clock, checker_);
 }
@@ -66,6 +70,13 @@ void Checking::issued(Operation& op, bool hosts_talk) {
   }
 }
 
+check::StreamPlace Checking::next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
+  auto [place, fresh] = streams_.try_emplace({process, device, stream, graph_node});
+  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
+  ++place->second.time;
+  return place->second;
+}
+
 void Checking::begun(Operation& op) {
   check::OperationInfo info;
   info.name = op.name;
@@ -75,10 +86,7 @@ void Checking::begun(Operation& op) {
   info.kernel = op.kernel;
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
-  auto [place, fresh] = streams_.try_emplace({info.host, op.device, op.stream, op.graph_node});
-  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
-  ++place->second.time;
-  info.place = place->second;
+  info.place = next_place(info.host, op.device, op.stream, op.graph_node);
   op.checked = checker_.begin_operation(std::move(info), op.known);
 }
 
@@ -105,6 +113,37 @@ void Checking::all_is_known(const std::vector<uint32_t>& processes) {
 
 void Checking::everybody_waits() { ended_before_ = ended_; }
 
+void Checking::opened(uint32_t process, uint64_t token) { openings_[token][process] = std::nullopt; }
+
+void Checking::closed(uint32_t process, uint64_t token) {
+  const auto found = openings_.find(token);
+  if (found == openings_.end()) return;
+  const check::StreamPlace place = next_place(process, 0, kHost, 0);
+  found->second[process] = place;
+  check::Clock clock;
+  clock.add(place);
+  checker_.host_learns(process, std::make_shared<const check::Clock>(std::move(clock)));
+}
+
+// A close that this host can't know of may come later in another run. Whose it is, is not said: where all ranks make
+// the same mistake, the first to be seen is a matter of real time.
+void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
+  const auto found = openings_.find(token);
+  if (found == openings_.end()) return;
+  const check::ClockRef known = checker_.host_of(process);
+  const auto is_known = [&](const auto& opening) { return opening.second && known && known->covers(*opening.second); };
+  const bool all = std::ranges::all_of(found->second, is_known);
+  openings_.erase(found);
+  if (all) return;
+  report_({"race", rank < 0 ? std::nullopt : std::optional(rank),
+           "freed while open: a rank frees memory that another rank has opened, and nothing orders that one's close "
+           "before it\n"
+           "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
+           "  then:   cudaFree on the rank that the memory belongs to\n"
+           "  smallest change: close on all ranks, then let all ranks meet (rank.barrier()), then free\n",
+           !keep_going_});
+}
+
 uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t device) {
   check::OperationInfo info;
   info.name = "harness";
@@ -113,10 +152,7 @@ uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t devic
   info.device = device;
   info.of_judge = true;
   info.number = ++numbers_[process];
-  auto [place, fresh] = streams_.try_emplace({process, device, ~uint64_t{0}, 0});
-  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
-  ++place->second.time;
-  info.place = place->second;
+  info.place = next_place(process, device, kJudge, 0);
   return checker_.begin_operation(std::move(info), checker_.host_of(process));
 }
 

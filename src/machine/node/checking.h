@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -44,6 +45,11 @@ class Checking {
   // Every host waits: what has ended by now, hosts may know from each other.
   void everybody_waits();
 
+  // Memory of another process: whoever frees what it has handed out must know that all who opened it have closed it.
+  void opened(uint32_t process, uint64_t token);
+  void closed(uint32_t process, uint64_t token);
+  void freed(uint32_t process, int32_t rank, uint64_t token);
+
   // Something that the judge does with memory while nobody works.
   uint32_t begin_of_judge(uint32_t process, int32_t rank, uint32_t device);
   void end_of_judge(uint32_t process, uint32_t operation);
@@ -55,11 +61,17 @@ class Checking {
  private:
   class Both;
 
+  check::StreamPlace next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
+
   std::unique_ptr<Both> both_;
+  Report report_;
+  bool keep_going_;
   check::Checker checker_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, check::StreamPlace> streams_;
   std::map<uint32_t, check::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
   std::map<uint32_t, uint32_t> numbers_;                      // of operations, by process
+  // By token, and by the process that opened it: when it was closed.
+  std::map<uint64_t, std::map<uint32_t, std::optional<check::StreamPlace>>> openings_;
 };
 
 }  // namespace fb::machine

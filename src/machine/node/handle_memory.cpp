@@ -90,6 +90,7 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
   const uint32_t device = owner == mem::kHostMemory ? 0 : owner - process.first_device;
   node.wait_for(*call.thread, std::move(works), device, [&node, &process, a = m.address](Answer&) {
     process.refused = 0;
+    node.note_free(process, a);
     node.release_region(process, a);
   });
   return kLater;
@@ -235,6 +236,7 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
   const Region* added = node.add_region(process, std::move(region));
   if (!added) return Status::out_of_memory;
   process.imported[{number, m.device}] = added->begin;
+  if (node.checking_) node.checking_->opened(process.number, number);
   reply = {added->begin, added->bytes};
   return Status::ok;
 }

@@ -143,6 +143,13 @@ bool Node::release_region(Process& process, mem::Address begin) {
   return true;
 }
 
+// Programs that are not judged may tell each other by other ways that they have closed it.
+void Node::note_free(const Process& process, mem::Address begin) {
+  const auto found = process.regions.find(begin);
+  if (!checking_ || !judgement_ || found == process.regions.end() || found->second.token == 0) return;
+  checking_->freed(process.number, process.rank, found->second.token);
+}
+
 void Node::release_regions(Process& process, std::span<const mem::Address> begins) {
   forget_everywhere(process);
   for (const mem::Address begin : begins) {
@@ -152,6 +159,7 @@ void Node::release_regions(Process& process, std::span<const mem::Address> begin
     const Region& region = found->second;
     if (region.kind == MemoryKind::imported) {
       process.imported.erase({region.token, region.opened_on});
+      if (checking_) checking_->closed(process.number, region.token);
     } else if (region.token != 0) {
       tokens_.erase(region.token);
     }

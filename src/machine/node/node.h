@@ -139,6 +139,7 @@ class Node {
   // Null when there are no addresses left.
   Region* add_region(Process& process, Region region);
   bool release_region(Process& process, mem::Address begin);
+  void note_free(const Process& process, mem::Address begin);
   void release_regions(Process& process, std::span<const mem::Address> begins);
   // Before unmap_everywhere(): nobody holds bytes of what is unmapped.
   void forget_everywhere(Process& process);

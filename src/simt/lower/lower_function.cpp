@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "base/check.h"
 #include "ptx/printer.h"
@@ -41,6 +42,17 @@ const Inst* exec_local_address(Warp& w, const Inst& i) {
     } else {
       w.row<uint32_t>(i.op[0])[lane] = static_cast<uint32_t>(address);
     }
+  }
+  return &i + 1;
+}
+
+// A parameter whose address is taken goes to the stack, as the PTX manual says of mov: op[0] is where its bytes lie in
+// the frame, aux how many there are of each lane, imm their offset in the frame's local memory.
+const Inst* exec_keep_param(Warp& w, const Inst& i) {
+  const uint64_t offset = w.split().local + static_cast<uint64_t>(i.imm);
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+    std::memcpy(w.local(lane) + offset, w.row<std::byte>(i.op[0]) + size_t{lane} * i.aux, i.aux);
   }
   return &i + 1;
 }
@@ -126,13 +138,15 @@ void FunctionLowering::lay_out_frame() {
   uint64_t top = rows_.bytes;
   lane_bytes_.resize(function_.variables.size());
   local_offset_.resize(function_.variables.size());
+  find_kept_params();
   uint64_t local = 0;
   for (size_t v = 0; v < function_.variables.size(); ++v) {
     const ptx::Variable& var = function_.variables[v];
-    if (var.space == ptx::Space::local) {
+    if (var.space == ptx::Space::local || kept_[v]) {
       local_offset_[v] = align_up(static_cast<uint32_t>(local), var.align);
-      local = local_offset_[v] + var.bytes;
-    } else if (var.space == ptx::Space::param && !(function_.entry && v < function_.params)) {
+      local = local_offset_[v] + std::max<uint64_t>(var.bytes, 1);
+    }
+    if (var.space == ptx::Space::param && !(function_.entry && v < function_.params)) {
       const uint64_t bytes = std::max<uint64_t>(var.bytes, 1);
       lane_bytes_[v] = {static_cast<int32_t>(top), static_cast<uint32_t>(bytes)};
       top += (bytes * kLanes + 63) / 64 * 64;
@@ -168,6 +182,24 @@ void FunctionLowering::lay_out_frame() {
   }
 }
 
+// Parameters of functions whose address is taken: their name stands elsewhere than in ld.param, st.param and calls.
+void FunctionLowering::find_kept_params() {
+  kept_.assign(function_.variables.size(), false);
+  if (function_.entry) return;
+  const auto note = [&](const ptx::Operand& op) {
+    if (op.kind == ptx::OperandKind::symbol && op.in_function && op.index < function_.params &&
+        variable(op).space == ptx::Space::param)
+      kept_[op.index] = true;
+  };
+  for (const ptx::Instruction& inst : function_.body) {
+    if (inst.form == ptx::Form::call) continue;
+    for (const ptx::Operand& op : inst.operands) {
+      note(op);
+      if (op.kind == ptx::OperandKind::address && !is_param_access(inst)) note(op.elements[0]);
+    }
+  }
+}
+
 int32_t FunctionLowering::scratch() {
   FB_CHECK(used_scratch_ < kScratchRows);
   const int32_t row = scratch_ + static_cast<int32_t>(kScratchBytes * used_scratch_++);
@@ -193,7 +225,8 @@ const ptx::Variable& FunctionLowering::variable(const ptx::Operand& symbol) cons
 }
 
 bool FunctionLowering::is_local(const ptx::Operand& op) const {
-  return op.kind == ptx::OperandKind::symbol && op.in_function && variable(op).space == ptx::Space::local;
+  return op.kind == ptx::OperandKind::symbol && op.in_function &&
+         (variable(op).space == ptx::Space::local || kept_[op.index]);
 }
 
 bool FunctionLowering::is_kernel_param(const ptx::Operand& symbol) const {
@@ -395,8 +428,7 @@ void FunctionLowering::place_operand(const ptx::Instruction& inst, size_t k, Ins
 
 // ld.param and st.param of named variables. True if `inst` is one.
 bool FunctionLowering::place_param_access(const ptx::Instruction& inst, Inst& out, ParamKind& kind) {
-  if (inst.form != ptx::Form::ld && inst.form != ptx::Form::st) return false;
-  if (inst.spaces.empty() || inst.spaces[0] != ptx::Space::param) return false;
+  if (!is_param_access(inst)) return false;
   const size_t k = inst.form == ptx::Form::ld ? 1 : 0;
   const ptx::Operand& address = inst.operands[k];
   const ptx::Operand& base = address.elements[0];
@@ -528,12 +560,35 @@ void FunctionLowering::emit_instruction(const ptx::Instruction& inst) {
   placed = out;
 }
 
+void FunctionLowering::emit_kept_params() {
+  body_index_ = 0;
+  for (uint32_t p = 0; p < function_.params; ++p) {
+    if (!kept_[p]) continue;
+    if (lane_bytes_[p].bytes > UINT16_MAX) {
+      errors_.list.push_back(
+          {function_.at, fmt::format("parameter {} is larger than 64 KiB", function_.variables[p].name)});
+      continue;
+    }
+    Inst& keep = append(&exec_keep_param);
+    keep.op[0] = lane_bytes_[p].offset;
+    keep.aux = static_cast<uint16_t>(lane_bytes_[p].bytes);
+    keep.imm = static_cast<int64_t>(local_offset_[p]);
+  }
+}
+
 void FunctionLowering::emit() {
   start_.resize(function_.body.size() + 1);
   const auto begin = program_.code.size();
+  emit_kept_params();
   for (body_index_ = 0; body_index_ < function_.body.size(); ++body_index_) {
     start_[body_index_] = static_cast<uint32_t>(program_.code.size());
     const ptx::Instruction& inst = function_.body[body_index_];
+    if (reaches_stack(function_, inst)) {
+      ptx::Instruction local = inst;
+      local.spaces[0] = ptx::Space::local;
+      emit_instruction(local);
+      continue;
+    }
     const auto pieces = options_.tear ? tear_store(inst) : std::vector<ptx::Instruction>{};
     if (pieces.empty()) emit_instruction(inst);
     for (const ptx::Instruction& piece : pieces) emit_instruction(piece);

@@ -30,6 +30,8 @@ class FunctionLowering {
 
  private:
   Inst& append(Exec run);
+  void find_kept_params();
+  void emit_kept_params();
   int32_t scratch();
   int32_t sink();
   void lengthen_frame(int32_t row, uint32_t bytes);
@@ -64,7 +66,8 @@ class FunctionLowering {
   Liveness liveness_;
   RegisterRows rows_;
   std::vector<LaneBytes> lane_bytes_;   // by variable: .param ones
-  std::vector<uint32_t> local_offset_;  // by variable: .local ones
+  std::vector<uint32_t> local_offset_;  // by variable: .local ones, and parameters that are kept
+  std::vector<bool> kept_;              // by variable: a parameter of a function that needs an address
   int32_t scratch_ = 0;                 // rows for values that are no register
   uint32_t used_scratch_ = 0;
   int32_t sink_ = 0;             // written, never read

@@ -58,4 +58,14 @@ bool is_predicate_operand(const ptx::Instruction& inst, size_t k) {
   return o->width.rule == ptx::Width::Rule::slot && inst.type(o->width.slot) == ptx::Type::pred;
 }
 
+bool is_param_access(const ptx::Instruction& inst) {
+  if (inst.form != ptx::Form::ld && inst.form != ptx::Form::st) return false;
+  return !inst.spaces.empty() && inst.spaces[0] == ptx::Space::param;
+}
+
+bool reaches_stack(const ptx::Function& function, const ptx::Instruction& inst) {
+  if (function.entry || !is_param_access(inst)) return false;
+  return inst.operands[inst.form == ptx::Form::ld ? 1 : 0].elements[0].kind == ptx::OperandKind::reg;
+}
+
 }  // namespace fb::simt

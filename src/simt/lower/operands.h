@@ -21,4 +21,9 @@ bool is_list_operand(const ptx::Instruction& inst, size_t k);
 
 bool is_predicate_operand(const ptx::Instruction& inst, size_t k);
 
+// ld.param or st.param.
+bool is_param_access(const ptx::Instruction& inst);
+// … of a function, through a register: it reaches a parameter that is on the stack, because its address was taken.
+bool reaches_stack(const ptx::Function& function, const ptx::Instruction& inst);
+
 }  // namespace fb::simt

@@ -6,6 +6,7 @@
 #include "mem/layout.h"
 #include "simt/block.h"
 #include "simt/environment.h"
+#include "simt/lower/operands.h"
 #include "simt/reference/reference_operands.h"
 
 namespace fb::simt::reference {
@@ -34,9 +35,10 @@ struct Places {
   std::byte* host[kLanes] = {};
 };
 
-Places find(Warp& w, const Inst& i, const ptx::Instruction& inst, AccessKind kind, uint32_t bytes) {
+Places find(Warp& w, const Inst& i, const Operands& operands, AccessKind kind, uint32_t bytes) {
+  const ptx::Instruction& inst = operands.inst();
   const size_t k = address_operand(inst);
-  const Space space = space_of(inst);
+  const Space space = reaches_stack(operands.function(), inst) ? Space::local : space_of(inst);
   mem::Address address[kLanes] = {};
   Places places;
   each_executing(w, [&](uint32_t lane) {
@@ -84,7 +86,7 @@ const Inst* run_load(Warp& w, const Inst& i) {
   const int count = vector_length(operands.inst());
   const Type type = operands.inst().type();
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, operands.inst(), AccessKind::load, bytes);
+  const Places places = find(w, i, operands, AccessKind::load, bytes);
   each_executing(w, [&](uint32_t lane) {
     if (w.recording) w.note_read(places.host[lane], places.generic[lane], bytes, i);
     for (int n = 0; n < count; ++n) operands.write(0, lane, load_element(places.host[lane], type, n), n);
@@ -97,7 +99,7 @@ const Inst* run_store(Warp& w, const Inst& i) {
   const int count = vector_length(operands.inst());
   const Type type = operands.inst().type();
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, operands.inst(), AccessKind::store, bytes);
+  const Places places = find(w, i, operands, AccessKind::store, bytes);
   each_executing(w, [&](uint32_t lane) {
     for (int n = 0; n < count; ++n) store_element(places.host[lane], type, n, operands.read(1, lane, n));
     w.note_effect();
@@ -187,7 +189,7 @@ const Inst* run_atomic(Warp& w, const Inst& i) {
   const uint32_t width = ptx::bits_of(type);
   const int count = vector_length(inst);
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, inst, AccessKind::atomic, bytes);
+  const Places places = find(w, i, operands, AccessKind::atomic, bytes);
   each_executing(w, [&](uint32_t lane) {
     bool changed = false;
     Bits before[kMaxElements] = {};

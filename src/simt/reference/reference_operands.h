@@ -16,6 +16,7 @@ class Operands {
   Operands(Warp& w, const Inst& i);
 
   const ptx::Instruction& inst() const { return inst_; }
+  const ptx::Function& function() const { return function_; }
   // 1 for a register, else the length of the list.
   int count(size_t k) const;
   Bits read(size_t k, uint32_t lane, int element = 0) const;
