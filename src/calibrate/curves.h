@@ -24,9 +24,9 @@ struct Harness {
 };
 
 struct Curve {
-  std::string id, about, platform;
+  std::string id = {}, about = {}, platform = {};
   Split split = Split::held_out;
-  std::string program, algorithm;
+  std::string program = {}, algorithm = {};
   uint32_t ranks = 0;  // 0: the sizes are numbers of ranks
   uint64_t exact = 0;  // the largest size that is simulated; 0: all
   Harness harness = {};
@@ -39,7 +39,7 @@ struct Pair {
 };
 
 struct Curves {
-  std::string folder;  // of the programs
+  std::string folder = {};  // of the programs
   std::vector<Curve> curves = {};
   std::vector<Pair> pairs = {};
 };

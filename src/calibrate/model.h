@@ -16,7 +16,7 @@ struct Modelled {
 };
 
 struct RunOptions {
-  std::string platform;  // a name or a file
+  std::string platform = {};  // a name or a file
   size_t side_by_side = 1;
   bool fit_only = false;  // curves that are held out are left empty
 };

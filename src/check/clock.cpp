@@ -1,6 +1,8 @@
 #include "check/clock.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
 
 namespace fb::check {
@@ -151,9 +153,7 @@ bool Clock::covers(const Clock& other) const {
   return true;
 }
 
-ClockRef join(const ClockRef& a, const ClockRef& b) {
-  if (!b || a == b) return a;
-  if (!a) return b;
+ClockRef really_join(const ClockRef& a, const ClockRef& b) {
   // One way through both; most of the time one of them knows it all.
   auto both = std::make_shared<Clock>();
   both->entries_.reserve(std::max(a->entries_.size(), b->entries_.size()));
@@ -169,6 +169,35 @@ ClockRef join(const ClockRef& a, const ClockRef& b) {
   if (*both == *a) return a;
   if (*both == *b) return b;
   return both;
+}
+
+namespace {
+
+// What was joined lately. Warps of a block know the same and learn the same: the same two clocks meet again and again.
+// Holds on to the clocks, so that an address means what it meant.
+class JoinedLately {
+ public:
+  struct Meeting {
+    ClockRef a, b, both;
+  };
+  Meeting& place_of(const ClockRef& a, const ClockRef& b) {
+    const auto x = reinterpret_cast<uintptr_t>(a.get()), y = reinterpret_cast<uintptr_t>(b.get());
+    return meetings_[(x * 0x9e3779b97f4a7c15 ^ y * 0xd6e8feb86659fd93) >> 56];
+  }
+
+ private:
+  std::array<Meeting, 256> meetings_;
+};
+
+}  // namespace
+
+ClockRef join(const ClockRef& a, const ClockRef& b) {
+  if (!b || a == b) return a;
+  if (!a) return b;
+  static JoinedLately joined_lately;
+  auto& lately = joined_lately.place_of(a, b);
+  if (lately.a != a || lately.b != b) lately = {a, b, really_join(a, b)};
+  return lately.both;
 }
 
 }  // namespace fb::check

@@ -40,7 +40,7 @@ struct Copy {
   Time not_faster = 0;  // picoseconds per 1024 bytes: the copy's own limit; 0: none
   bool reads = true;    // false: fills memory
   // When pieces have left, of those sent last: so many are under way.
-  static constexpr size_t kWindow = 8;
+  static constexpr size_t kWindow = 11;
   std::array<Time, kWindow> sent = {};
   uint64_t pieces = 0;
   bool done() const { return left == 0; }

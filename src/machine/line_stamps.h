@@ -34,6 +34,16 @@ class LineStamps {
     *place = {key, arrival};
   }
 
+  // One access after the other, `turn` apart. Who asks later may have come somewhat earlier: it is behind the others
+  // then; who came much earlier was before them all. Returns when it has been there.
+  uint64_t take_turn(const mem::Allocation& allocation, uint64_t line, uint64_t arrival, uint64_t turn) {
+    constexpr uint64_t kSomewhat = 16;  // turns
+    const uint64_t last = find(allocation, line);
+    if (last != 0 && arrival < last + turn && arrival + kSomewhat * turn >= last) arrival = last + turn;
+    set(allocation, line, arrival);
+    return arrival;
+  }
+
   // 0: none is known.
   uint64_t find(const mem::Allocation& allocation, uint64_t line) const {
     if (sets_.empty()) return 0;

@@ -267,8 +267,7 @@ void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, 
   const auto trip = fabric_->write(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
-  last_arrival_ = trip.there;
-  if (is_strong(access)) stamp(access, part, trip.there);
+  last_arrival_ = is_strong(access) ? stamp(access, part, trip.there) : trip.there;
 }
 
 void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part, uint32_t owner) {
@@ -278,13 +277,12 @@ void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part,
   last_arrival_ = trip.there;
   if (has_result(w, *access.inst)) {
     // It has seen what was there: no earlier than that arrived.
-    const Time seen = newest_stamp(access, part);
-    w.clock.now = std::max({w.clock.now, trip.back, seen + fabric_->way_back(device, owner)});
-    last_arrival_ = std::max(last_arrival_, seen);
+    last_arrival_ = stamp(access, part, std::max(last_arrival_, newest_stamp(access, part)));
+    w.clock.now = std::max({w.clock.now, trip.back, last_arrival_ + fabric_->way_back(device, owner)});
   } else {
     w.clock.stores = std::max(w.clock.stores, trip.back);
+    last_arrival_ = stamp(access, part, last_arrival_);
   }
-  stamp(access, part, last_arrival_);
 }
 
 // A piece of a copy by hardware beside the warp's threads.
@@ -333,9 +331,15 @@ void MemoryClock::release(Warp& w, const Access& access) {
   w.clock.now = std::max(w.clock.now + (access.scope == Scope::sys ? costs.system : costs.device), w.clock.stores);
 }
 
-void MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
+Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
   const mem::Allocation& allocation = *part.window->allocation;
-  each_line(access, *part.window, part.lanes, [&](uint64_t line) { stamps_.set(allocation, line, arrival); });
+  const Time turn = fabric_->platform().memory.line_turn;
+  Time last = arrival;
+  each_line(access, *part.window, part.lanes, [&](uint64_t line) {
+    const Time done = stamps_.take_turn(allocation, line, arrival, turn);
+    last = std::max(last, done);
+  });
+  return last;
 }
 
 void MemoryClock::stamp_members(const Access& access, const Part& part, Time arrival) {

@@ -29,7 +29,7 @@ namespace fb::machine {
 
 class MemoryClock final : public simt::Listener, public TimeKeeper {
  public:
-  explicit MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric) {}
+  explicit MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric) { sees_local_loads = false; }
 
   // Writes and strong loads are noted there, too.
   void keep_history(WriteHistory* history) { history_ = history; }
@@ -76,7 +76,8 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
 
   // Those before it must be done, and be seen: what a release waits for.
   void release(simt::Warp& w, const simt::Access& access);
-  void stamp(const simt::Access& access, const Part& part, Time arrival);
+  // When the last of its lines is written: strong accesses to one line take turns.
+  Time stamp(const simt::Access& access, const Part& part, Time arrival);
   void stamp_members(const simt::Access& access, const Part& part, Time arrival);
   Time newest_stamp(const simt::Access& access, const Part& part) const;
   void end_turn_if_long(simt::Warp& w);

@@ -64,6 +64,8 @@ struct Sync {
 class Listener {
  public:
   virtual ~Listener() = default;
+  // Whether it wants to be told of loads from shared, local and parameter memory: many, and clocks need none of them.
+  bool sees_local_loads = true;
   virtual void on_access(Warp&, const Access&) {}
   virtual void on_sync(Warp&, const Sync&) {}
   virtual void on_warp_start(Warp&) {}

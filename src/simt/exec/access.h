@@ -94,6 +94,9 @@ HWY_INLINE bool in_one_piece(const mem::Address* a, Mask exec) {
 inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space space, const mem::Address* a,
                           uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0) {
   if (!w.listener()) return;
+  if (kind == AccessKind::load && space != ptx::Space::global && space != ptx::Space::generic &&
+      !w.listener()->sees_local_loads)
+    return;
   AddressRow generic;
   const mem::Address base = space == ptx::Space::shared || space == ptx::Space::shared_cluster ? mem::kSharedWindow
                             : space == ptx::Space::local                                       ? mem::kLocalWindow
