@@ -23,35 +23,67 @@ bool seen_before(const SeenWrite& a, const SeenWrite& b) {
 }
 bool same_place(const SeenWrite& a, const SeenWrite& b) { return a.line == b.line && a.offset == b.offset; }
 
-// Puts entries in order behind each other and leaves out what larger sets before them say already.
+// Puts entries in order behind each other, leaves out what others of them say already, and makes one entry of lanes of
+// a warp that are known up to the same tick: lanes that signal with one instruction come back as a warp.
 class Builder {
  public:
   explicit Builder(std::vector<Entry>& out) : out_(out) {}
+  ~Builder() { finish_warp(); }
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   void add(const Entry& e) {
-    if (e.block != block_) {
+    if (e.block != block_ || e.warp != warp_) {
+      finish_warp();
+      if (e.block != block_) of_block_ = 0;
       block_ = e.block;
-      warp_ = kAllWarps;
-      of_block_ = of_warp_ = 0;
-    }
-    if (e.warp != warp_) {
       warp_ = e.warp;
-      of_warp_ = 0;
+      begin_ = out_.size();
     }
-    if (e.tick <= of_block_ || e.tick <= of_warp_) return;
-    if (e.lanes == simt::kAllLanes) (e.warp == kAllWarps ? of_block_ : of_warp_) = e.tick;
-    if (!out_.empty() && same_set(out_.back(), e)) {
-      out_.back().tick = std::max(out_.back().tick, e.tick);
-    } else {
-      out_.push_back(e);
+    if (e.tick <= of_block_) return;
+    for (size_t k = begin_; k < out_.size(); ++k) {
+      Entry& known = out_[k];
+      if (known.tick >= e.tick && (e.lanes & ~known.lanes) == 0) return;
+      if (known.tick == e.tick) {
+        known.lanes |= e.lanes;
+        return;
+      }
+      if (known.lanes == e.lanes) {
+        known.tick = std::max(known.tick, e.tick);
+        return;
+      }
     }
+    out_.push_back(e);
   }
 
  private:
+  // Entries of one warp, or of the block as a whole, stand in order when there are no more.
+  void finish_warp() {
+    if (out_.size() == begin_) return;
+    if (out_.size() > begin_ + 1) {
+      const auto first = out_.begin() + static_cast<std::ptrdiff_t>(begin_);
+      std::sort(first, out_.end(), [](const Entry& a, const Entry& b) {
+        return a.lanes != b.lanes ? a.lanes > b.lanes : a.tick > b.tick;
+      });
+      // What grew by others' lanes may say all that another one says.
+      const std::vector<Entry> all(first, out_.end());
+      out_.erase(first, out_.end());
+      for (const Entry& e : all) {
+        const auto says_it = [&](const Entry& other) {
+          return &other != &e && (e.lanes & ~other.lanes) == 0 &&
+                 (other.tick > e.tick || (other.tick == e.tick && &other < &e));
+        };
+        if (std::ranges::none_of(all, says_it)) out_.push_back(e);
+      }
+    }
+    if (warp_ == kAllWarps) of_block_ = out_[begin_].tick;
+  }
+
   std::vector<Entry>& out_;
   BlockId block_ = 0;
   uint16_t warp_ = kAllWarps;
-  Tick of_block_ = 0, of_warp_ = 0;
+  size_t begin_ = 0;   // of this warp's entries
+  Tick of_block_ = 0;  // what all warps are known up to
 };
 
 // f(a or null, b or null) for each place in either list, in order.
@@ -76,10 +108,12 @@ void Clock::add(const Entry& entry) {
   const auto at = std::upper_bound(entries_.begin(), entries_.end(), entry, before);
   std::vector<Entry> built;
   built.reserve(entries_.size() + 1);
-  Builder builder(built);
-  for (auto e = entries_.begin(); e != at; ++e) builder.add(*e);
-  builder.add(entry);
-  for (auto e = at; e != entries_.end(); ++e) builder.add(*e);
+  {
+    Builder builder(built);
+    for (auto e = entries_.begin(); e != at; ++e) builder.add(*e);
+    builder.add(entry);
+    for (auto e = at; e != entries_.end(); ++e) builder.add(*e);
+  }
   entries_ = std::move(built);
 }
 
@@ -107,11 +141,13 @@ void Clock::join(const Clock& other) {
   if (this == &other) return;
   std::vector<Entry> joined;
   joined.reserve(entries_.size() + other.entries_.size());
-  Builder builder(joined);
-  merge(entries_, other.entries_, before, [&](const Entry* a, const Entry* b) {
-    if (a) builder.add(*a);
-    if (b) builder.add(*b);
-  });
+  {
+    Builder builder(joined);
+    merge(entries_, other.entries_, before, [&](const Entry* a, const Entry* b) {
+      if (a) builder.add(*a);
+      if (b) builder.add(*b);
+    });
+  }
   entries_ = std::move(joined);
   for (const StreamPlace& place : other.streams_) add(place);
   for (const SeenWrite& seen : other.seen_) {
@@ -157,9 +193,11 @@ ClockRef really_join(const ClockRef& a, const ClockRef& b) {
   // One way through both; most of the time one of them knows it all.
   auto both = std::make_shared<Clock>();
   both->entries_.reserve(std::max(a->entries_.size(), b->entries_.size()));
-  Builder builder(both->entries_);
-  merge(a->entries_, b->entries_, before,
-        [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
+  {
+    Builder builder(both->entries_);
+    merge(a->entries_, b->entries_, before,
+          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
+  }
   both->streams_ = a->streams_;
   for (const StreamPlace& place : b->streams_) both->add(place);
   both->seen_ = a->seen_;

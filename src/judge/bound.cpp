@@ -40,7 +40,9 @@ std::array<Share, fabric::kGroups.size()> shares_of(const record::Timing& timing
   latency = std::max(0.0, latency - in_flight);
   std::array<Share, fabric::kGroups.size()> shares;
   for (size_t g = 0; g < shares.size(); ++g) shares[g] = {fabric::kGroups[g], parts[g]};
-  std::ranges::stable_sort(shares, std::greater{}, &Share::part);
+  // The larger part first, and of equal ones the group that is listed first.
+  std::ranges::sort(
+      shares, [](const Share& a, const Share& b) { return a.part != b.part ? a.part > b.part : a.group < b.group; });
   return shares;
 }
 

@@ -81,6 +81,8 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
                    "-Xclang",
                    kPtxFeature};
   add(command, {fmt::format("-O{}", request.optimisation), "-ffp-contract=fast", "-Qunused-arguments"});
+  // It would take loaded vectors apart again, and load them where their parts are used.
+  add(command, {"-mllvm", "-disable-vector-combine"});
   add(command, request.extra_flags);
   add(command, {"-fno-color-diagnostics", "-fno-caret-diagnostics", "-S", "-x", "ir", "-o", output, "--", input});
   if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
