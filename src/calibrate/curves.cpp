@@ -21,7 +21,7 @@ constexpr SharedFolder kFolder{.variable = "FABRICBENCH_CALIBRATION",
 
 class CurveReader {
  public:
-  explicit CurveReader(Errors& errors) : errors_(errors), reader_(errors) {}
+  explicit CurveReader(Errors& errors) : reader_(errors) {}
 
   void read(std::string_view text, const std::string& platform, Curves& curves) {
     const auto file = reader_.parse(text);
@@ -92,7 +92,6 @@ class CurveReader {
     if (std::max(pair.first, pair.second) < curves.curves.size()) curves.pairs.push_back(pair);
   }
 
-  Errors& errors_;
   catalog::TomlReader reader_;
   std::map<std::string, Harness> harnesses_;
 };

@@ -21,6 +21,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run_tool("--help").text);
+  expect_golden("help_calibrate.txt", run_tool("calibrate --help").text);
   expect_golden("help_check.txt", run_tool("check --help").text);
   expect_golden("help_lint.txt", run_tool("lint --help").text);
   expect_golden("help_mutate.txt", run_tool("mutate --help").text);

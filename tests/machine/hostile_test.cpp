@@ -39,10 +39,6 @@ TEST(Hostile, WhatCannotBeLaidOutIsRefusedWhenItIsLoaded) {
             std::string::npos);
   EXPECT_NE(refusal(".visible .entry k() { .local .b8 x[2000000]; ret; }").find("MiB for its variables"),
             std::string::npos);
-  EXPECT_NE(refusal(R"(.func f(.param .b32 x) { .reg .b32 %r; ld.u32 %r, [x]; ret; }
-    .visible .entry k() { ret; })")
-                .find("parameter is not supported"),
-            std::string::npos);
 }
 
 TEST(Hostile, WrongDimensionsAreRefused) {
