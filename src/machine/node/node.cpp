@@ -74,8 +74,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       counters_(platform.devices()) {
   clock_.keep_history(&writes_);
   for (uint32_t d = 0; d < platform.devices(); ++d) {
-    engine_.add_gpu(limits_, platform.cycle(), platform.device.issue,
-                    platform.device.schedulers_per_sm);
+    engine_.add_gpu(limits_, platform.cycle(), platform.device.issue, platform.device.schedulers_per_sm);
   }
   if (!options.untimed) clock_.count_steps(engine_.sync_steps());
   if (options.check) {
