@@ -126,7 +126,7 @@ Html other_samples(const Round& round, const Cell& cell) {
 
 // "1.02 (0.98–1.05)"
 std::string speed_text(const record::Timing& t) {
-  const std::string speed = ratio_text(t.reference_seconds / t.seconds);
+  std::string speed = ratio_text(t.reference_seconds / t.seconds);
   if (!t.speed_range.known()) return speed;
   return fmt::format("{} ({}–{})", speed, ratio_text(t.speed_range.low), ratio_text(t.speed_range.high));
 }
