@@ -79,4 +79,8 @@ std::vector<Ordering> compare_orders(const Curves& curves, const std::vector<Mod
   return orders;
 }
 
+size_t count_right(const std::vector<Ordering>& orders) {
+  return static_cast<size_t>(std::ranges::count_if(orders, &Ordering::right));
+}
+
 }  // namespace fb::calibrate

@@ -36,5 +36,6 @@ struct Ordering {
 inline constexpr double kClearGap = 0.15;
 // At the sizes of either curve that lie within the other, between whose points time is a power of size.
 std::vector<Ordering> compare_orders(const Curves& curves, const std::vector<Modelled>& modelled);
+size_t count_right(const std::vector<Ordering>& orders);
 
 }  // namespace fb::calibrate

@@ -21,7 +21,8 @@ struct RunOptions {
   bool fit_only = false;  // curves that are held out are left empty
 };
 
-// By curve. Programs that serve several curves run once. Errors: a program that did not build, fail or say a time.
+// By curve. Programs that serve several curves run once. Errors: a program that did not build, that failed, or that
+// told no time.
 Result<std::vector<Modelled>> model_curves(const Curves& curves, const RunOptions& options);
 
 // How far extrapolation is from simulation, where both can be had: at twice the largest size that is simulated.

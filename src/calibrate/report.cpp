@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -22,10 +21,6 @@ std::vector<size_t> in_order(const Curves& curves) {
     }
   }
   return order;
-}
-
-size_t right_ones(const Findings& f) {
-  return static_cast<size_t>(std::ranges::count_if(f.orders, [](const Ordering& o) { return o.right(); }));
 }
 
 std::string pair_name(const Findings& f, size_t pair) {
@@ -56,8 +51,8 @@ std::string to_text(const Findings& f) {
     fmt::format_to(out, "{:<28} {:>8}  {:>5.1f}% {:>5.1f}% {:>5.1f}%   {} points\n", "all", name, 100 * s.median,
                    100 * s.p90, 100 * s.max, s.points);
   }
-  fmt::format_to(out, "order: {} of {} right where the measured times differ by more than {:.0f} %\n", right_ones(f),
-                 f.orders.size(), 100 * kClearGap);
+  fmt::format_to(out, "order: {} of {} right where the measured times differ by more than {:.0f} %\n",
+                 count_right(f.orders), f.orders.size(), 100 * kClearGap);
   for (const Ordering& o : f.orders) {
     if (o.right()) continue;
     fmt::format_to(out, "  wrong: {} at {}: measured {:.2f}, modelled {:.2f}\n", pair_name(f, o.pair), o.size,
@@ -74,7 +69,7 @@ std::string to_json(const Findings& f) {
   nlohmann::json json = {{"platform", f.platform},
                          {"fit", to_object(f.summary.fit)},
                          {"held_out", to_object(f.summary.held_out)},
-                         {"order", {{"points", f.orders.size()}, {"right", right_ones(f)}}}};
+                         {"order", {{"points", f.orders.size()}, {"right", count_right(f.orders)}}}};
   for (const size_t c : in_order(f.curves)) {
     const Curve& curve = f.curves.curves[c];
     nlohmann::json points = nlohmann::json::array();
@@ -129,7 +124,7 @@ std::string to_html(const Findings& f) {
       out,
       "</table>\n<p>Of two ways to do the same work the model names the faster one at {} of {} sizes at which "
       "the measured times differ by more than {:.0f} %.</p>\n",
-      right_ones(f), f.orders.size(), 100 * kClearGap);
+      count_right(f.orders), f.orders.size(), 100 * kClearGap);
   for (const Split split : {Split::fit, Split::held_out}) {
     fmt::format_to(out, "<h2>{}</h2>\n<div class=\"plots\">\n", split == Split::fit ? "Fit" : "Held out");
     for (size_t c = 0; c < f.curves.curves.size(); ++c) {

@@ -52,8 +52,7 @@ std::string shortcomings(const Options& o, const calibrate::Findings& f) {
   compare("the median error of held-out curves", f.summary.held_out.median, o.most_median);
   compare("the 90th percentile of held-out curves", f.summary.held_out.p90, o.most_p90);
   compare("the largest error of held-out curves", f.summary.held_out.max, o.most_max);
-  size_t right = 0;
-  for (const auto& order : f.orders) right += order.right() ? 1 : 0;
+  const size_t right = calibrate::count_right(f.orders);
   const double share = f.orders.empty() ? 1 : static_cast<double>(right) / static_cast<double>(f.orders.size());
   if (share < o.least_order)
     text +=
