@@ -44,25 +44,20 @@ ClockRef Checker::end_operation(uint32_t operation) {
   for (const auto& settled : found->second->observed) *settled = true;
   const StreamPlace place = agents_.operation(operation).place;
   auto left = found->second->leaves ? std::make_shared<Clock>(*found->second->leaves) : std::make_shared<Clock>();
-  left->add(place);
-  // Its blocks are known by its place from now on, and so are those of earlier operations.
-  left->drop_blocks([&](BlockId id) { return left->covers(agents_.block(id).place); });
+  left->add(place);  // its blocks are known by its place from now on, and so are those of earlier operations
   operations_.erase(found);
-  forget_blocks(operation);
+  forget_blocks(place);
   std::erase_if(grids_, [&](const auto& g) { return g.second == operation; });
   return left;
 }
 
 // What fences of order sc have left is handed to everybody who fences, and would grow for ever. Who relies on the order
 // of such fences alone, without a flag and across kernels, is not believed.
-void Checker::forget_blocks(uint32_t operation) {
+void Checker::forget_blocks(const StreamPlace& of) {
   const auto shorten = [&](ClockRef& clock) {
     if (!clock) return;
     auto kept = std::make_shared<Clock>(*clock);
-    kept->drop_blocks([&](BlockId id) {
-      const BlockInfo& block = agents_.block(id);
-      return block.operation == operation || kept->covers(block.place);
-    });
+    kept->forget(of);
     if (kept->size() != clock->size()) clock = std::move(kept);
   };
   const auto shorten_all = [&](Knowledge& known) {
@@ -123,6 +118,7 @@ void Checker::on_warp_start(simt::Warp& w) {
       cluster = c->number;
     }
     slot->id = agents_.add_block(grid->second, block.index(), cluster);
+    slot->place = agents_.block(slot->id).place;
     slot->warps.resize(block.warps().size());
     slot->left = static_cast<uint32_t>(block.warps().size());
   }

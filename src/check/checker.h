@@ -131,6 +131,7 @@ class Checker final : public simt::Listener {
   void fence(WarpState& s, const simt::Sync& sync);
   void proxy_fence(WarpState& s, Mask lanes);
   void learn(WarpState& s, Mask lanes, const Knowledge& what);
+  void learn_news(WarpState& s, Mask lanes, const Knowledge& what);
   Knowledge knowledge_of(const WarpState& s, Mask lanes) const;
   Handed hand_over(WarpState& s, Mask lanes);
   void meet(WarpState& s);
@@ -153,7 +154,7 @@ class Checker final : public simt::Listener {
   void note_history(const Doing& doing, const Whereabouts& at, uint32_t begin, uint32_t end);
 
   WarpState& state_of(simt::Warp& w);
-  void forget_blocks(uint32_t operation);
+  void forget_blocks(const StreamPlace& of);
 
   Options options_;
   Place place_;

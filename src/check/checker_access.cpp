@@ -61,13 +61,11 @@ bool Checker::is_known(const Doing& doing, const Mark& mark, Mask lanes, Mask mi
   }
   const auto warp = static_cast<uint16_t>(mark.warp + 1);
   const StreamPlace place = agents_.block(mark.block).place;
-  const auto by = [&](const ClockRef& c) {
-    return c && (c->covers(place) || c->covers(mark.block, warp, lanes, mark.tick));
-  };
+  const auto by = [&](const ClockRef& c) { return c && c->covers(place, mark.block, warp, lanes, mark.tick); };
   if (s && !doing.async) {
     auto& cached = s->cache[(mark.block * 33 + mark.warp) % WarpState::kKnown];
     if (cached.block == mark.block && cached.warp == warp && cached.tick >= mark.tick) return true;
-    if (clock && (clock->covers(place) || clock->covers(mark.block, warp, simt::kAllLanes, mark.tick))) {
+    if (clock && clock->covers(place, mark.block, warp, simt::kAllLanes, mark.tick)) {
       cached = {mark.block, warp, mark.tick};
       return true;
     }
@@ -150,9 +148,8 @@ bool Checker::earlier_lanes_matter(const Doing& doing, const Mark& earlier) cons
       (earlier.tick <= doing.block->base || (earlier.warp == s.index && earlier.tick <= s.base)))
     return false;
   const ClockRef& clock = doing.async ? s.known.proxied : s.known.all;
-  return !clock ||
-         (!clock->covers(agents_.block(earlier.block).place) &&
-          !clock->covers(earlier.block, static_cast<uint16_t>(earlier.warp + 1), simt::kAllLanes, earlier.tick));
+  return !clock || !clock->covers(agents_.block(earlier.block).place, earlier.block,
+                                  static_cast<uint16_t>(earlier.warp + 1), simt::kAllLanes, earlier.tick);
 }
 
 void Checker::look(Doing& doing, const Segment& segment, const Whereabouts& at) {
@@ -181,10 +178,19 @@ void Checker::leave(Doing& doing, Segment& segment) {
     segment.more_reads.reset();
     return;
   }
-  const auto replaces = [&](const Mark& read) {
-    return !read || (read.block == doing.mark.block && read.warp == doing.mark.warp) ||
-           is_ordered(doing, read, segment.begin);
-  };
+  // Who polls has read here before, and so have others who poll: who they are need not be asked again.
+  const auto own = [&](const Mark& read) { return read.block == doing.mark.block && read.warp == doing.mark.warp; };
+  if (own(segment.read)) {
+    segment.read = doing.mark;
+    return;
+  }
+  if (segment.more_reads) {
+    if (const auto read = std::ranges::find_if(*segment.more_reads, own); read != segment.more_reads->end()) {
+      *read = doing.mark;
+      return;
+    }
+  }
+  const auto replaces = [&](const Mark& read) { return !read || is_ordered(doing, read, segment.begin); };
   if (segment.more_reads) {
     std::erase_if(*segment.more_reads, replaces);
     if (segment.more_reads->empty()) segment.more_reads.reset();

@@ -89,9 +89,8 @@ const Checker::Edge* Checker::find_edge(const Mark& earlier, uint32_t lane, cons
   const Edge* best = nullptr;
   const auto said_after = [&](const Edge& e) {
     if (same_block(e.write.block, earlier.block)) return e.write.tick >= earlier.tick;
-    return e.knew &&
-           (e.knew->covers(agents_.block(earlier.block).place) ||
-            e.knew->covers(earlier.block, static_cast<uint16_t>(earlier.warp + 1), Mask{1} << lane, earlier.tick));
+    return e.knew && e.knew->covers(agents_.block(earlier.block).place, earlier.block,
+                                    static_cast<uint16_t>(earlier.warp + 1), Mask{1} << lane, earlier.tick);
   };
   const auto rank = [&](const Edge& e) {
     const bool its_block = same_block(e.write.block, earlier.block);
@@ -258,8 +257,9 @@ void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereab
     }
   } else if (edge) {
     const ClockRef handed = edge->released ? everything(edge->handed) : nullptr;
-    const bool handed_on = handed && handed->covers(earlier.block, static_cast<uint16_t>(earlier.warp + 1),
-                                                    Mask{1} << earlier_lane, earlier.tick);
+    const bool handed_on =
+        handed && handed->covers(agents_.block(earlier.block).place, earlier.block,
+                                 static_cast<uint16_t>(earlier.warp + 1), Mask{1} << earlier_lane, earlier.tick);
     const std::string write_at = where(edge->write.site), read_at = where(edge->read.site);
     const uint32_t reader_lane = static_cast<uint32_t>(std::countr_zero(edge->read_lanes));
     if (handed_on) {

@@ -40,12 +40,12 @@ ClockRef put_together(const Handed& handed) {
   constexpr size_t kLarge = 256;
   auto own = std::make_shared<Clock>();
   if (handed.known.all && handed.known.all->size() > kLarge) {
-    own->add(Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_lanes});
+    own->add(handed.place, Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_lanes});
     return handed.known.all ? really_join(handed.known.all, std::move(own)) : own;
   }
-  if (handed.of_block != 0) own->add(Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
-  if (handed.of_warp != 0) own->add(Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
-  own->add(Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
+  if (handed.of_block != 0) own->add(handed.place, Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
+  if (handed.of_warp != 0) own->add(handed.place, Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
+  own->add(handed.place, Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
   return handed.known.all ? really_join(handed.known.all, std::move(own)) : own;
 }
 
@@ -62,23 +62,26 @@ ClockRef everything(const Handed& handed) {
   uint64_t mixed = handed.of_lanes * 0x9e3779b97f4a7c15 ^ handed.block * 0xd6e8feb86659fd93;
   mixed = (mixed ^ (uint64_t{handed.warp} << 32 | handed.lanes)) * 0xbf58476d1ce4e5b9;
   Heard& place = lately[mixed >> 56];
-  const Handed& h = place.handed;
-  const bool same = place.all && h.known.all == handed.known.all && h.block == handed.block && h.warp == handed.warp &&
-                    h.lanes == handed.lanes && h.of_block == handed.of_block && h.of_warp == handed.of_warp &&
-                    h.of_lanes == handed.of_lanes;
-  if (!same) place = {handed, put_together(handed)};
+  if (!place.all || place.handed != handed) place = {handed, put_together(handed)};
   return place.all;
 }
 
 // --- What lanes know
 
 void Checker::learn(WarpState& s, Mask lanes, const Knowledge& what) {
+  const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
+  const bool all_lanes = (s.live() & ~lanes) == 0;
+  if (!all_lanes && has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen))
+    return;
+  learn_news(s, lanes, what);
+}
+
+// The same, where it is known that the warp does not know it yet.
+void Checker::learn_news(WarpState& s, Mask lanes, const Knowledge& what) {
   if ((s.live() & ~lanes) == 0) {
     s.known = join(s.known, what);
     return;
   }
-  const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
-  if (has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen)) return;
   for (LaneKnowledge& k : s.lanes) {
     if (k.lanes != lanes) continue;
     k.what = join(k.what, what);
@@ -97,7 +100,14 @@ Knowledge Checker::knowledge_of(const WarpState& s, Mask lanes) const {
 
 Handed Checker::hand_over(WarpState& s, Mask lanes) {
   BlockState& block = *s.block;
-  return {knowledge_of(s, lanes), block.id, static_cast<uint16_t>(s.index + 1), lanes, block.base, s.base, block.tick};
+  return {knowledge_of(s, lanes),
+          block.place,
+          block.id,
+          static_cast<uint16_t>(s.index + 1),
+          lanes,
+          block.base,
+          s.base,
+          block.tick};
 }
 
 // All lanes know what all did, and what each has learnt.
@@ -167,7 +177,7 @@ void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing&
     if (std::has_single_bit(lanes) &&
         is_of(signal, s.block->id, s.index, static_cast<uint32_t>(std::countr_zero(lanes))))
       continue;
-    if (signal.released && !signal.merged && acquires(access.order) && s.has_acquired(signal.handed, lanes)) continue;
+    if (signal.released && acquires(access.order) && s.has_acquired(signal, lanes)) continue;
     Edge edge;
     edge.write = write;
     edge.write_lane = signal.lane;
@@ -228,8 +238,13 @@ void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::A
         edge->trouble = !to_me ? Trouble::writer_scope : !to_them ? Trouble::reader_scope : Trouble::none;
       }
       if (to_me && to_them) {
-        learn(s, now, {everything(signal.handed), signal.handed.known.proxied, signal.handed.known.seen});
-        if (!signal.merged) s.note_acquired(signal.handed, now);
+        const Handed& handed = signal.handed;
+        const Knowledge what{everything(handed), handed.known.proxied, handed.known.seen};
+        // Asking for the last thing that was done is cheap, and most of the time that is what is new.
+        const bool old =
+            s.known.all && s.known.all->covers(handed.place, handed.block, handed.warp, handed.lanes, handed.of_lanes);
+        old ? learn(s, now, what) : learn_news(s, now, what);
+        s.note_acquired(signal, now);
         if (now == h.lanes) {
           h.signals.erase(h.signals.begin() + static_cast<std::ptrdiff_t>(n));
           h.edges.erase(h.edges.begin() + static_cast<std::ptrdiff_t>(n));
@@ -278,8 +293,16 @@ void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing
       return !same_thread && (!includes(write.reach(), write.block, s.block->id) ||
                               !includes(doing.mark.reach(), s.block->id, write.block));
     });
-    // What is known of each is what those who come later need: one of each thread is enough.
-    std::erase_if(flag.signals, [&](const Signal& signal) { return is_of(signal, s.block->id, s.index, lane); });
+    // What is known of each is what those who come later need: one of each thread is enough. What this thread has just
+    // acquired, it hands on itself, to everybody whom the signal would have reached.
+    const auto hands_on = [&](const Signal& signal) {
+      return signal.released && releases(access.order) &&
+             doing.mark.reach() >= std::max(signal.first_scope, Scope::gpu) &&
+             agents_.block(signal.handed.block).device == agents_.block(s.block->id).device &&
+             s.has_acquired(signal, Mask{1} << lane);
+    };
+    std::erase_if(flag.signals,
+                  [&](const Signal& signal) { return is_of(signal, s.block->id, s.index, lane) || hands_on(signal); });
     for (Signal& signal : flag.signals) {
       // From here on the reader's partner is this write.
       signal.write = own.front().write;
@@ -347,6 +370,11 @@ std::vector<Signal> Checker::make_signals(WarpState& s, const simt::Access& acce
       if (!earlier.released || earlier.lane != lane || earlier.handed.block != s.block->id ||
           earlier.handed.warp != s.index + 1 || earlier.handed.lanes != Mask{1} << lane)
         continue;
+      // A later fence of the same thread that reaches as far hands on all of it.
+      const auto says_it = [&](const Signal& fence) {
+        return fence.first_scope >= earlier.first_scope && fence.handed.of_lanes >= earlier.handed.of_lanes;
+      };
+      if (std::ranges::any_of(signals, says_it)) continue;
       Signal& own = signals.emplace_back(earlier);
       own.write = plain.write;
       own.knew = plain.knew;
@@ -386,8 +414,9 @@ void Checker::fence(WarpState& s, const simt::Sync& sync) {
   if (s.lanes.empty()) {
     s.fences.push_back({sync.lanes, sync.scope, site, hand_over(s, sync.lanes)});
   } else {
-    each_lane(sync.lanes,
-              [&](uint32_t l) { s.fences.push_back({Mask{1} << l, sync.scope, site, hand_over(s, Mask{1} << l)}); });
+    each_lane(sync.lanes, [&](uint32_t l) {
+      s.fences.push_back({Mask{1} << l, sync.scope, site, hand_over(s, Mask{1} << l)});
+    });
   }
   settle(s);
   ++block.tick;
@@ -440,7 +469,7 @@ void Checker::warp_barrier(WarpState& s, const simt::Sync& sync) {
     if ((k.lanes & wanted) != 0) together = join(together, k.what);
   }
   auto own = std::make_shared<Clock>();
-  own->add(Entry{s.block->id, static_cast<uint16_t>(s.index + 1), wanted, s.block->tick++});
+  own->add(s.block->place, Entry{s.block->id, static_cast<uint16_t>(s.index + 1), wanted, s.block->tick++});
   together.all = check::join(together.all, std::move(own));
   learn(s, wanted, together);
 }
@@ -476,7 +505,7 @@ void Checker::block_release(WarpState& s, const simt::Sync& sync) {
       block.base = block.tick;
     } else {
       auto own = barrier.known.all ? std::make_shared<Clock>(*barrier.known.all) : std::make_shared<Clock>();
-      for (const Entry& e : barrier.own) own->add(Entry{e.block, e.warp, e.lanes, block.tick});
+      for (const Entry& e : barrier.own) own->add(block.place, Entry{e.block, e.warp, e.lanes, block.tick});
       barrier.known.all = std::move(own);
     }
     ++block.tick;
@@ -551,7 +580,7 @@ void Checker::on_copy_issue(const simt::AsyncCopy& copy) {
   const auto found = blocks_.find(copy.block);
   if (found == blocks_.end()) return;
   BlockState& block = *found->second;
-  block.copies[copy.sequence] = {block.id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
+  block.copies[copy.sequence] = {block.place, block.id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
                                  block.async_tick++};
 }
 
@@ -576,7 +605,7 @@ void Checker::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
   auto clock = std::make_shared<Clock>();
   const Mask lanes = completing_->lanes == 0 ? simt::kAllLanes : completing_->lanes;
   for (const BlockId part : {kAsyncWrites, kAsyncReads})
-    clock->add(Entry{completing_->block + part, completing_->warp, lanes, completing_->tick});
+    clock->add(completing_->place, Entry{completing_->block + part, completing_->warp, lanes, completing_->tick});
   Meeting& meeting = found->second->mbarriers[offset];
   const ClockRef done = std::move(clock);
   meeting.known = join(meeting.known, {done, done});
@@ -596,9 +625,11 @@ void Checker::async_group(WarpState& s, const simt::Sync& sync) {
     const bool only_read = s.traits[sync.inst->origin].waits_for_reads;
     if (!only_read) commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(newest));
     auto clock = std::make_shared<Clock>();
-    clock->add(Entry{block.id + kAsyncReads, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
+    clock->add(block.place,
+               Entry{block.id + kAsyncReads, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
     if (!only_read)
-      clock->add(Entry{block.id + kAsyncWrites, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
+      clock->add(block.place,
+                 Entry{block.id + kAsyncWrites, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
     const ClockRef known = std::move(clock);
     learn(s, Mask{1} << lane, {known, known});
   });
@@ -629,7 +660,7 @@ void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint6
   signal.write = doing.mark;
   signal.released = true;
   signal.first_scope = Scope::sys;
-  signal.handed = {{op.knows, op.knows}, op.block, 1, 1, 0, 0, doing.mark.tick};
+  signal.handed = {{op.knows, op.knows}, agents_.block(op.block).place, op.block, 1, 1, 0, 0, doing.mark.tick};
   flags.push_back({static_cast<uint8_t>(in_line), static_cast<uint8_t>(bytes), {signal}, {}});
 }
 

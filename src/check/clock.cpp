@@ -102,28 +102,93 @@ void merge(const std::vector<T>& a, const std::vector<T>& b, Before is_before, F
   }
 }
 
+// What was joined lately. Warps of a block know the same and learn the same: the same two meet again and again. Holds
+// on to them, so that an address means what it meant.
+template <class T>
+class JoinedLately {
+ public:
+  using Ref = std::shared_ptr<const T>;
+
+  template <class Join>
+  const Ref& join(const Ref& a, const Ref& b, Join really) {
+    const auto x = reinterpret_cast<uintptr_t>(a.get()), y = reinterpret_cast<uintptr_t>(b.get());
+    Meeting& lately = meetings_[(x * 0x9e3779b97f4a7c15 ^ y * 0xd6e8feb86659fd93) >> 54];
+    if (lately.a != a || lately.b != b) lately = {a, b, really(a, b)};
+    return lately.both;
+  }
+
+ private:
+  struct Meeting {
+    Ref a, b, both;
+  };
+  std::array<Meeting, 1024> meetings_;
+};
+
+EntriesRef really_join_entries(const EntriesRef& a, const EntriesRef& b) {
+  auto both = std::make_shared<Entries>();
+  both->reserve(std::max(a->size(), b->size()));
+  {
+    Builder builder(*both);
+    merge(*a, *b, before,
+          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
+  }
+  if (*both == *a) return a;
+  if (*both == *b) return b;
+  return both;
+}
+
+EntriesRef join_entries(const EntriesRef& a, const EntriesRef& b) {
+  if (a == b) return a;
+  static JoinedLately<Entries> joined_lately;
+  return joined_lately.join(a, b, really_join_entries);
+}
+
+bool covers(const Entries& entries, BlockId block, uint16_t warp, Mask lanes, Tick tick) {
+  auto at = std::ranges::lower_bound(entries, block, {}, &Entry::block);
+  for (; at != entries.end() && at->block == block && lanes != 0; ++at) {
+    if (at->warp > warp) break;
+    if ((at->warp == kAllWarps || at->warp == warp) && at->tick >= tick) lanes &= ~at->lanes;
+  }
+  return lanes == 0;
+}
+
+bool covers(const Entries& entries, const Entries& others) {
+  // Most entries of the one stand in the other, in the same order.
+  auto at = entries.begin();
+  return std::ranges::all_of(others, [&](const Entry& e) {
+    while (at != entries.end() && before(*at, e)) ++at;
+    return (at != entries.end() && same_set(*at, e) && at->tick >= e.tick) ||
+           covers(entries, e.block, e.warp, e.lanes, e.tick);
+  });
+}
+
 }  // namespace
 
-void Clock::add(const Entry& entry) {
-  const auto at = std::upper_bound(entries_.begin(), entries_.end(), entry, before);
-  std::vector<Entry> built;
-  built.reserve(entries_.size() + 1);
-  {
-    Builder builder(built);
-    for (auto e = entries_.begin(); e != at; ++e) builder.add(*e);
-    builder.add(entry);
-    for (auto e = at; e != entries_.end(); ++e) builder.add(*e);
+const Clock::Part* Clock::part(const StreamPlace& of) const {
+  const auto at = std::ranges::lower_bound(parts_, of, {}, &Part::of);
+  return at != parts_.end() && at->of == of ? &*at : nullptr;
+}
+
+void Clock::add(const StreamPlace& of, const Entry& entry) {
+  if (covers(of)) return;
+  const auto at = std::ranges::lower_bound(parts_, of, {}, &Part::of);
+  const auto one = std::make_shared<const Entries>(1, entry);
+  if (at != parts_.end() && at->of == of) {
+    at->entries = really_join_entries(at->entries, one);
+  } else {
+    parts_.insert(at, {of, one});
   }
-  entries_ = std::move(built);
 }
 
 void Clock::add(const StreamPlace& place) {
-  const auto at = std::ranges::lower_bound(streams_, place, stream_before);
+  const auto at = std::ranges::lower_bound(streams_, place.stream, {}, &StreamPlace::stream);
   if (at != streams_.end() && at->stream == place.stream) {
-    at->time = std::max(at->time, place.time);
+    if (at->time >= place.time) return;
+    at->time = place.time;
   } else {
     streams_.insert(at, place);
   }
+  std::erase_if(parts_, [&](const Part& p) { return p.of.stream == place.stream && p.of.time <= place.time; });
 }
 
 void Clock::add(const SeenWrite& seen) {
@@ -137,35 +202,18 @@ void Clock::add(const SeenWrite& seen) {
   if (seen_.size() > kMostSeen) seen_.erase(std::ranges::min_element(seen_, {}, &SeenWrite::tick));
 }
 
-void Clock::join(const Clock& other) {
-  if (this == &other) return;
-  std::vector<Entry> joined;
-  joined.reserve(entries_.size() + other.entries_.size());
-  {
-    Builder builder(joined);
-    merge(entries_, other.entries_, before, [&](const Entry* a, const Entry* b) {
-      if (a) builder.add(*a);
-      if (b) builder.add(*b);
-    });
-  }
-  entries_ = std::move(joined);
-  for (const StreamPlace& place : other.streams_) add(place);
-  for (const SeenWrite& seen : other.seen_) {
-    if (!covers(seen)) add(seen);
-  }
+void Clock::forget(const StreamPlace& of) {
+  std::erase_if(parts_, [&](const Part& p) { return p.of == of; });
 }
 
-bool Clock::covers(BlockId block, uint16_t warp, Mask lanes, Tick tick) const {
-  auto at = std::ranges::lower_bound(entries_, block, {}, &Entry::block);
-  for (; at != entries_.end() && at->block == block && lanes != 0; ++at) {
-    if (at->warp > warp) break;
-    if ((at->warp == kAllWarps || at->warp == warp) && at->tick >= tick) lanes &= ~at->lanes;
-  }
-  return lanes == 0;
+bool Clock::covers(const StreamPlace& of, BlockId block, uint16_t warp, Mask lanes, Tick tick) const {
+  if (covers(of)) return true;
+  const Part* known = part(of);
+  return known && check::covers(*known->entries, block, warp, lanes, tick);
 }
 
 bool Clock::covers(const StreamPlace& place) const {
-  const auto at = std::ranges::lower_bound(streams_, place, stream_before);
+  const auto at = std::ranges::lower_bound(streams_, place.stream, {}, &StreamPlace::stream);
   return at != streams_.end() && at->stream == place.stream && at->time >= place.time;
 }
 
@@ -176,66 +224,56 @@ bool Clock::covers(const SeenWrite& seen) const {
 
 bool Clock::covers(const Clock& other) const {
   if (this == &other) return true;
-  if (!std::ranges::all_of(other.streams_, [&](const StreamPlace& p) { return covers(p); }) ||
-      !std::ranges::all_of(other.seen_, [&](const SeenWrite& s) { return covers(s); }))
-    return false;
-  // Most entries of the one stand in the other, in the same order.
-  auto at = entries_.begin();
-  for (const Entry& e : other.entries_) {
-    while (at != entries_.end() && before(*at, e)) ++at;
-    if (at != entries_.end() && same_set(*at, e) && at->tick >= e.tick) continue;
-    if (!covers(e.block, e.warp, e.lanes, e.tick)) return false;
-  }
-  return true;
+  const auto covers_part = [&](const Part& theirs) {
+    if (covers(theirs.of)) return true;
+    const Part* own = part(theirs.of);
+    return own && (own->entries == theirs.entries || check::covers(*own->entries, *theirs.entries));
+  };
+  return std::ranges::all_of(other.streams_, [&](const StreamPlace& p) { return covers(p); }) &&
+         std::ranges::all_of(other.seen_, [&](const SeenWrite& s) { return covers(s); }) &&
+         std::ranges::all_of(other.parts_, covers_part);
+}
+
+size_t Clock::size() const {
+  size_t entries = streams_.size();
+  for (const Part& p : parts_) entries += p.entries->size();
+  return entries;
 }
 
 ClockRef really_join(const ClockRef& a, const ClockRef& b) {
-  // One way through both; most of the time one of them knows it all.
   auto both = std::make_shared<Clock>();
-  both->entries_.reserve(std::max(a->entries_.size(), b->entries_.size()));
-  {
-    Builder builder(both->entries_);
-    merge(a->entries_, b->entries_, before,
-          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
-  }
-  both->streams_ = a->streams_;
-  for (const StreamPlace& place : b->streams_) both->add(place);
+  auto& streams = both->streams_;
+  streams.reserve(std::max(a->streams_.size(), b->streams_.size()));
+  bool is_a = true, is_b = true;  // most of the time one of them knows it all
+  merge(a->streams_, b->streams_, stream_before, [&](const StreamPlace* x, const StreamPlace* y) {
+    streams.push_back(x && (!y || x->time >= y->time) ? *x : *y);
+    is_a &= x && *x == streams.back();
+    is_b &= y && *y == streams.back();
+  });
+  auto& parts = both->parts_;
+  parts.reserve(std::max(a->parts_.size(), b->parts_.size()));
+  merge(a->parts_, b->parts_, Clock::part_before, [&](const Clock::Part* x, const Clock::Part* y) {
+    // What the other's streams know as a whole: then the two differ in their streams already.
+    if (both->covers(x ? x->of : y->of)) return;
+    parts.push_back(x ? *x : *y);
+    if (x && y) parts.back().entries = join_entries(x->entries, y->entries);
+    is_a &= x && x->entries == parts.back().entries;
+    is_b &= y && y->entries == parts.back().entries;
+  });
   both->seen_ = a->seen_;
   for (const SeenWrite& seen : b->seen_) {
     if (!both->covers(seen)) both->add(seen);
   }
-  if (*both == *a) return a;
-  if (*both == *b) return b;
+  if (is_a && both->seen_ == a->seen_) return a;
+  if (is_b && both->seen_ == b->seen_) return b;
   return both;
 }
-
-namespace {
-
-// What was joined lately. Warps of a block know the same and learn the same: the same two clocks meet again and again.
-// Holds on to the clocks, so that an address means what it meant.
-class JoinedLately {
- public:
-  struct Meeting {
-    ClockRef a, b, both;
-  };
-  Meeting& place_of(const ClockRef& a, const ClockRef& b) {
-    const auto x = reinterpret_cast<uintptr_t>(a.get()), y = reinterpret_cast<uintptr_t>(b.get());
-    return meetings_[(x * 0x9e3779b97f4a7c15 ^ y * 0xd6e8feb86659fd93) >> 56];
-  }
-
- private:
-  std::array<Meeting, 256> meetings_;
-};
-
-}  // namespace
 
 ClockRef join(const ClockRef& a, const ClockRef& b) {
   if (!b || a == b) return a;
   if (!a) return b;
-  static JoinedLately joined_lately;
-  auto& lately = joined_lately.place_of(a, b);
-  if (lately.a != a || lately.b != b) lately = {a, b, really_join(a, b)};
-  return lately.both;
+  static JoinedLately<Clock> joined_lately;
+  return joined_lately.join(a, b, really_join);
 }
 
 }  // namespace fb::check

@@ -22,12 +22,14 @@ struct Knowledge {
 // What a release hands on: what its thread knew, and what its own block had done, down to the thread itself.
 struct Handed {
   Knowledge known;
+  StreamPlace place;  // of the operation to which the block belongs
   BlockId block = 0;
   uint16_t warp = 0;  // from 1
   Mask lanes = 0;
   Tick of_block = 0;  // all warps, up to the last barrier
   Tick of_warp = 0;   // all lanes, up to the last time they met
   Tick of_lanes = 0;  // the thread itself
+  friend bool operator==(const Handed&, const Handed&) = default;
 };
 // All of it as one clock.
 ClockRef everything(const Handed& handed);

@@ -110,19 +110,23 @@ struct Checker::WarpState {
     Mask of = 0;
     Tick tick = 0;
     Mask by = 0;
+    ClockRef merged;  // of a signal that stands for several: what it hands on
   };
   static constexpr size_t kAcquired = 32;
   Acquired acquired[kAcquired];
   size_t next_acquired = 0;
 
-  bool has_acquired(const Handed& handed, Mask who) const {
+  bool has_acquired(const Signal& signal, Mask who) const {
+    const Handed& handed = signal.handed;
     return std::ranges::any_of(acquired, [&](const Acquired& a) {
       return a.block == handed.block && a.tick == handed.of_lanes && a.warp == handed.warp && a.of == handed.lanes &&
-             (who & ~a.by) == 0;
+             (who & ~a.by) == 0 && a.merged == (signal.merged ? handed.known.all : nullptr);
     });
   }
-  void note_acquired(const Handed& handed, Mask who) {
-    acquired[next_acquired++ % kAcquired] = {handed.block, handed.warp, handed.lanes, handed.of_lanes, who};
+  void note_acquired(const Signal& signal, Mask who) {
+    const Handed& handed = signal.handed;
+    acquired[next_acquired++ % kAcquired] = {handed.block,    handed.warp, handed.lanes,
+                                             handed.of_lanes, who,         signal.merged ? handed.known.all : nullptr};
   }
 
   // Who was found to be known as a whole: most questions are asked again and again.
@@ -145,6 +149,7 @@ struct Checker::Meeting {
 };
 
 struct Checker::AsyncIssue {
+  StreamPlace place;
   BlockId block = 0;
   uint16_t warp = 0;  // from 1
   Mask lanes = 0;
@@ -153,6 +158,7 @@ struct Checker::AsyncIssue {
 
 struct Checker::BlockState {
   BlockId id = 0;
+  StreamPlace place;  // of its operation
   simt::Block* block = nullptr;
   OperationState* operation = nullptr;
   Tick tick = 1;
