@@ -120,14 +120,14 @@ class Checker final : public simt::Listener {
 
   // Synchronisation (checker_sync.cpp)
   void strong_access(WarpState& s, const simt::Access& access, Doing& doing);
-  void strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line, Flag& flag,
-                   uint32_t offset, uint32_t bytes);
+  void strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
+                   const Flag& flag, uint32_t offset, uint32_t bytes);
   void acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::Access* load);
-  void strong_write(WarpState& s, const simt::Access& access, const Doing& doing, uint32_t lane, Line& line,
-                    uint32_t offset, uint32_t bytes, bool host_sees);
-  std::vector<Signal> make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane,
-                                   const Flag& flag);
-  void shorten(std::vector<Signal>& signals);
+  void strong_write(WarpState& s, const simt::Access& access, const Doing& doing, const SignalsRef& own, Flag& flag);
+  void host_hears(const WarpState& s, const Doing& doing, const Signals& signals);
+  SignalsRef make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane);
+  static SignalsRef with_earlier(const WarpState& s, const SignalsRef& own, const Signals& found);
+  void shorten(Signals& signals);
   void fence(WarpState& s, const simt::Sync& sync);
   void proxy_fence(WarpState& s, Mask lanes);
   void learn(WarpState& s, Mask lanes, const Knowledge& what);

@@ -171,7 +171,7 @@ bool Checker::has_read(const Doing& doing, const Segment& segment) {
 }
 
 void Checker::leave(Doing& doing, Segment& segment) {
-  constexpr size_t kMostReads = 64;
+  constexpr size_t kFewReads = 4, kMostReads = 64;
   if (doing.mark.writes()) {
     segment.write = doing.mark;
     segment.read = {};
@@ -190,18 +190,17 @@ void Checker::leave(Doing& doing, Segment& segment) {
       return;
     }
   }
-  const auto replaces = [&](const Mark& read) { return !read || is_ordered(doing, read, segment.begin); };
-  if (segment.more_reads) {
-    std::erase_if(*segment.more_reads, replaces);
-    if (segment.more_reads->empty()) segment.more_reads.reset();
-  }
-  if (replaces(segment.read)) {
+  const auto is_over = [&](const Mark& read) { return !read || is_ordered(doing, read, segment.begin); };
+  if (is_over(segment.read)) {
     segment.read = doing.mark;
     return;
   }
   if (!segment.more_reads) segment.more_reads = std::make_unique<std::vector<Mark>>();
-  if (segment.more_reads->size() == kMostReads) segment.more_reads->erase(segment.more_reads->begin());
-  segment.more_reads->push_back(doing.mark);
+  // Whom one of many readers knows is asked now and then, when there are twice as many.
+  auto& more = *segment.more_reads;
+  if (more.size() >= kFewReads && std::has_single_bit(more.size())) std::erase_if(more, is_over);
+  if (more.size() == kMostReads) more.erase(more.begin());
+  more.push_back(doing.mark);
 }
 
 // --- Which bytes
@@ -213,10 +212,10 @@ void Checker::touch(Doing& doing, Line& line, const Whereabouts& at, uint32_t be
     leave(doing, segment);
   });
   if (doing.mark.writes()) {
+    line.unite(begin, end);
     if (options_.weak_lines != 0 && at.host) keep_past(doing, line, at, begin, end);
     // What a plain store overwrites is no signal any more.
-    if (line.extras && !doing.mark.strong)
-      std::erase_if(line.extras->flags, [&](const Flag& f) { return f.overlaps(begin, end); });
+    if (line.extras && !doing.mark.strong) line.extras->flags.erase(begin, end);
   } else if (doing.may_be_late && line.extras && !line.extras->pasts.list.empty()) {
     choose_past(doing, line, begin, end);
   }

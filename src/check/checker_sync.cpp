@@ -130,42 +130,42 @@ void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doi
       Mask same = 0;
       each_lane(left, [&](uint32_t l) { same |= Mask{access.addresses[l] == access.addresses[lane]} << l; });
       left &= ~same;
-      for (uint32_t part = 0; part < access.bytes; part += element) {
-        each_piece(s, access.addresses[lane] + part, element,
-                   [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
-                     if (allocation && allocation->shared && acquires(access.order) && doing.mark.reach() == Scope::sys)
-                       learn(s, same, {host_of(agents_.operation_of(s.block->id).host), nullptr});
-                     Line& line = shadow.line(offset / kLineBytes);
-                     const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
-                     if (!line.extras) return;
-                     for (Flag& flag : line.extras->flags) {
-                       if (flag.overlaps(in_line, in_line + element))
-                         strong_read(s, access, doing, same, line, flag, in_line, element);
-                     }
-                   });
-      }
+      each_piece(s, access.addresses[lane], access.bytes,
+                 [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
+                   if (allocation && allocation->shared && acquires(access.order) && doing.mark.reach() == Scope::sys)
+                     learn(s, same, {host_of(agents_.operation_of(s.block->id).host), nullptr});
+                   Line& line = shadow.line(offset / kLineBytes);  // a vector lies in one
+                   if (!line.extras) return;
+                   const auto begin = static_cast<uint32_t>(offset % kLineBytes);
+                   for (uint32_t at = begin; at < begin + access.bytes; at += element) {
+                     for (const Flag& flag : line.extras->flags.at(at, at + element))
+                       strong_read(s, access, doing, same, line, flag, at, element);
+                   }
+                 });
       if (acquires(access.order)) acquire_heard(s, same, doing.mark.reach(), &access);
     }
   }
   if (access.kind == AccessKind::load) return;
   each_lane(access.lanes, [&](uint32_t lane) {
-    for (uint32_t part = 0; part < access.bytes; part += element) {
-      each_piece(s, access.addresses[lane] + part, element,
-                 [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
-                   strong_write(s, access, doing, lane, shadow.line(offset / kLineBytes),
-                                static_cast<uint32_t>(offset % kLineBytes), element, allocation && allocation->shared);
-                 });
-    }
+    const SignalsRef own = make_signals(s, access, doing.mark, lane);
+    each_piece(s, access.addresses[lane], access.bytes,
+               [&](Shadow& shadow, const mem::Allocation* allocation, std::byte*, uint64_t offset) {
+                 if (allocation && allocation->shared) host_hears(s, doing, *own);
+                 Flags& flags = shadow.line(offset / kLineBytes).extra().flags;
+                 const auto begin = static_cast<uint32_t>(offset % kLineBytes);
+                 for (uint32_t at = begin; at < begin + access.bytes; at += element)
+                   strong_write(s, access, doing, own, flags.make(at, element));
+               });
   });
   if (releases(access.order)) settle(s);
   ++s.block->tick;
 }
 
 void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
-                          Flag& flag, uint32_t offset, uint32_t bytes) {
+                          const Flag& flag, uint32_t offset, uint32_t bytes) {
   // A lane that was given older bytes hears what was said before.
   const Mask late = doing.late & lanes;
-  const std::vector<Signal>& signals = late != 0 ? flag.before : flag.signals;
+  const Signals& signals = late != 0 ? *flag.before : *flag.signals;
   const bool same_size = flag.offset == offset && flag.bytes == bytes;
   Heard heard;
   heard.lanes = lanes;
@@ -261,65 +261,54 @@ void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::A
   }
 }
 
-void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, uint32_t lane, Line& line,
-                           uint32_t offset, uint32_t bytes, bool host_sees) {
-  const bool keeps_before = options_.weak_lines != 0;
-  auto& flags = line.extra().flags;
-  std::erase_if(flags, [&](const Flag& f) {
-    return f.overlaps(offset, offset + bytes) && (f.offset != offset || f.bytes != bytes);
-  });
-  auto found = std::ranges::find(flags, offset, [](const Flag& f) { return uint32_t{f.offset}; });
-  if (found == flags.end()) {
-    flags.push_back({static_cast<uint8_t>(offset), static_cast<uint8_t>(bytes), {}, {}});
-    found = std::prev(flags.end());
+// What the host will see in memory that it shares.
+void Checker::host_hears(const WarpState& s, const Doing& doing, const Signals& signals) {
+  for (const Signal& signal : signals) {
+    const bool reaches_host = signal.first_scope == Scope::sys && doing.mark.reach() == Scope::sys;
+    if (signal.released && reaches_host) host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
   }
-  Flag& flag = *found;
-  std::vector<Signal> own = make_signals(s, access, doing.mark, lane, flag);
-  if (host_sees) {
-    for (const Signal& signal : own) {
-      const bool reaches_host = signal.first_scope == Scope::sys && doing.mark.reach() == Scope::sys;
-      if (signal.released && reaches_host)
-        host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
-    }
+}
+
+void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, const SignalsRef& own,
+                           Flag& flag) {
+  const SignalsRef found = flag.signals;
+  if (options_.weak_lines != 0) flag.before = found;
+  flag.signals = releases(access.order) ? own : with_earlier(s, own, *found);
+  if (access.kind != AccessKind::atomic || found->empty()) return;
+  // It hands on what it found, as far as it and the writer can hear each other. Of those that released nothing only the
+  // last is of use: the one whose value is read. What this thread has just acquired, it hands on itself, to everybody
+  // whom the signal would have reached; and of each thread one signal is enough.
+  const Signal& last = own->front();
+  const auto is_of_use = [&](const Signal& signal) {
+    const Mark& write = signal.write;
+    const bool same_thread = write.block == s.block->id && write.warp == s.index && signal.lane == last.lane;
+    const bool hear_each_other =
+        includes(write.reach(), write.block, s.block->id) && includes(doing.mark.reach(), s.block->id, write.block);
+    if (!signal.released || (!same_thread && !hear_each_other)) return false;
+    if (is_of(signal, s.block->id, s.index, last.lane)) return false;
+    return !releases(access.order) || doing.mark.reach() < std::max(signal.first_scope, Scope::gpu) ||
+           agents_.block(signal.handed.block).device != agents_.block(s.block->id).device ||
+           !s.has_acquired(signal, Mask{1} << last.lane);
+  };
+  auto all = std::make_shared<Signals>();
+  for (const Signal& signal : *found) {
+    if (!is_of_use(signal)) continue;
+    all->push_back(signal);
+    // From here on the reader's partner is this write.
+    all->back().write = last.write;
+    all->back().lane = last.lane;
   }
-  if (keeps_before) flag.before = flag.signals;
-  if (access.kind == AccessKind::atomic) {
-    // Of those that released nothing only the last is of use: the one whose value is read.
-    std::erase_if(flag.signals, [](const Signal& signal) { return !signal.released; });
-    // It hands on what it found, as far as it and the writer can hear each other.
-    std::erase_if(flag.signals, [&](const Signal& signal) {
-      const Mark& write = signal.write;
-      const bool same_thread = write.block == s.block->id && write.warp == s.index && signal.lane == lane;
-      return !same_thread && (!includes(write.reach(), write.block, s.block->id) ||
-                              !includes(doing.mark.reach(), s.block->id, write.block));
-    });
-    // What is known of each is what those who come later need: one of each thread is enough. What this thread has just
-    // acquired, it hands on itself, to everybody whom the signal would have reached.
-    const auto hands_on = [&](const Signal& signal) {
-      return signal.released && releases(access.order) &&
-             doing.mark.reach() >= std::max(signal.first_scope, Scope::gpu) &&
-             agents_.block(signal.handed.block).device == agents_.block(s.block->id).device &&
-             s.has_acquired(signal, Mask{1} << lane);
-    };
-    std::erase_if(flag.signals,
-                  [&](const Signal& signal) { return is_of(signal, s.block->id, s.index, lane) || hands_on(signal); });
-    for (Signal& signal : flag.signals) {
-      // From here on the reader's partner is this write.
-      signal.write = own.front().write;
-      signal.lane = lane;
-    }
-  } else {
-    flag.signals.clear();
-  }
-  flag.signals.insert(flag.signals.end(), own.begin(), own.end());
-  shorten(flag.signals);
+  if (all->empty()) return;
+  all->insert(all->end(), flag.signals->begin(), flag.signals->end());
+  shorten(*all);
+  flag.signals = std::move(all);
 }
 
 // Counters that many have raised: the older signals become one for each scope.
-void Checker::shorten(std::vector<Signal>& signals) {
+void Checker::shorten(Signals& signals) {
   constexpr size_t kMost = 32, kKept = 16;
   if (signals.size() <= kMost) return;
-  std::vector<Signal> kept(signals.end() - kKept, signals.end());
+  Signals kept(signals.end() - kKept, signals.end());
   signals.resize(signals.size() - kKept);
   for (Signal& signal : signals) {
     if (!signal.released) continue;
@@ -339,19 +328,17 @@ void Checker::shorten(std::vector<Signal>& signals) {
   signals = std::move(kept);
 }
 
-// The write itself, with every release that it makes visible: its own, those of fences before it, and that of an
-// earlier release of the same thread on the same word.
-std::vector<Signal> Checker::make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane,
-                                          const Flag& flag) {
+// The write itself, with every release that it makes visible: its own, or those of fences before it.
+SignalsRef Checker::make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane) {
   Signal plain;
   plain.write = mark;
   plain.write.lane = lane & 31;
   plain.write.spread = kOneLane;
   plain.lane = lane;
   plain.knew = knowledge_of(s, Mask{1} << lane).all;
-  std::vector<Signal> signals;
+  auto signals = std::make_shared<Signals>();
   if (releases(access.order)) {
-    Signal& own = signals.emplace_back(plain);
+    Signal& own = signals->emplace_back(plain);
     own.released = true;
     own.handed = hand_over(s, Mask{1} << lane);
     own.first_scope = mark.reach();
@@ -359,29 +346,41 @@ std::vector<Signal> Checker::make_signals(WarpState& s, const simt::Access& acce
   } else {
     for (const FenceMark& f : s.fences) {
       if ((f.lanes >> lane & 1) == 0) continue;
-      Signal& own = signals.emplace_back(plain);
+      Signal& own = signals->emplace_back(plain);
       own.released = true;
       own.handed = f.handed;
       own.handed.lanes = Mask{1} << lane;
       own.first_scope = f.scope;
       own.first_site = f.site;
     }
-    for (const Signal& earlier : flag.signals) {
-      if (!earlier.released || earlier.lane != lane || earlier.handed.block != s.block->id ||
-          earlier.handed.warp != s.index + 1 || earlier.handed.lanes != Mask{1} << lane)
-        continue;
-      // A later fence of the same thread that reaches as far hands on all of it.
-      const auto says_it = [&](const Signal& fence) {
-        return fence.first_scope >= earlier.first_scope && fence.handed.of_lanes >= earlier.handed.of_lanes;
-      };
-      if (std::ranges::any_of(signals, says_it)) continue;
-      Signal& own = signals.emplace_back(earlier);
-      own.write = plain.write;
-      own.knew = plain.knew;
-    }
   }
-  if (signals.empty()) signals.push_back(plain);
+  if (signals->empty()) signals->push_back(std::move(plain));
   return signals;
+}
+
+// A release of a thread goes on with its later writes to the same word.
+SignalsRef Checker::with_earlier(const WarpState& s, const SignalsRef& own, const Signals& found) {
+  const Signal& last = own->front();
+  const auto goes_on = [&](const Signal& earlier) {
+    // A later fence of the same thread that reaches as far hands on all of it.
+    const auto says_it = [&](const Signal& fence) {
+      return fence.released && fence.first_scope >= earlier.first_scope &&
+             fence.handed.of_lanes >= earlier.handed.of_lanes;
+    };
+    return earlier.released && earlier.lane == last.lane && earlier.handed.block == s.block->id &&
+           earlier.handed.warp == s.index + 1 && earlier.handed.lanes == Mask{1} << last.lane &&
+           std::ranges::none_of(*own, says_it);
+  };
+  if (std::ranges::none_of(found, goes_on)) return own;
+  auto all = std::make_shared<Signals>();
+  if (last.released) *all = *own;
+  for (const Signal& earlier : found) {
+    if (!goes_on(earlier)) continue;
+    all->push_back(earlier);
+    all->back().write = last.write;
+    all->back().knew = last.knew;
+  }
+  return all;
 }
 
 // --- Fences
@@ -653,15 +652,14 @@ void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint6
   OperationState& op = *found->second;
   Doing doing = doing_of(op, AccessKind::store);
   Line& line = touch_word(doing, allocation, offset, bytes);
-  auto& flags = line.extra().flags;
-  const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
-  std::erase_if(flags, [&](const Flag& f) { return f.overlaps(in_line, in_line + bytes); });
   Signal signal;
   signal.write = doing.mark;
   signal.released = true;
   signal.first_scope = Scope::sys;
   signal.handed = {{op.knows, op.knows}, agents_.block(op.block).place, op.block, 1, 1, 0, 0, doing.mark.tick};
-  flags.push_back({static_cast<uint8_t>(in_line), static_cast<uint8_t>(bytes), {signal}, {}});
+  Flag& flag = line.extra().flags.make(static_cast<uint32_t>(offset % kLineBytes), bytes);
+  flag.before = std::make_shared<const Signals>();
+  flag.signals = std::make_shared<const Signals>(1, signal);
 }
 
 void Checker::wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
@@ -672,9 +670,10 @@ void Checker::wait_value(uint32_t operation, mem::Allocation& allocation, uint64
   Line& line = touch_word(doing, allocation, offset, bytes);
   if (allocation.shared) op.leaves = check::join(op.leaves, host_of(agents_.operation(op.number).host));
   if (!line.extras) return;
-  for (const Flag& flag : line.extras->flags) {
-    if (flag.offset != offset % kLineBytes || flag.bytes != bytes) continue;
-    for (const Signal& signal : flag.signals) {
+  const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
+  for (const Flag& flag : line.extras->flags.at(in_line, in_line + bytes)) {
+    if (flag.offset != in_line || flag.bytes != bytes) continue;
+    for (const Signal& signal : *flag.signals) {
       if (signal.released && includes(signal.first_scope, signal.write.block, op.block) &&
           includes(signal.write.reach(), signal.write.block, op.block))
         op.leaves = check::join(op.leaves, everything(signal.handed));

@@ -20,8 +20,10 @@ uint64_t name_of_warp(BlockId block, uint32_t warp) { return uint64_t{block} << 
 
 void Checker::keep_past(const Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end) {
   ++writes_;
-  const bool sampled = doing.mark.strong || options_.weak_lines == 1 ||
-                       mix(options_.seed, {at.shadow->number(), at.line}) % options_.weak_lines == 0;
+  // Whole lines are data, however strong the stores are.
+  const bool flag = doing.mark.strong && end - begin < kLineBytes;
+  const bool sampled =
+      flag || options_.weak_lines == 1 || mix(options_.seed, {at.shadow->number(), at.line}) % options_.weak_lines == 0;
   if (!sampled || doing.mark.access() == AccessKind::atomic) {
     // Older bytes than these nobody may get, or the write would come between a read and a write that are one.
     if (line.extras) {
@@ -59,7 +61,7 @@ void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end
       if (p->begin >= last || p->end <= offset) continue;
       // Only whole: half an access from the past would tear it.
       if (p->begin > offset || p->end < last) break;
-      if (*p->settled || (p->by.block == s.block->id && p->by.warp == s.index) ||
+      if ((p->settled && *p->settled) || (p->by.block == s.block->id && p->by.warp == s.index) ||
           std::ranges::find(p->seen_by, self) != p->seen_by.end() || is_ordered(doing, p->by, offset))
         break;
       any = true;
@@ -80,7 +82,9 @@ void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end
     for (Past& p : list) {
       if (p.begin >= last || p.end <= offset || (chosen && p.number >= chosen->number)) continue;
       if (std::ranges::find(p.seen_by, self) == p.seen_by.end()) p.seen_by.push_back(self);
-      if (doing.mark.strong && p.by.strong) s.observed.push_back(p.settled);
+      if (!doing.mark.strong || !p.by.strong) continue;
+      if (!p.settled) p.settled = std::make_shared<bool>(false);
+      s.observed.push_back(p.settled);
     }
   });
 }

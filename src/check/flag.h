@@ -2,7 +2,12 @@
 
 // Words in memory through which agents tell each other something: what the last strong writes carry.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "check/clock.h"
@@ -46,14 +51,39 @@ struct Signal {
   Site first_site = 0;
 };
 
+// The last write, and those before it that read-modify-writes have handed on. One write may stand here several times,
+// with fences of different scopes. Shared: one store may write many words, and says the same in all of them.
+using Signals = std::vector<Signal>;
+using SignalsRef = std::shared_ptr<const Signals>;  // never null
+
 struct Flag {
   uint8_t offset = 0, bytes = 0;  // in its line
-  // The last write, and those before it that read-modify-writes have handed on. One write may stand here several times,
-  // with fences of different scopes.
-  std::vector<Signal> signals;
-  std::vector<Signal> before;  // what a reader of the older value finds
+  SignalsRef signals;
+  SignalsRef before;  // what a reader of the older value finds
 
-  bool overlaps(uint32_t begin, uint32_t end) const { return offset < end && offset + uint32_t{bytes} > begin; }
+  uint32_t end() const { return offset + uint32_t{bytes}; }
+};
+
+// The flags of a line, in order. They do not overlap: a write of another size ends what it touches.
+class Flags {
+ public:
+  // Those that have a byte of [begin, end).
+  std::span<const Flag> at(uint32_t begin, uint32_t end) const {
+    const auto [first, last] = range(begin, end);
+    return {flags_.data() + first, last - first};
+  }
+  // The flag that is exactly these bytes; others that overlap it end.
+  Flag& make(uint32_t begin, uint32_t bytes);
+  void erase(uint32_t begin, uint32_t end);
+
+ private:
+  std::pair<size_t, size_t> range(uint32_t begin, uint32_t end) const {
+    const auto first = std::ranges::partition_point(flags_, [&](const Flag& f) { return f.end() <= begin; });
+    const auto last = std::ranges::find_if_not(first, flags_.end(), [&](const Flag& f) { return f.offset < end; });
+    return {first - flags_.begin(), last - flags_.begin()};
+  }
+
+  std::vector<Flag> flags_;
 };
 
 }  // namespace fb::check

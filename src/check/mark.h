@@ -36,6 +36,7 @@ struct Mark {
   uint32_t update : 1 = 0;  // a store behind a load of the same thread from the same place
 
   explicit operator bool() const { return block != 0; }
+  friend bool operator==(const Mark&, const Mark&) = default;
   AccessKind access() const { return static_cast<AccessKind>(kind); }
   bool writes() const { return access() != AccessKind::load; }
   Scope reach() const { return static_cast<Scope>(scope); }

@@ -14,8 +14,8 @@ namespace fb::check {
 // What a write has replaced.
 struct Past {
   uint8_t begin = 0, end = 0;  // in its line
-  // Somebody has seen the write and said so to others: nobody may read older bytes.
-  std::shared_ptr<bool> settled = std::make_shared<bool>(false);
+  // Somebody has seen the write and said so to others: nobody may read older bytes. Null: nobody has seen it yet.
+  std::shared_ptr<bool> settled;
   Mark by;
   uint64_t number = 0;            // of the write, among all
   std::vector<uint64_t> seen_by;  // warps that have seen the write

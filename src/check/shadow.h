@@ -3,6 +3,7 @@
 // What is remembered of memory: per line of 128 bytes the last write and the reads since. A line that whole warps use
 // is one segment; partial and mixed accesses cut it into several.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +40,7 @@ struct Segment {
 
 // Of few lines: flags that carry signals, and older contents.
 struct LineExtras {
-  std::vector<Flag> flags;
+  Flags flags;
   Pasts pasts;
 };
 
@@ -58,16 +59,21 @@ struct Line {
     }
     cut(begin);
     cut(end);
-    for (Segment& s : *parts) {
-      if (s.begin >= begin && s.end <= end) f(s);
-    }
+    for (size_t k = first_behind(begin); k < parts->size() && (*parts)[k].begin < end; ++k) f((*parts)[k]);
   }
+  // Segments in [begin, end) that were written together are one again.
+  void unite(uint32_t begin, uint32_t end);
   LineExtras& extra() {
     if (!extras) extras = std::make_unique<LineExtras>();
     return *extras;
   }
 
  private:
+  // The first of `parts` that ends behind `at`.
+  size_t first_behind(uint32_t at) const {
+    return static_cast<size_t>(std::ranges::partition_point(*parts, [&](const Segment& s) { return s.end <= at; }) -
+                               parts->begin());
+  }
   void cut(uint32_t at);
 };
 
