@@ -81,7 +81,15 @@ bool Checker::is_ordered(const Doing& doing, const Mark& mark, uint32_t offset) 
   if (mark.block == doing.mark.block && !doing.warp) return true;  // an operation's own doing
   const Mask theirs = mark.lanes_at(offset);
   const Mask mine = doing.mark.spread == kEveryLane ? doing.lanes : doing.mark.lanes_at(offset);
-  if (!doing.warp) return is_known(doing, mark, theirs, mine, doing.operation->knows);
+  if (!doing.warp) {
+    // Copies and the judge go through whole tensors, which few kernels have written.
+    const BlockInfo& by = agents_.block(mark.block);
+    if (by.operation == doing.operation->knows_all_of) return true;
+    const ClockRef& knows = doing.operation->knows;
+    if (!knows || !knows->covers(by.place)) return is_known(doing, mark, theirs, mine, knows);
+    doing.operation->knows_all_of = by.operation;
+    return true;
+  }
   // The asynchronous proxy must be told of writes of the generic one; that reads are over, it need not.
   if (doing.async && mark.through() != Proxy::async && mark.writes())
     return is_known(doing, mark, theirs, mine, doing.warp->known.proxied);
@@ -171,7 +179,7 @@ bool Checker::has_read(const Doing& doing, const Segment& segment) {
 }
 
 void Checker::leave(Doing& doing, Segment& segment) {
-  constexpr size_t kFewReads = 4, kMostReads = 64;
+  constexpr size_t kFewReads = 8, kMostReads = 64;
   if (doing.mark.writes()) {
     segment.write = doing.mark;
     segment.read = {};
@@ -195,7 +203,10 @@ void Checker::leave(Doing& doing, Segment& segment) {
     segment.read = doing.mark;
     return;
   }
-  if (!segment.more_reads) segment.more_reads = std::make_unique<std::vector<Mark>>();
+  if (!segment.more_reads) {
+    segment.more_reads = std::make_unique<std::vector<Mark>>();
+    segment.more_reads->reserve(kFewReads);
+  }
   // Whom one of many readers knows is asked now and then, when there are twice as many.
   auto& more = *segment.more_reads;
   if (more.size() >= kFewReads && std::has_single_bit(more.size())) std::erase_if(more, is_over);

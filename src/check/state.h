@@ -18,6 +18,7 @@ struct Checker::OperationState {
   uint32_t number = 0;
   BlockId block = 0;                            // by which it acts itself; 0: has not acted
   ClockRef knows;                               // when it begins
+  uint32_t knows_all_of = 0;                    // an operation that it was found to know as a whole; 0: none
   ClockRef leaves;                              // what its blocks that have ended knew
   ClockRef joined;                              // the last that was added to it
   std::vector<std::shared_ptr<bool>> observed;  // … and have seen: WarpState::observed
