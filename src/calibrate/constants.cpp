@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/strings.h"
 
 namespace fb::calibrate {
@@ -42,9 +42,8 @@ Result<Values> read_values(std::string_view platform_text, const std::vector<std
   Values all, wanted;
   each_line(platform_text, [&](std::string_view line, const std::string& key) {
     const auto [begin, end] = number_in(line);
-    double value = 0;
     if (key.empty() || begin == end || end == std::string_view::npos) return;
-    if (std::from_chars(line.data() + begin, line.data() + end, value).ptr == line.data() + end) all[key] = value;
+    if (const auto value = as_number<double>(line.substr(begin, end - begin))) all[key] = *value;
   });
   for (const auto& key : keys) {
     const auto found = all.find(key);

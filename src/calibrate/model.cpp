@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/installed.h"
+#include "base/numbers.h"
 #include "base/strings.h"
 #include "judge/parallel.h"
 #include "toolchain/subprocess.h"
@@ -34,23 +34,14 @@ Run run_of(const Curve& curve, uint64_t size) {
 
 bool is_exact(const Curve& curve, uint64_t size) { return curve.exact == 0 || size <= curve.exact; }
 
-// The whole text is one number.
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), text.data() + text.size(), value).ptr != end) return std::nullopt;
-  return value;
-}
-
 // "SIZE MICROSECONDS" in each line.
 Times read_times(std::string_view text) {
   Times times;
   for (const auto line : split(text, '\n')) {
     const size_t space = line.find(' ');
     if (space == std::string_view::npos) continue;
-    const auto size = number_of<uint64_t>(line.substr(0, space));
-    const auto time = number_of<double>(line.substr(space + 1));
+    const auto size = as_number<uint64_t>(line.substr(0, space));
+    const auto time = as_number<double>(line.substr(space + 1));
     if (size && time && *time > 0) times[*size] = *time;
   }
   return times;

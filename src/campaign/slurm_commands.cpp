@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/numbers.h"
 #include "base/strings.h"
 
 namespace fb::campaign {
@@ -26,12 +26,6 @@ constexpr std::array<std::string_view, 4> kStuckReasons = {"launch failed requeu
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
-}
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
 // At most `most` parts; the last takes the rest.
@@ -108,7 +102,7 @@ Result<std::vector<QueuedTask>> parse_queue(std::string_view output) {
                     .reason = std::string(trim(fields[4])),
                     .batch = std::string(trim(fields[5]))};
     if (trim(fields[1]) == "N/A") continue;  // no array: not one of ours, whatever its name
-    if (!parse_number(trim(fields[0]), task.job) || !parse_number(trim(fields[1]), task.task) || task.state.empty()) {
+    if (!read_number(trim(fields[0]), task.job) || !read_number(trim(fields[1]), task.task) || task.state.empty()) {
       return error(fmt::format("squeue says what is no line about a task: \"{}\"", line), {number, 0});
     }
     if (task.node == "(null)" || task.node == "n/a") task.node.clear();
@@ -140,7 +134,7 @@ Result<uint64_t> parse_submitted(std::string_view output) {
     if (!trim(line).empty()) last = trim(line);
   }
   uint64_t job = 0;
-  if (!parse_number(last.substr(0, last.find(';')), job) || job == 0) {
+  if (!read_number(last.substr(0, last.find(';')), job) || job == 0) {
     return error(fmt::format("sbatch does not say the number of the job: \"{}\"", trim(output)));
   }
   return job;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/numbers.h"
 #include "base/strings.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
@@ -70,12 +70,6 @@ std::string tail(const std::string& path) {
   return fmt::format("; {} ends with:\n{}", path, trim(text));
 }
 
-uint64_t number_of(const std::string& name) {
-  uint64_t number = 0;
-  std::from_chars(name.data(), name.data() + name.size(), number);
-  return number;
-}
-
 }  // namespace
 
 void SlurmExecutor::Backoff::failed(Clock::time_point now, milliseconds first) {
@@ -107,7 +101,7 @@ Result<void> SlurmExecutor::prepare() {
   fs::create_directories(folder_);
   read_name();
   for (const auto& entry : fs::directory_iterator(folder_)) {
-    next_batch_ = std::max(next_batch_, number_of(entry.path().filename()) + 1);
+    next_batch_ = std::max(next_batch_, leading_number<uint64_t>(entry.path().filename().string()) + 1);
   }
   ledger_.tail_of_output = [this](const std::string& batch, uint32_t task) {
     return tail(output_file(batch_folder(batch), task));

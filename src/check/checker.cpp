@@ -3,9 +3,9 @@
 #include "check/checker.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/byte_name.h"
 #include "check/state.h"
 
 namespace fb::check {
@@ -16,13 +16,9 @@ Checker::Checker(const Options& options, Place place, Report report)
       report_(std::move(report)),
       rng_(options.seed ^ 0x5eed),
       edges_(4096) {
-  // "m7+0x40"
-  const std::string& why = options_.why;
-  const size_t plus = why.find('+');
-  if (why.size() > 1 && why[0] == 'm' && plus != std::string::npos) {
-    std::from_chars(why.data() + 1, why.data() + plus, why_shadow_);
-    const bool hex = why.compare(plus + 1, 2, "0x") == 0;
-    std::from_chars(why.data() + plus + (hex ? 3 : 1), why.data() + why.size(), why_offset_, hex ? 16 : 10);
+  if (const auto why = byte_named(options_.why)) {
+    why_shadow_ = why->memory;
+    why_offset_ = why->offset;
   }
 }
 Checker::~Checker() = default;

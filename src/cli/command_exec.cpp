@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/byte_name.h"
 #include "cli/commands.h"
 #include "fabric/platform.h"
 #include "launcher/explore.h"
@@ -132,6 +133,8 @@ Result<void> choose_schedules(Options& o) {
   if (o.launch.untimed && (o.has_seed || o.schedules || o.exhaustive || chosen || o.launch.check))
     return error("--untimed has a schedule of its own and nobody looks: leave out --check, --seed and other schedules");
   if (!o.launch.why.empty() && !o.launch.check) return error("--why tells what --check has seen: give both");
+  if (!o.launch.why.empty() && !byte_named(o.launch.why))
+    return error(fmt::format("--why {} names no byte; reports name them as m7+0x40", o.launch.why));
   if (chosen) o.launch.choices = o.choices;
   if (o.exhaustive && !o.schedules) o.schedules = kMostExplored;
   if (o.launch.check && !o.has_seed && !chosen && !o.schedules) o.schedules = kUsualSchedules;

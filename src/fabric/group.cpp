@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <type_traits>
+
+#include "base/numbers.h"
 
 namespace fb::fabric {
 namespace {
@@ -76,11 +77,7 @@ Result<Platform> slower(const Platform& platform, std::string_view group_and_fac
   const size_t equals = group_and_factor.find('=');
   const auto group = group_from(group_and_factor.substr(0, equals));
   double by = 0;
-  if (group && equals != std::string_view::npos) {
-    const char* end = group_and_factor.data() + group_and_factor.size();
-    const auto read = std::from_chars(group_and_factor.data() + equals + 1, end, by);
-    if (read.ec != std::errc{} || read.ptr != end) by = 0;
-  }
+  if (group && equals != std::string_view::npos) read_number(group_and_factor.substr(equals + 1), by);
   constexpr double kMost = 100;
   if (!group || !(by >= 1 / kMost && by <= kMost))
     return error(fmt::format("'{}' is no group and factor, as latency=1.1 is", group_and_factor));

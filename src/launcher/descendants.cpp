@@ -6,10 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
+
+#include "base/numbers.h"
 
 namespace fb::launcher {
 namespace {
@@ -21,9 +22,7 @@ pid_t parent_of(std::string_view id) {
   if (!std::getline(in, line, '\0')) return 0;
   const size_t name_end = line.rfind(')');
   if (name_end == std::string::npos || name_end + 4 >= line.size()) return 0;
-  pid_t parent = 0;
-  std::from_chars(line.data() + name_end + 4, line.data() + line.size(), parent);
-  return parent;
+  return leading_number<pid_t>(std::string_view(line).substr(name_end + 4));
 }
 
 std::set<pid_t> children() {
@@ -32,9 +31,8 @@ std::set<pid_t> children() {
   if (folder == nullptr) return found;
   while (const dirent* entry = readdir(folder)) {
     const std::string_view name = entry->d_name;
-    pid_t id = 0;
-    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (status == std::errc() && end == name.data() + name.size() && parent_of(name) == getpid()) found.insert(id);
+    const auto id = as_number<pid_t>(name);
+    if (id && parent_of(name) == getpid()) found.insert(*id);
   }
   closedir(folder);
   return found;

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
 
 #include "base/check.h"
+#include "base/numbers.h"
 #include "base/strings.h"
 
 namespace fb::llm {
@@ -29,13 +29,6 @@ Json substituted(const Json& fragment, std::string_view variable, const Json& va
     for (Json& element : copy) element = substituted(element, variable, value);
   }
   return copy;
-}
-
-std::optional<uint32_t> whole_number(std::string_view text) {
-  uint32_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size()) return {};
-  return number;
 }
 
 bool is_final(const std::string& type, const Json& code) {
@@ -84,7 +77,7 @@ Result<Json> effort_fragment(const Provider& provider, std::string_view effort) 
   if (effort.empty()) return Json::object();
   if (const auto exact = provider.effort.find(std::string(effort)); exact != provider.effort.end())
     return exact->second;
-  if (const auto tokens = whole_number(effort)) {
+  if (const auto tokens = as_number<uint32_t>(effort)) {
     const auto budget = provider.effort.find("budget");
     if (budget != provider.effort.end()) return substituted(budget->second, "$budget", *tokens);
     return error(fmt::format("{} takes no number of tokens as effort", provider.name));

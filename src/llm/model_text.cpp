@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
+#include "base/numbers.h"
 #include "base/strings.h"
 #include "llm/ask.h"
 #include "llm/dialect.h"
@@ -20,14 +20,6 @@ namespace fb::llm {
 namespace {
 
 bool is_local(std::string_view provider) { return provider == "command" || provider == "recorded"; }
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 // Something that can be a label, out of anything.
 std::string label_from(std::string_view text) {
@@ -84,12 +76,12 @@ Result<void> apply(record::ModelSpec& model, bool& allow_http, const Setting& se
   } else if (name == "effort") {
     model.effort = value;
   } else if (name == "temperature") {
-    const auto temperature = number<double>(value);
+    const auto temperature = as_number<double>(value);
     if (!temperature || !(*temperature >= 0 && *temperature <= 2))
       return error(fmt::format("'{}' is no temperature: a number from 0 to 2", value));
     model.temperature = temperature;
   } else if (name == "max_tokens") {
-    const auto limit = number<uint32_t>(value);
+    const auto limit = as_number<uint32_t>(value);
     if (!limit || *limit == 0) return error(fmt::format("'{}' is no number of tokens", value));
     model.max_output_tokens = limit;
   } else if (name == "url") {

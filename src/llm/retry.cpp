@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 
+#include "base/numbers.h"
 #include "base/strings.h"
 
 namespace fb::llm {
@@ -28,12 +28,10 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
 std::optional<milliseconds> parse_retry_after(std::string_view value, std::chrono::system_clock::time_point now) {
   value = trim(value);
   if (value.empty()) return {};
-  double seconds = 0;
-  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-  if (problem == std::errc() && end == value.data() + value.size()) {
+  if (const auto seconds = as_number<double>(value)) {
     constexpr double kMost = 1e7;
-    if (!(seconds >= 0)) return {};
-    return milliseconds(std::llround(std::min(seconds, kMost) * 1000));
+    if (!(*seconds >= 0)) return {};
+    return milliseconds(std::llround(std::min(*seconds, kMost) * 1000));
   }
   const auto date = parse_http_date(value);
   if (!date) return {};

@@ -3,13 +3,13 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <string_view>
 
+#include "base/numbers.h"
 #include "sandbox/confine.h"
 
 namespace {
@@ -24,23 +24,17 @@ int complain(const char* what, std::string_view about) {
   return kCannot;
 }
 
-template <class T>
-bool read_number(std::string_view text, T& number) {
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return status == std::errc() && end == text.data() + text.size();
-}
-
 bool read_option(std::string_view name, std::string_view value, Limits& limits, Filter& filter) {
   if (name == "--filter") {
     const auto named = fb::sandbox::filter_named(value);
     if (named) filter = *named;
     return named.has_value();
   }
-  if (name == "--data") return read_number(value, limits.data_bytes);
-  if (name == "--file") return read_number(value, limits.file_bytes);
-  if (name == "--cpu") return read_number(value, limits.cpu_seconds);
-  if (name == "--processes") return read_number(value, limits.processes);
-  if (name == "--open-files") return read_number(value, limits.open_files);
+  if (name == "--data") return fb::read_number(value, limits.data_bytes);
+  if (name == "--file") return fb::read_number(value, limits.file_bytes);
+  if (name == "--cpu") return fb::read_number(value, limits.cpu_seconds);
+  if (name == "--processes") return fb::read_number(value, limits.processes);
+  if (name == "--open-files") return fb::read_number(value, limits.open_files);
   return false;
 }
 

@@ -6,12 +6,12 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "base/installed.h"
+#include "base/numbers.h"
 #include "base/strings.h"
 #include "sandbox/sandbox.h"
 
@@ -72,10 +72,7 @@ Answer run(const std::vector<std::string>& command) {
 int setting(const std::string& name, int missing) {
   const std::string path = "/proc/sys/" + name;
   if (access(path.c_str(), R_OK) != 0) return missing;
-  const std::string text = read_file(path);
-  int value = missing;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return leading_number(read_file(path), missing);
 }
 
 // What an administrator must change.

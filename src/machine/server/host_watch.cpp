@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <string_view>
 #include <vector>
+
+#include "base/numbers.h"
 
 namespace fb::machine {
 namespace {
@@ -40,12 +41,6 @@ std::string_view read_small(const std::string& path, char (&buffer)[kBytes]) {
   return {buffer, got > 0 ? static_cast<size_t>(got) : 0};
 }
 
-uint64_t number_at(std::string_view text) {
-  uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 // R, S, D, Z, …; 0 where the thread is gone.
 char state_of(int32_t pid, uint32_t thread) {
   char buffer[512];
@@ -57,7 +52,7 @@ char state_of(int32_t pid, uint32_t thread) {
 
 uint64_t cpu_of(int32_t pid, uint32_t thread) {
   char buffer[512];
-  return number_at(read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, thread), buffer));
+  return leading_number<uint64_t>(read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, thread), buffer));
 }
 
 // -1: in none, or nobody may know; kIsAwake: it is in none because it runs.
@@ -66,7 +61,7 @@ long system_call_of(int32_t pid, uint32_t thread) {
   char buffer[512];
   const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/syscall", pid, thread), buffer);
   if (text.starts_with("running")) return kIsAwake;
-  return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : static_cast<long>(number_at(text));
+  return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : static_cast<long>(leading_number<uint64_t>(text));
 }
 
 std::vector<uint32_t> threads_of(int32_t pid) {
@@ -74,7 +69,7 @@ std::vector<uint32_t> threads_of(int32_t pid) {
   DIR* folder = opendir(fmt::format("/proc/{}/task", pid).c_str());
   if (!folder) return threads;
   while (const dirent* entry = readdir(folder)) {
-    if (entry->d_name[0] != '.') threads.push_back(static_cast<uint32_t>(number_at(entry->d_name)));
+    if (entry->d_name[0] != '.') threads.push_back(static_cast<uint32_t>(leading_number<uint64_t>(entry->d_name)));
   }
   closedir(folder);
   return threads;
@@ -140,7 +135,7 @@ bool HostWatch::network_is_quiet() {
     DIR* folder = opendir("/proc");
     while (const dirent* entry = folder ? readdir(folder) : nullptr) {
       char buffer[512];
-      const auto pid = static_cast<int32_t>(number_at(entry->d_name));
+      const auto pid = static_cast<int32_t>(leading_number<uint64_t>(entry->d_name));
       if (pid != 0 && read_small(fmt::format("/proc/{}/comm", pid), buffer).starts_with("ksoftirqd"))
         delivery_.push_back(pid);
     }
@@ -164,7 +159,7 @@ uint32_t HostWatch::find_thread(int32_t pid, uint32_t id) {
     const size_t line = status.find("\nNSpid:");
     if (line == std::string_view::npos) continue;
     status = status.substr(line + 1, status.find('\n', line + 1) - line - 1);
-    if (number_at(status.substr(status.find_last_of('\t') + 1)) == id) return thread;
+    if (leading_number<uint64_t>(status.substr(status.find_last_of('\t') + 1)) == id) return thread;
   }
   return id;
 }
