@@ -138,6 +138,20 @@ def case_replay():
     assert judged("--seed", last)[4] == last
 
 
+def case_race():
+    """What a race has made wrong is called a race, in every schedule: wrong values alone do not tell why."""
+    with open(os.path.join(PROBLEMS, "collective", "all_reduce_one_shot", "reference.cu"), encoding="utf-8") as file:
+        right = file.read()
+    racy = right.replace("store(epoch, cuda::memory_order_release)", "store(epoch, cuda::memory_order_relaxed)")
+    assert racy != right
+    path = os.path.join(FOLDER, "racy.cu")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(racy)
+    for seed in range(1, 9):
+        expect(run("check", "--quick", "--seed", str(seed), "all_reduce_one_shot", path), 1, "published without release",
+               verdict="race")
+
+
 def case_usage():
     """Mistakes of the user: exit code 2 and one line that says what to do."""
     def refused(*words, says):

@@ -373,7 +373,10 @@ void Server::run(record::RunRecord& record) {
       node_.mark_not_replayable("a host thread polls memory without calling CUDA: what it sees depends on real time");
       node_.look_again();
     }
-    if (node_.run(activity == Activity::spins ? 200 : kStepsAtOnce)) {
+    const bool more = node_.run(activity == Activity::spins ? 200 : kStepsAtOnce);
+    // What a run that was ended has left must not go to the judge: wrong values would hide the race that made them.
+    if (finished_) break;
+    if (more) {
       quiet_since_ = 0;
       continue;
     }
