@@ -413,9 +413,8 @@ void Checker::fence(WarpState& s, const simt::Sync& sync) {
   if (s.lanes.empty()) {
     s.fences.push_back({sync.lanes, sync.scope, site, hand_over(s, sync.lanes)});
   } else {
-    each_lane(sync.lanes, [&](uint32_t l) {
-      s.fences.push_back({Mask{1} << l, sync.scope, site, hand_over(s, Mask{1} << l)});
-    });
+    each_lane(sync.lanes,
+              [&](uint32_t l) { s.fences.push_back({Mask{1} << l, sync.scope, site, hand_over(s, Mask{1} << l)}); });
   }
   settle(s);
   ++block.tick;

@@ -38,7 +38,7 @@ TEST(Interruption, ChangesNothingWhereNoSignalComes) {
     EXPECT_FALSE(noticed());
   }
   EXPECT_EQ(interruption_descriptor(), -1);
-  struct sigaction now {};
+  struct sigaction now{};
   sigaction(SIGINT, nullptr, &now);
   EXPECT_EQ(now.sa_handler, SIG_DFL);
 }
