@@ -116,12 +116,16 @@ def finding(rng, outcome, code, line, problem):
     if outcome == "deadlock":
         parts = []
         for r in range(min(place["world"], 4)):
-            parts.append(f"rank {r}, device {r}: deadlock in {kernel}: 256 threads wait and nothing can wake them (1 blocks resident, 0 finished)\n"
-                         f"  block 0 warp 0 lanes 0x00000001: waits for memory to change\n"
-                         f"    in {kernel} at {here} [PTX line {rng.randrange(20, 300)}: ld.acquire.sys.b32 %r1, [%rd2];]\n"
-                         f"    sees {rng.randrange(2)} (0x0) in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #{r}000003 (64 bytes at 0x1000000800)\n")
-        summary = "everything waits and nothing is in flight."
-        return summary, summary + "\n\n" + "\n".join(parts), place
+            parts.append(f"rank {r}, device {r}: kernel {kernel}, launch 1; blocks: 1 resident, 0 finished\n"
+                         f"  block 0, warp 0, lanes 0x00000001, at {here} [PTX line {rng.randrange(20, 300)}: ld.acquire.sys.b32 %r1, [%rd2];]\n"
+                         f"    sees {(seen := rng.randrange(2))} in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of rank {r}, device {r} "
+                         f"(64 bytes); needs 2 or more\n"
+                         f"    last written by rank {r}, a fill: {seen}, 250.26 us before the last look\n"
+                         f"    could still write it: nobody\n")
+        summary = (f"never signalled: rank 0, device 0, kernel {kernel}, block 0, warp 0 needs 2 or more and sees 0 at {here}; the last to write "
+                   "there was rank 0, a fill.")
+        look = "Look at: who should write this value, in which call, and why it did not."
+        return summary, f"{summary}\n{look}\n\n" + "\n".join(parts), place
     if outcome == "fault":
         place["rank"] = rank
         summary = (f"rank {rank}, device {rank}: out_of_bounds: 4 bytes at 0x1000010400: {rng.randrange(1, 400) * 4} bytes past the end of "
@@ -129,9 +133,14 @@ def finding(rng, outcome, code, line, problem):
         return summary, f"{summary}\n  in {kernel} at {here} [PTX line {rng.randrange(20, 300)}: st.global.u32 [%rd3], %r1;]\n" \
             f"  block ({rng.randrange(64)},0,0) thread ({rng.randrange(256)},0,0)\n", place
     if outcome == "race":
-        summary = f"rank {rank} writes what rank {(rank + 1) % place['world']} reads, and nothing orders them"
-        return summary, f"{summary}.\n  store in {kernel} at {here}\n  load in {kernel} at solution.cu:{line + 4}\n" \
-            "Look at: a release of system scope after the stores, and an acquire before the loads.\n", place
+        other = (rank + 1) % place["world"]
+        summary = "published without release: two accesses to the same bytes, and nothing orders them"
+        return summary, f"{summary}\n  first:  rank {other} (device {other}), {kernel}, block 0, thread 0 writes: {here}\n" \
+            f"  then:   rank {rank} (device {rank}), {kernel}, block 0, thread 0 reads: solution.cu:{line + 4}\n" \
+            "  bytes:  byte 0 of tensor in of rank 0 (65536 bytes), address m3+0x0\n" \
+            f"  last synchronisation: rank {other} set a flag, which rank {rank} saw, but nothing before that store releases what was written " \
+            "earlier\n" \
+            "  smallest change: make the store a release (st.release.sys), or put __threadfence_system() before it\n", place
     if outcome == "budget":
         summary = "The run has used up its budget of instructions: a kernel that does not end."
         return summary, summary + "\n", place
