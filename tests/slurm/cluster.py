@@ -129,19 +129,32 @@ def send(pids, what):
             pass
 
 
-def kill_at_once(find):
-    """Ends the processes that find() tells (pid → state). They are halted first: one that outlives another by a moment, as a
-    shell its `sleep`, would go on to what it does next."""
+def halt(find):
+    """Stops the processes that find() tells (pid → state), until none of them goes on."""
     end = time.monotonic() + 5
     while True:
         victims = find()
         going = [pid for pid, state in victims.items() if state not in "Tt"]
         if not going or time.monotonic() > end:
-            break
+            return victims
         send(going, signal.SIGSTOP)
         time.sleep(0.002)
+
+
+def kill_at_once(find):
+    """Ends the processes that find() tells. They are halted first: one that outlives another by a moment, as a shell its
+    `sleep`, would go on to what it does next."""
+    victims = halt(find)
     send(victims, signal.SIGKILL)
     return sorted(victims)
+
+
+def runs(pid, word):
+    """Whether this is a word of the process's command; one that has ended has none."""
+    try:
+        return word.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 class Keeper:
@@ -215,8 +228,9 @@ class Keeper:
             text += f"== {path.name}\n" + "".join(path.open(errors="replace").readlines()[-15:])
         return text
 
-    def kill_node(self, node):
-        """The node's slurmd, its slurmstepd and all their tasks: as when a machine loses its power."""
+    def kill_node(self, node, doing=None):
+        """The node's slurmd, its slurmstepd and all their tasks: as when a machine loses its power. `doing`: only if one of them
+        runs a command with this word; else nothing happens, and nobody is told."""
         def find():
             alive = descendants(os.getpid())
             found = {pid: state for pid, state in alive.items() if node_of(pid) == node}
@@ -224,6 +238,11 @@ class Keeper:
                 found |= descendants(pid)
             return found
 
+        if doing is not None:
+            halted = halt(find)
+            if not any(runs(pid, doing) for pid in halted):
+                send(halted, signal.SIGCONT)
+                return []
         victims = kill_at_once(find)
         self.daemons.pop(f"slurmd-{node}").wait()
         self.reap()
@@ -291,7 +310,7 @@ def keep(folder, nodes, settings):
             request = json.loads(line)
             try:
                 if "kill_node" in request:
-                    answer(pids=keeper.kill_node(request["kill_node"]))
+                    answer(pids=keeper.kill_node(request["kill_node"], request.get("doing")))
                 elif "kill_daemon" in request:
                     answer(pids=keeper.kill_daemon(request["kill_daemon"]))
                 elif "stop_controller" in request:
@@ -371,8 +390,8 @@ class Cluster:
         """node → idle, allocated, down*, …"""
         return dict(line.split() for line in self.command("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
 
-    def kill_node(self, node):
-        return self._ask(kill_node=node)["pids"]
+    def kill_node(self, node, doing=None):
+        return self._ask(kill_node=node, doing=doing)["pids"]
 
     def kill_slurmd(self, node):
         return self._ask(kill_daemon=f"slurmd-{node}")["pids"]

@@ -106,8 +106,14 @@ def node_dies(cluster, folder):
     run = make_run(folder)
     driver = Driver(cluster, run, 60, "--batch", "6", "--tasks", "12")
     driver.wait_for(lambda: len(verdicts(run)) >= 8, 60)
-    victim = next(node for _, node, _ in reversed(journal(run)))
-    cluster.kill_node(victim)
+    victim = None
+
+    def dies_at_work():
+        nonlocal victim
+        victim = next(node for _, node, _ in reversed(journal(run)))
+        return cluster.kill_node(victim, doing="worker")
+
+    driver.wait_for(dies_at_work, 60)
     check_all_done(driver, run, 60)
     again = [entry for entry in journal(run) if entry[2] > 0]
     assert again and all(node != victim for _, node, _ in again), journal(run)

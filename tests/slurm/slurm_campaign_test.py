@@ -44,7 +44,8 @@ def attempts(run):
 
 
 def run_on_cluster(tool, cluster, answers, out, checks):
-    """One node dies when a third of the attempts is done and it has work."""
+    """One node dies when a third of the attempts is done and it has work. That Slurm calls a task running is not enough: it may have just
+    ended."""
     process = harness.start(tool, *arguments(answers, out), "--executor", "slurm", "--slurm-batch", 6, "--slurm-tasks", 8,
                             env={**harness.environment(), "SLURM_CONF": cluster.configuration})
     end = time.monotonic() + 240
@@ -52,10 +53,10 @@ def run_on_cluster(tool, cluster, answers, out, checks):
     while victim is None and process.poll() is None and time.monotonic() < end:
         if attempts(out) > ATTEMPTS // 3:
             running = cluster.command("squeue", "-h", "-t", "running", "-o", "%N").split()
-            victim = running[0] if running else None
+            killed = cluster.kill_node(running[0], doing="worker") if running else []
+            victim = running[0] if killed else None
         time.sleep(0.1)
     if victim is not None:
-        killed = cluster.kill_node(victim)
         print(f"{victim} dies after {attempts(out)} attempts, with {len(killed)} processes", flush=True)
     try:
         _, errors = process.communicate(timeout=max(10, end - time.monotonic()))
