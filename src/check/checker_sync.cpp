@@ -39,13 +39,16 @@ ClockRef put_together(const Handed& handed) {
   // only the threads of one block tell apart shows with fewer ranks and blocks as well.
   constexpr size_t kLarge = 256;
   auto own = std::make_shared<Clock>();
+  const auto add = [&](uint16_t warp, Mask lanes, Tick tick) {
+    if (tick != 0) own->add(handed.place, Entry{handed.block, warp, lanes, tick});
+  };
   if (handed.known.all && handed.known.all->size() > kLarge) {
-    own->add(handed.place, Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_lanes});
-    return handed.known.all ? really_join(handed.known.all, std::move(own)) : own;
+    add(kAllWarps, simt::kAllLanes, handed.of_lanes);
+  } else {
+    add(kAllWarps, simt::kAllLanes, handed.of_block);
+    add(handed.warp, simt::kAllLanes, handed.of_warp);
+    add(handed.warp, handed.lanes, handed.of_lanes);
   }
-  if (handed.of_block != 0) own->add(handed.place, Entry{handed.block, kAllWarps, simt::kAllLanes, handed.of_block});
-  if (handed.of_warp != 0) own->add(handed.place, Entry{handed.block, handed.warp, simt::kAllLanes, handed.of_warp});
-  own->add(handed.place, Entry{handed.block, handed.warp, handed.lanes, handed.of_lanes});
   return handed.known.all ? really_join(handed.known.all, std::move(own)) : own;
 }
 
@@ -578,7 +581,7 @@ void Checker::on_copy_issue(const simt::AsyncCopy& copy) {
   const auto found = blocks_.find(copy.block);
   if (found == blocks_.end()) return;
   BlockState& block = *found->second;
-  block.copies[copy.sequence] = {block.place, block.id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
+  block.copies[copy.sequence] = {block.id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
                                  block.async_tick++};
 }
 
@@ -603,7 +606,8 @@ void Checker::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
   auto clock = std::make_shared<Clock>();
   const Mask lanes = completing_->lanes == 0 ? simt::kAllLanes : completing_->lanes;
   for (const BlockId part : {kAsyncWrites, kAsyncReads})
-    clock->add(completing_->place, Entry{completing_->block + part, completing_->warp, lanes, completing_->tick});
+    clock->add(agents_.block(completing_->block).place,
+               Entry{completing_->block + part, completing_->warp, lanes, completing_->tick});
   Meeting& meeting = found->second->mbarriers[offset];
   const ClockRef done = std::move(clock);
   meeting.known = join(meeting.known, {done, done});

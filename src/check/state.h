@@ -150,7 +150,6 @@ struct Checker::Meeting {
 };
 
 struct Checker::AsyncIssue {
-  StreamPlace place;
   BlockId block = 0;
   uint16_t warp = 0;  // from 1
   Mask lanes = 0;

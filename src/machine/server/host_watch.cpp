@@ -61,7 +61,7 @@ long system_call_of(int32_t pid, uint32_t thread) {
   char buffer[512];
   const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/syscall", pid, thread), buffer);
   if (text.starts_with("running")) return kIsAwake;
-  return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : static_cast<long>(leading_number<uint64_t>(text));
+  return text.empty() || text[0] < '0' || text[0] > '9' ? -1 : leading_number<long>(text);
 }
 
 std::vector<uint32_t> threads_of(int32_t pid) {
@@ -69,7 +69,7 @@ std::vector<uint32_t> threads_of(int32_t pid) {
   DIR* folder = opendir(fmt::format("/proc/{}/task", pid).c_str());
   if (!folder) return threads;
   while (const dirent* entry = readdir(folder)) {
-    if (entry->d_name[0] != '.') threads.push_back(static_cast<uint32_t>(leading_number<uint64_t>(entry->d_name)));
+    if (entry->d_name[0] != '.') threads.push_back(leading_number<uint32_t>(entry->d_name));
   }
   closedir(folder);
   return threads;
@@ -135,7 +135,7 @@ bool HostWatch::network_is_quiet() {
     DIR* folder = opendir("/proc");
     while (const dirent* entry = folder ? readdir(folder) : nullptr) {
       char buffer[512];
-      const auto pid = static_cast<int32_t>(leading_number<uint64_t>(entry->d_name));
+      const auto pid = leading_number<int32_t>(entry->d_name);
       if (pid != 0 && read_small(fmt::format("/proc/{}/comm", pid), buffer).starts_with("ksoftirqd"))
         delivery_.push_back(pid);
     }
@@ -159,7 +159,7 @@ uint32_t HostWatch::find_thread(int32_t pid, uint32_t id) {
     const size_t line = status.find("\nNSpid:");
     if (line == std::string_view::npos) continue;
     status = status.substr(line + 1, status.find('\n', line + 1) - line - 1);
-    if (leading_number<uint64_t>(status.substr(status.find_last_of('\t') + 1)) == id) return thread;
+    if (leading_number<uint32_t>(status.substr(status.find_last_of('\t') + 1)) == id) return thread;
   }
   return id;
 }
