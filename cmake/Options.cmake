@@ -8,6 +8,15 @@ option(FB_PCH "Precompile common headers" OFF)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 
+# A compiler cache is used where there is one. Precompiled headers need its leave to differ in time stamps and macros.
+find_program(FB_CCACHE ccache)
+if(FB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${FB_CCACHE})
+  if(FB_PCH)
+    add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endif()
+endif()
+
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

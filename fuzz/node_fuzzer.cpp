@@ -17,7 +17,7 @@
 
 #include "base/check.h"
 #include "machine/node/node.h"
-#include "tests/machine/node_kernels.h"
+#include "tests/unit/machine/node_kernels.h"
 
 namespace fb::fuzz {
 namespace {

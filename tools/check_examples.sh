@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles and links every example (and the programs of tests/node) with nvcc, against NVIDIA's libraries, and with clang
+# Compiles and links every example (and the programs of tests/e2e/node) with nvcc, against NVIDIA's libraries, and with clang
 # and our SDK. One line per file and compiler, and a closing count. Exit code 1 where anything failed.
 # Usage: tools/check_examples.sh [FILE…]
 set -u
@@ -9,7 +9,7 @@ nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-[ $# -gt 0 ] || set -- "$root"/examples/*.cu "$root"/tests/node/*.cu "$root"/tests/node/hostile/*.cu
+[ $# -gt 0 ] || set -- "$root"/examples/*.cu "$root"/tests/e2e/node/*.cu "$root"/tests/e2e/node/hostile/*.cu
 passed=0
 failed=0
 

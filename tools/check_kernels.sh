@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every tests/kernels/*.cu: with clang and our SDK, device and host side, and with nvcc where there is one.
+# Compiles every tests/unit/machine/kernels/*.cu: with clang and our SDK, device and host side, and with nvcc where there is one.
 # One line per file and compiler, and a closing count. Exit code 1 where anything failed.
 # Usage: tools/check_kernels.sh [FILE…]
 set -u
@@ -9,7 +9,7 @@ nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-[ $# -gt 0 ] || set -- "$root"/tests/kernels/*.cu
+[ $# -gt 0 ] || set -- "$root"/tests/unit/machine/kernels/*.cu
 passed=0
 failed=0
 

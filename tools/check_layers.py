@@ -9,7 +9,7 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
-KEYWORDS = {"SOURCES", "DEPS", "LIBS"}
+KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS"}
 
 
 def read_dependencies():

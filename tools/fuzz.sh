@@ -11,7 +11,7 @@ for target in parse execute node; do
   echo "fuzz: $target for $seconds s"
   case $target in
     node) options=(-max_len=4000 -len_control=0) ;;  # requests, not text
-    *) options=(tests/ptx_run -max_len=20000 -dict=fuzz/parse.dict) ;;
+    *) options=(tests/unit/machine/ptx -max_len=20000 -dict=fuzz/parse.dict) ;;
   esac
   # New inputs go to a scratch folder; a finding stays in the build folder, for study.
   if ! "$build/fuzz/${target}_fuzzer" "$work" "fuzz/corpus/$target" "${options[@]}" -max_total_time="$seconds" \

@@ -19,7 +19,7 @@ void add_caller(CLI::App& program, int& exit_code);
 void add_check(CLI::App& program, int& exit_code);
 void add_coverage(CLI::App& program, int& exit_code);
 void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments);
-void add_lint(CLI::App& program, int& exit_code);
+void add_prove(CLI::App& program, int& exit_code);
 void add_list(CLI::App& program, int& exit_code);
 void add_mutate(CLI::App& program, int& exit_code);
 void add_new(CLI::App& program, int& exit_code);

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", "fabricbench " FB_VERSION);
   program.require_subcommand(1);
   int exit_code = fb::cli::kExitUsage;
-  fb::cli::add_lint(program, exit_code);
+  fb::cli::add_prove(program, exit_code);
   fb::cli::add_mutate(program, exit_code);
   fb::cli::add_list(program, exit_code);
   fb::cli::add_show(program, exit_code);

@@ -44,15 +44,15 @@ namespace {
 // Streams of nobody's: what the judge does, and what a host does by itself.
 constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 
-check::CodePlace name_place(const simt::Program& program, uint32_t origin) {
+race::CodePlace name_place(const simt::Program& program, uint32_t origin) {
   const CodePlace place = place_in(program, origin);
   return {place.file, place.line, place.function, place.text};
 }
 
 }  // namespace
 
-Checking::Checking(const check::Options& options, bool keep_going, simt::Listener& clock, Report report)
-    : report_(std::move(report)), keep_going_(keep_going), checker_(options, name_place, [this](check::Finding&& f) {
+Checking::Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report)
+    : report_(std::move(report)), keep_going_(keep_going), checker_(options, name_place, [this](race::Finding&& f) {
         report_({"race", f.rank, std::move(f.text), !keep_going_});
       }) {
   both_ = std::make_unique<Both>(clock, checker_);
@@ -63,14 +63,14 @@ simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {
   const uint32_t own = op.process->number;
-  op.known = check::join(op.known, checker_.host_of(own));
+  op.known = race::join(op.known, checker_.host_of(own));
   if (!hosts_talk) return;
   for (const auto& [process, known] : ended_before_) {
-    if (process != own) op.known = check::join(op.known, known);
+    if (process != own) op.known = race::join(op.known, known);
   }
 }
 
-check::StreamPlace Checking::next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
+race::StreamPlace Checking::next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
   auto [place, fresh] = streams_.try_emplace({process, device, stream, graph_node});
   if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
   ++place->second.time;
@@ -78,7 +78,7 @@ check::StreamPlace Checking::next_place(uint32_t process, uint32_t device, uint6
 }
 
 void Checking::begun(Operation& op) {
-  check::OperationInfo info;
+  race::OperationInfo info;
   info.name = op.name;
   info.rank = op.process->rank;
   info.host = op.process->number;
@@ -94,14 +94,14 @@ void Checking::ended(Operation& op) {
   op.leaves = op.checked != 0 ? checker_.end_operation(op.checked) : op.known;
   op.known = nullptr;
   auto& ended = ended_[op.process->number];
-  ended = check::join(ended, op.leaves);
+  ended = race::join(ended, op.leaves);
 }
 
 void Checking::host_saw(uint32_t process, const Operation& op) { checker_.host_learns(process, op.leaves); }
 
 void Checking::hosts_met(const std::vector<uint32_t>& processes) {
-  check::ClockRef all;
-  for (const uint32_t p : processes) all = check::join(all, checker_.host_of(p));
+  race::ClockRef all;
+  for (const uint32_t p : processes) all = race::join(all, checker_.host_of(p));
   for (const uint32_t p : processes) checker_.host_learns(p, all);
 }
 
@@ -118,11 +118,11 @@ void Checking::opened(uint32_t process, uint64_t token) { openings_[token][proce
 void Checking::closed(uint32_t process, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const check::StreamPlace place = next_place(process, 0, kHost, 0);
+  const race::StreamPlace place = next_place(process, 0, kHost, 0);
   found->second[process] = place;
-  check::Clock clock;
+  race::Clock clock;
   clock.add(place);
-  checker_.host_learns(process, std::make_shared<const check::Clock>(std::move(clock)));
+  checker_.host_learns(process, std::make_shared<const race::Clock>(std::move(clock)));
 }
 
 // A close that this host can't know of may come later in another run. Whose it is, is not said: where all ranks make
@@ -130,7 +130,7 @@ void Checking::closed(uint32_t process, uint64_t token) {
 void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const check::ClockRef known = checker_.host_of(process);
+  const race::ClockRef known = checker_.host_of(process);
   const auto is_known = [&](const auto& opening) { return opening.second && known && known->covers(*opening.second); };
   const bool all = std::ranges::all_of(found->second, is_known);
   openings_.erase(found);
@@ -145,7 +145,7 @@ void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
 }
 
 uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t device) {
-  check::OperationInfo info;
+  race::OperationInfo info;
   info.name = "harness";
   info.rank = rank;
   info.host = process;

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "check/checker.h"
 #include "machine/node/operation.h"
+#include "race/checker.h"
 #include "record/run_record.h"
 #include "simt/listener.h"
 
@@ -23,12 +23,12 @@ class Checking {
   using Report = std::function<void(record::Incident)>;
 
   // `clock` is told of everything first.
-  Checking(const check::Options& options, bool keep_going, simt::Listener& clock, Report report);
+  Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report);
   ~Checking();
 
   // For grids.
   simt::Listener& listener();
-  check::Checker& checker() { return checker_; }
+  race::Checker& checker() { return checker_; }
   const std::vector<std::string>& history() const { return checker_.history(); }
 
   // An operation takes what its host knows with it. Where hosts may talk to each other unseen, it knows of all work of
@@ -61,17 +61,17 @@ class Checking {
  private:
   class Both;
 
-  check::StreamPlace next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
+  race::StreamPlace next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
 
   std::unique_ptr<Both> both_;
   Report report_;
   bool keep_going_;
-  check::Checker checker_;
-  std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, check::StreamPlace> streams_;
-  std::map<uint32_t, check::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
-  std::map<uint32_t, uint32_t> numbers_;                      // of operations, by process
+  race::Checker checker_;
+  std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamPlace> streams_;
+  std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
+  std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process
   // By token, and by the process that opened it: when it was closed.
-  std::map<uint64_t, std::map<uint32_t, std::optional<check::StreamPlace>>> openings_;
+  std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamPlace>>> openings_;
 };
 
 }  // namespace fb::machine

@@ -78,7 +78,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
   }
   if (!options.untimed) clock_.count_steps(engine_.sync_steps());
   if (options.check) {
-    check::Options o;
+    race::Options o;
     o.seed = options.seed;
     o.strict = options.strict;
     o.weak_lines = options.weak_lines;

@@ -58,8 +58,8 @@ struct NodeOptions {
   bool strict = false;      // 16-byte accesses may tear
   bool check = false;       // look for races
   bool keep_going = false;  // a race does not end the run
-  uint32_t weak_lines = 4;  // check::Options
-  std::string why = {};     // check::Options
+  uint32_t weak_lines = 4;  // race::Options
+  std::string why = {};     // race::Options
   uint64_t budget = 200'000'000'000;
   uint64_t memory = 0;  // bytes of the host that all devices together may take; 0: half of what the host has
   bool trace = false;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "check/clock.h"
 #include "machine/engine.h"
+#include "race/clock.h"
 #include "wire/messages.h"
 #include "wire/status.h"
 
@@ -50,7 +50,7 @@ struct Operation {
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 
   // For the race checker: what is known when it begins, and to whoever comes behind it; its number there.
-  check::ClockRef known, leaves;
+  race::ClockRef known, leaves;
   uint32_t checked = 0;
 
   // Does the work and sees to it that finish() is called. Empty: there is nothing to do.

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/problem_choice.h"
+#include "prove/prove.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> problems;
+  std::string folder;
+  bool full = false, json = false, no_nvcc = false, no_sandbox = false, verbose = false;
+  uint64_t seed = 1;
+};
+
+void print_check(const prove::Check& check, bool verbose) {
+  if (check.good && !verbose) return;
+  fmt::print("  {} {}  ({:.1f} s){}{}\n", check.good ? "ok  " : "FAIL", check.name, check.seconds,
+             check.detail.empty() ? "" : ": ", trim(check.detail));
+  std::fflush(stdout);
+}
+
+nlohmann::ordered_json to_value(const prove::Report& report) {
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const auto& check : report.checks)
+    checks.push_back(
+        {{"name", check.name}, {"good", check.good}, {"detail", check.detail}, {"seconds", check.seconds}});
+  return {{"problem", report.problem}, {"good", report.good()}, {"checks", checks}};
+}
+
+int run(const Options& o) {
+  const auto folder = problems_folder(o.folder);
+  if (!folder) return say_errors(folder.error());
+  std::vector<std::string> names = o.problems;
+  if (names.empty()) names = catalog::problem_folders(*folder);
+  if (names.empty()) return say_errors(Errors(fmt::format("{}: there are no problems", *folder)));
+  prove::Options options;
+  options.thorough = o.full;
+  options.with_nvcc = !o.no_nvcc;
+  options.use_sandbox = !o.no_sandbox;
+  options.seed = o.seed;
+  if (!o.json) options.on_check = [&](const prove::Check& check) { print_check(check, o.verbose); };
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  size_t bad = 0;
+  for (const std::string& name : names) {
+    const auto pack = choose_problem(o.folder, name);
+    if (!pack) {
+      ++bad;
+      say_errors(pack.error());
+      continue;
+    }
+    if (!o.json) fmt::print("{}\n", pack->problems.front().name);
+    const auto report = prove::prove(*pack, pack->problems.front(), options);
+    if (!report.good()) ++bad;
+    reports.push_back(to_value(report));
+  }
+  if (o.json) {
+    fmt::print("{}\n", reports.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{} of {} problems are proven\n", names.size() - bad, names.size());
+  }
+  return bad == 0 ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+void add_prove(CLI::App& program, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command = program.add_subcommand("prove", "Prove problems: the reference passes, and no impostor does");
+  command->alias("lint");  // its name until 0.1
+  command->footer(
+      "Checks of each problem: statement, reference under many schedules, template, oracle (deterministic, "
+      "sensitive),\n"
+      "impostors, an independent variant, nvcc. Exit code: 0 all are proven, 1 some are not.\n\n"
+      "Examples:\n"
+      "  fabricbench prove                              all problems, short form\n"
+      "  fabricbench prove --full all_reduce_ring       more seeds, every impostor\n"
+      "  fabricbench prove --problems my_pack           a pack of your own");
+  command->add_option("problems", o.problems, "Names of problems (default: all)");
+  command->add_flag("--full", o.full, "The long form: more seeds and every impostor");
+  command->add_flag("--verbose", o.verbose, "Name the checks that hold, too");
+  command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references with nvcc");
+  command->add_option("--seed", o.seed, "Where inputs and schedules come from")->capture_default_str();
+  command->add_flag("--json", o.json, "Print reports as JSON");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  add_problems_option(*command, o.folder);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace fb::cli

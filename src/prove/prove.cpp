@@ -1,0 +1,245 @@
+#include "prove/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "base/hash.h"
+#include "catalog/source.h"
+#include "catalog/statement.h"
+#include "judge/judge.h"
+#include "prove/impostor_sources.h"
+#include "prove/impostors.h"
+#include "prove/sensitivity.h"
+
+namespace fb::prove {
+namespace {
+
+using judge::Thoroughness;
+using record::VerdictClass;
+
+constexpr uint64_t kThoroughSeeds = 8;
+// The oracle is asked many times: sizes above this many elements in all are left to the judge.
+constexpr int64_t kMostElements = 1 << 16;
+
+// What a check says when it fails.
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+class Linter {
+ public:
+  Linter(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options)
+      : pack_(pack), problem_(problem), options_(options) {
+    report_.problem = problem.name;
+  }
+
+  Report run() {
+    check("statement names every tensor, parameter and rule", [&] { return statement(); });
+    check("reference passes", [&] { return reference(); });
+    check("template compiles and does not pass", [&] { return template_is_refused(); });
+    check("oracle is deterministic", [&] { return deterministic(); });
+    check("oracle depends on every input and on other ranks", [&] { return sensitive(); });
+    check("outputs of impostors are refused", [&] { return impostors(); });
+    check("impostors do not pass", [&] { return impostor_candidates(); });
+    check("an independent variant passes", [&] { return variant(); });
+    if (options_.with_nvcc) check("reference compiles with nvcc", [&] { return nvcc(); });
+    return std::move(report_);
+  }
+
+ private:
+  template <class Do>
+  void check(std::string name, Do&& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    Check done{.name = std::move(name)};
+    try {
+      done.detail = work();
+      done.good = true;
+    } catch (const std::exception& e) {
+      done.detail = e.what();
+    }
+    done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (options_.on_check) options_.on_check(done);
+    report_.checks.push_back(std::move(done));
+  }
+
+  record::Verdict judge(const std::string& answer, Thoroughness thoroughness, uint64_t seed) const {
+    judge::JudgeRequest request;
+    request.pack = &pack_;
+    request.problem = &problem_;
+    request.answer = answer;
+    request.answer_file = "solution.cu";
+    request.thoroughness = thoroughness;
+    request.seed = seed;
+    request.use_sandbox = options_.use_sandbox;
+    request.measure_reference = false;
+    request.measure_sensitivity = false;
+    return judge::judge(request);
+  }
+
+  static std::string said(const record::Verdict& verdict) {
+    return fmt::format("{}: {}\n{}(seed {})", to_string(verdict.verdict), verdict.summary, verdict.explanation,
+                       verdict.seed);
+  }
+
+  std::string statement() const {
+    const auto errors = catalog::lint_statement(problem_);
+    if (errors.empty()) return "";
+    std::string text;
+    for (const auto& diagnostic : errors) text += diagnostic.message + "\n";
+    fail(text);
+  }
+
+  std::string pass_under_seeds(const std::string& answer) const {
+    const uint64_t seeds = options_.thorough ? kThoroughSeeds : 1;
+    uint64_t sessions = 0;
+    for (uint64_t k = 0; k < seeds; ++k) {
+      const auto verdict = judge(answer, Thoroughness::full, mix(options_.seed, k));
+      if (verdict.verdict != VerdictClass::pass) fail(said(verdict));
+      sessions += verdict.sessions;
+    }
+    return fmt::format("{} sessions", sessions);
+  }
+
+  std::string reference() const { return pass_under_seeds(problem_.reference); }
+
+  std::string variant() const {
+    if (problem_.variant.empty()) fail("there is no variant.cu");
+    return pass_under_seeds(problem_.variant);
+  }
+
+  // The class it got.
+  std::string must_be_refused(const std::string& name, const std::string& answer) const {
+    const auto verdict = judge(answer, Thoroughness::quick, options_.seed);
+    switch (verdict.verdict) {
+      case VerdictClass::pass:
+        fail(name + " passes");
+      case VerdictClass::compile_error:
+      case VerdictClass::unsupported:
+      case VerdictClass::infra:
+        fail(name + " was not judged: " + said(verdict));
+      default:
+        return std::string(to_string(verdict.verdict));
+    }
+  }
+
+  std::string template_is_refused() const {
+    const auto text = catalog::make_template(problem_);
+    if (!text) fail(to_string(text.error(), "reference.cu"));
+    return must_be_refused("the template", *text);
+  }
+
+  std::string impostor_candidates() const {
+    std::string text;
+    for (const auto& impostor : impostor_sources(problem_)) {
+      const bool brief = impostor.name == "zeros" || impostor.name == "result of the call before";
+      if (!options_.thorough && !brief) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", impostor.name,
+                          must_be_refused(impostor.name, impostor.answer));
+    }
+    return text.empty() ? "none: the class is used by a driver" : text;
+  }
+
+  const judge::Oracle& oracle() {
+    if (!oracle_) {
+      auto loaded = judge::Oracle::load(problem_);
+      if (!loaded) fail(loaded.error().list[0].message);
+      oracle_ = std::move(*loaded);
+    }
+    return *oracle_;
+  }
+
+  // For each size and world that is small enough.
+  template <class Do>
+  std::string for_layouts(Do&& work) {
+    int done = 0;
+    for (const auto& size : problem_.sizes) {
+      for (const int world : problem_.worlds) {
+        const judge::Layout layout(problem_, size, world);
+        int64_t elements = 0;
+        for (const auto& slots : layout.ranks) {
+          for (const auto& slot : slots) elements += slot.elements;
+        }
+        if (elements > kMostElements) continue;
+        const std::string wrong = work(layout);
+        if (!wrong.empty()) fail(fmt::format("size {}, {} ranks: {}", size.name, world, wrong));
+        ++done;
+      }
+    }
+    if (done == 0) fail("no size is small enough");
+    return fmt::format("{} sizes and worlds", done);
+  }
+
+  std::string deterministic() {
+    return for_layouts(
+        [&](const judge::Layout& layout) { return find_nondeterminism(layout, oracle(), options_.seed); });
+  }
+
+  // An input may matter at some sizes only.
+  std::string sensitive() {
+    std::string last = "no size is small enough";
+    for_layouts([&](const judge::Layout& layout) -> std::string {
+      if (!last.empty())
+        last = find_insensitivity(layout, oracle(), mix(options_.seed, static_cast<uint64_t>(layout.world)));
+      return "";
+    });
+    if (!last.empty()) fail(last);
+    return "";
+  }
+
+  // An impostor is judged at all sizes and worlds: being refused at one of them is enough, and at some it may happen to
+  // be right.
+  std::string impostors() {
+    std::map<std::string, bool> refused;
+    for_layouts([&](const judge::Layout& layout) -> std::string {
+      const judge::CallData call(layout, oracle(), options_.seed, 1),
+          before(layout, oracle(), mix(options_.seed, 9), 0);
+      if (const auto wrong = refusal(layout, call, right_outputs(layout, call)))
+        return "the right answer is refused: " + *wrong;
+      for (const auto& impostor : make_impostors(layout, oracle(), call, before))
+        refused[impostor.name] |= refusal(layout, call, impostor.outputs).has_value();
+      return "";
+    });
+    // With one rank a copy from GPU to GPU leaves the values of the input.
+    if (problem_.worlds == std::vector{1}) refused.erase("inputs returned");
+    for (const auto& [name, was_refused] : refused) {
+      if (!was_refused) fail(name + " is accepted");
+    }
+    return fmt::format("{} impostors", refused.size());
+  }
+
+  std::string nvcc() const {
+    judge::JudgeRequest request;
+    request.pack = &pack_;
+    request.problem = &problem_;
+    request.answer = problem_.reference;
+    request.answer_file = "reference.cu";
+    request.backend = judge::Backend::cuda;
+    request.use_sandbox = options_.use_sandbox;
+    const auto verdict = judge::judge(request);
+    if (verdict.verdict == VerdictClass::compile_error || verdict.verdict == VerdictClass::rule_violation)
+      fail(said(verdict));
+    if (verdict.wall_seconds.find("build") == verdict.wall_seconds.end()) fail(said(verdict));
+    return "";
+  }
+
+  const catalog::Pack& pack_;
+  const catalog::Problem& problem_;
+  const Options& options_;
+  std::optional<judge::Oracle> oracle_;
+  Report report_;
+};
+
+}  // namespace
+
+bool Report::good() const { return std::ranges::all_of(checks, &Check::good); }
+
+Report prove(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options) {
+  return Linter(pack, problem, options).run();
+}
+
+}  // namespace fb::prove

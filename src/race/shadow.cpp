@@ -1,0 +1,34 @@
+#include "race/shadow.h"
+
+namespace fb::race {
+
+void Line::cut(uint32_t at) {
+  if (at == 0 || at == kLineBytes) return;
+  const size_t k = first_behind(at);
+  Segment& s = (*parts)[k];
+  if (s.begin == at) return;
+  Segment behind = s;
+  s.end = behind.begin = static_cast<uint8_t>(at);
+  parts->insert(parts->begin() + static_cast<std::ptrdiff_t>(k) + 1, std::move(behind));
+}
+
+void Line::unite(uint32_t begin, uint32_t end) {
+  if (!parts) return;
+  const size_t first = first_behind(begin);
+  size_t last = first, k = first + 1;
+  for (; k < parts->size() && (*parts)[k].begin < end; ++k) {
+    Segment& s = (*parts)[k];
+    Segment& before = (*parts)[last];
+    if (s.write == before.write && !s.read && !before.read) {  // and so nobody else has read either
+      before.end = s.end;
+    } else if (++last != k) {
+      (*parts)[last] = std::move(s);
+    }
+  }
+  parts->erase(parts->begin() + static_cast<std::ptrdiff_t>(last) + 1, parts->begin() + static_cast<std::ptrdiff_t>(k));
+  if (parts->size() != 1) return;
+  whole = std::move(parts->front());
+  parts.reset();
+}
+
+}  // namespace fb::race

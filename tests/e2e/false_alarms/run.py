@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Runs what is right under the checkers, in many schedules: nothing may be reported.
+
+Usage: run.py FABRICBENCH example NAME…     rows of tests/e2e/examples/matrix.txt, each with the fewest ranks that it is run with
+       run.py FABRICBENCH repaired NAME…    programs of tests/e2e/bugs, repaired
+       run.py FABRICBENCH reference NAME…   solutions of problems, by the judge
+       Without a name: all of them.
+
+$FABRICBENCH_SCHEDULES: schedules of each (default: 3). What must hold is 200.
+"""
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SCHEDULES = os.environ.get("FABRICBENCH_SCHEDULES", "3")
+
+
+def name_of(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def examples():
+    """name → arguments of `fabricbench exec`; platforms where an example skips itself show nothing."""
+    found = {}
+    with open(os.path.join(ROOT, "tests", "examples", "matrix.txt"), encoding="utf-8") as file:
+        for line in file:
+            words = shlex.split(line, comments=True)
+            if not words or "skip" in words:
+                continue
+            example, platform, counts, *options = words
+            ranks = min(map(int, counts.split(",")))
+            found.setdefault(example, ["exec", "--check", "--schedules", SCHEDULES, "--platform", platform, "--ranks",
+                                       str(ranks), *options, f"examples/{example}.cu"])
+    return found
+
+
+def repaired():
+    found = {}
+    for path in glob.glob(os.path.join(ROOT, "tests", "bugs", "*.cu")):
+        with open(path, encoding="utf-8") as file:
+            ranks = re.search(r"^// ranks: (\d+)$", file.read(), re.MULTILINE)
+        found[name_of(path)] = ["exec", "--check", "--schedules", SCHEDULES, "--ranks", ranks[1] if ranks else "1",
+                                "-DREPAIRED", os.path.relpath(path, ROOT)]
+    return found
+
+
+def references():
+    found = {}
+    for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "reference.cu")):
+        problem = os.path.basename(os.path.dirname(path))
+        found[problem] = ["check", "--json", "--quick", "--seed", "1", "--schedules", SCHEDULES, "--problems",
+                          os.path.join(ROOT, "problems"), problem, os.path.relpath(path, ROOT)]
+    return found
+
+
+KINDS = {"example": examples, "repaired": repaired, "reference": references}
+
+
+def clean(arguments, run):
+    if run.returncode != 0 or re.search(r"\brace: ", run.stdout):
+        return False
+    if arguments[0] == "check":
+        return json.loads(run.stdout).get("class") == "pass"
+    return re.search(r"^(?:\[[^\]]*\] )?OK ", run.stdout, re.MULTILINE) is not None
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[2] not in KINDS:
+        sys.exit(__doc__)
+    tool, kind = sys.argv[1:3]
+    cases = KINDS[kind]()
+    names = sys.argv[3:] or sorted(cases)
+    failed = []
+    for name in names:
+        begin = time.monotonic()
+        run = subprocess.run([tool, *cases[name]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             errors="replace")
+        seconds = time.monotonic() - begin
+        if not clean(cases[name], run):
+            failed.append(name)
+            print(f"$ {tool} {' '.join(cases[name])}\n{run.stdout}\nexit code {run.returncode}")
+        print(f"{kind} {name}: {'FAILED' if name in failed else 'clean'}, {SCHEDULES} schedules in {seconds:.1f} s", flush=True)
+    sys.exit(f"{len(failed)} of {len(names)} failed: {' '.join(failed)}" if failed else 0)
+
+
+main()

@@ -1,0 +1,234 @@
+// The program as a user meets it: help texts, exit codes, messages for wrong input.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "run_tool.h"
+#include "scratch_folder.h"
+
+namespace fb {
+namespace {
+
+// Golden files; `FABRICBENCH_APPROVE=1 ctest --preset dev -R Cli` writes them anew.
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(FB_SOURCE_DIR) + "/tests/unit/cli/golden/" + name;
+  if (std::getenv("FABRICBENCH_APPROVE") != nullptr) write_file(path, text);
+  EXPECT_EQ(text, read_file(path)) << path;
+}
+
+TEST(Cli, HelpTextsAreAsApproved) {
+  expect_golden("help.txt", run_tool("--help").text);
+  expect_golden("help_calibrate.txt", run_tool("calibrate --help").text);
+  expect_golden("help_check.txt", run_tool("check --help").text);
+  expect_golden("help_prove.txt", run_tool("prove --help").text);
+  expect_golden("help_mutate.txt", run_tool("mutate --help").text);
+  expect_golden("help_bench.txt", run_tool("bench --help").text);
+  expect_golden("help_list.txt", run_tool("list --help").text);
+  expect_golden("help_run.txt", run_tool("run --help").text);
+  expect_golden("help_show.txt", run_tool("show --help").text);
+  expect_golden("help_template.txt", run_tool("template --help").text);
+  expect_golden("help_prompt.txt", run_tool("prompt --help").text);
+  expect_golden("help_new.txt", run_tool("new --help").text);
+  expect_golden("help_exec.txt", run_tool("exec --help").text);
+  expect_golden("help_ptx.txt", run_tool("ptx --help").text);
+  expect_golden("help_report.txt", run_tool("report --help").text);
+  expect_golden("help_coverage.txt", run_tool("coverage --help").text);
+}
+
+TEST(Cli, WrongUsageExitsWithTwoAndSaysWhy) {
+  EXPECT_EQ(run_tool("").exit_code, 2);
+  EXPECT_EQ(run_tool("nonsense").exit_code, 2);
+  const Output missing = run_tool("ptx /nowhere.cu");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.text.find("/nowhere.cu"), std::string::npos) << missing.text;
+}
+
+TEST(Cli, CoverageCountsEveryTier) {
+  const Output output = run_tool("coverage --json");
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const auto tiers = nlohmann::json::parse(output.text)["ptx"]["tiers"];
+  for (const char* tier : {"T1", "T2", "T4"}) EXPECT_EQ(tiers[tier]["done"], tiers[tier]["total"]) << tier;
+  EXPECT_GT(tiers["T1"]["total"], 300);
+  EXPECT_LT(tiers["T5"]["done"], tiers["T5"]["total"]);
+}
+
+TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run_tool("coverage --markdown").text)
+      << "build/release/bin/fabricbench coverage --markdown > docs/coverage.md";
+}
+
+TEST(Cli, TheApiPageIsWhatTheTablesSay) {
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run_tool("coverage --api --markdown").text)
+      << "build/release/bin/fabricbench coverage --api --markdown > docs/api.md";
+}
+
+TEST(Cli, CoverageCountsBothApis) {
+  const Output output = run_tool("coverage --json");
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const auto api = nlohmann::json::parse(output.text)["api"];
+  EXPECT_GT(api["cuda_runtime"]["total"], 300);
+  EXPECT_GT(api["cuda_driver"]["total"], 440);
+  EXPECT_GT(api["cuda_driver"]["real"], 100);
+}
+
+class CliPtx : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) { return folder_.write(name, content); }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
+  const Output output =
+      run_tool("ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
+  EXPECT_EQ(output.exit_code, 0) << output.text;
+  EXPECT_NE(output.text.find("kernels: add\n"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("ld.global.u32"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("Everything is supported."), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, NamesWhatIsNotSupported) {
+  const Output output = run_tool("ptx " + file("wgmma.cu", R"(
+extern "C" __global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); })") +
+                                 " --arch sm_90a");
+  EXPECT_EQ(output.exit_code, 1) << output.text;
+  EXPECT_NE(output.text.find("Not supported:\n  wgmma.fence.sync.aligned"), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, GivesTheCompilersMessageWithItsLine) {
+  const std::string path = file("bad.cu", "int x;\nextern \"C\" __global__ void k() { y = 1; }\n");
+  const Output output = run_tool("ptx " + path);
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find(path + ":2:"), std::string::npos) << output.text;
+}
+
+TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
+  const Output empty = run_tool("ptx " + file("empty.cu", "int x;\n"));
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_NE(empty.text.find("no code in it"), std::string::npos) << empty.text;
+  const Output other = run_tool("ptx " + file("main.cpp", "int main() {}\n"));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.text.find("expected a .cu or .ptx file"), std::string::npos) << other.text;
+}
+
+TEST_F(CliPtx, LocatesErrorsInPtx) {
+  const std::string path =
+      file("bad.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n  foo.u32 %r1;\n}\n");
+  const Output output = run_tool("ptx " + path);
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
+}
+
+// What is wrong before anything runs; runs themselves are in tests/e2e/node and examples.
+class CliExec : public CliPtx {};
+
+TEST_F(CliExec, SaysWhatIsMissing) {
+  const Output nothing = run_tool("exec");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.text.find("no source file"), std::string::npos) << nothing.text;
+  const Output none = run_tool("exec /nowhere.cu");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.text.find("/nowhere.cu: No such file or directory"), std::string::npos) << none.text;
+}
+
+TEST_F(CliExec, NamesAnUnknownPlatform) {
+  const Output output = run_tool("exec --platform h100x9 " + file("empty_main.cu", "int main() {}\n"));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("h100x9"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, NamesAnUnknownOption) {
+  const Output output = run_tool("exec --frobnicate " + file("empty_main.cu", "int main() {}\n"));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("--frobnicate: unknown option"), std::string::npos) << output.text;
+  EXPECT_EQ(run_tool("exec --rank-memory much x.cu").exit_code, 2);
+  EXPECT_EQ(run_tool("exec --ranks 0 x.cu").exit_code, 2);
+  EXPECT_EQ(run_tool("exec --mode sloppy x.cu").exit_code, 2);
+}
+
+TEST_F(CliExec, GivesTheCompilersMessageWithItsLine) {
+  const std::string path = file("wrong.cu", "int main() {\n  return nothing;\n}\n");
+  const Output output = run_tool("exec " + path);
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find(path + ":2:10: use of undeclared identifier 'nothing'"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, NamesAMissingCompiler) {
+  setenv("FABRICBENCH_CLANG", "no-such-clang", 1);
+  const Output output = run_tool("exec " + file("empty_main.cu", "int main() {}\n"));
+  unsetenv("FABRICBENCH_CLANG");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("no-such-clang"), std::string::npos) << output.text;
+}
+
+TEST_F(CliExec, RunsAProgramAndReturnsWhatBecameOfIt) {
+  const std::string path = file("arguments.cu", R"(
+#include <cstdio>
+#include <cstdlib>
+int main(int argc, char** argv) {
+  std::printf("%s of %s: %s\n", getenv("RANK"), getenv("WORLD_SIZE"), argc > 1 ? argv[1] : "none");
+  return argc > 2 ? std::atoi(argv[2]) : 0;
+}
+)");
+  const Output good = run_tool("exec --ranks 2 --prefix " + path + " -- --seed");
+  EXPECT_EQ(good.exit_code, 0) << good.text;
+  EXPECT_NE(good.text.find("[rank 1] 1 of 2: --seed\n"), std::string::npos) << good.text;
+  const Output bad = run_tool("exec --seed 3 " + path + " -- 'a b' 7");
+  EXPECT_EQ(bad.exit_code, 1) << bad.text;
+  EXPECT_NE(bad.text.find("rank 0 exited with 7"), std::string::npos) << bad.text;
+  EXPECT_NE(bad.text.find("--seed 3 --mode hardware " + path + " -- 'a b' 7"), std::string::npos) << bad.text;
+}
+
+TEST_F(CliExec, RefusesSchedulesThatContradictEachOther) {
+  const std::string path = file("empty_main.cu", "int main() {}\n");
+  const std::pair<std::string, std::string> wrong[] = {
+      {"--seed 3 --schedules 5", "give one of them"},
+      {"--seed 3 --exhaustive 1", "leave out --seed"},
+      {"--choices 0,1 --seed 3", "--choices is one schedule"},
+      {"--choices 0,1 --schedules 3", "--choices is one schedule"},
+      {"--choices 0,1 --exhaustive 3", "--choices is one schedule"},
+      {"--exhaustive 1 --mpi", "not with --mpi"},
+      {"--why m7+0x40", "--why tells what --check has seen"},
+      {"--check --why 0x7f00", "names no byte; reports name them as m7+0x40"},
+      {"--check --why m7+0x4g", "names no byte"},
+  };
+  for (const auto& [options, message] : wrong) {
+    const Output output = run_tool("exec " + options + " " + path);
+    EXPECT_EQ(output.exit_code, 2) << options;
+    EXPECT_NE(output.text.find(message), std::string::npos) << options << ": " << output.text;
+  }
+  EXPECT_EQ(run_tool("exec --schedules 0 " + path).exit_code, 2);
+  EXPECT_EQ(run_tool("exec --exhaustive -1 " + path).exit_code, 2);
+  EXPECT_EQ(run_tool("exec --choices much " + path).exit_code, 2);
+}
+
+TEST_F(CliExec, TriesSchedulesUntilOneGoesWrong) {
+  const std::string counted = file("counted", "");
+  // Fails when it is run for the third time.
+  const std::string path = file("third.cu", R"(
+#include <cstdio>
+int main(int, char** argv) {
+  std::FILE* file = std::fopen(argv[1], "a");
+  const long before = std::ftell(file);
+  std::fputc('x', file);
+  std::printf("run %ld\n", before);
+  return before == 2 ? 5 : 0;
+}
+)");
+  const Output two = run_tool("exec --schedules 2 " + path + " -- " + counted);
+  EXPECT_EQ(two.exit_code, 0) << two.text;
+  EXPECT_NE(two.text.find("run 0\nfabricbench: 2 schedules (seeds from 1): nothing found\n"), std::string::npos)
+      << two.text;
+  const Output none = run_tool("exec --schedules 9 " + path + " -- " + file("counted", ""));
+  EXPECT_EQ(none.exit_code, 1) << none.text;
+  EXPECT_NE(none.text.find("[rank 0] run 2\nfabricbench: schedule 3 of 9:\n"), std::string::npos) << none.text;
+  EXPECT_NE(none.text.find("rank 0 exited with 5"), std::string::npos) << none.text;
+  EXPECT_NE(none.text.find("again: fabricbench exec --platform h100x8 --ranks 1 --seed 3 "), std::string::npos)
+      << none.text;
+}
+
+}  // namespace
+}  // namespace fb

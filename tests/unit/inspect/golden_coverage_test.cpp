@@ -1,0 +1,95 @@
+// That a form executes is shown by running it: the golden files together must hold every spelling of the kept list that
+// is said to execute, and every form that the engine has.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "base/strings.h"
+#include "inspect/coverage.h"
+#include "ptx/match_form.h"
+#include "ptx/parser.h"
+#include "simt/exec/select.h"
+
+namespace fb::inspect {
+namespace {
+
+constexpr ptx::Type kEveryType[] = {
+#define TYPE(name, bits, kind) ptx::Type::name,
+#include "ptx/types.def"
+#undef TYPE
+};
+
+// What tells spellings apart once the order of modifiers is taken away.
+using Key = std::tuple<ptx::Form, std::string, std::vector<ptx::Type>, std::vector<ptx::Space>>;
+
+Key key_of(ptx::Form form, const ptx::ModSet& mods, const std::vector<ptx::Type>& types,
+           const std::vector<ptx::Space>& spaces) {
+  return {form, mods.to_string(), types, spaces};
+}
+
+struct Executed {
+  std::set<Key> spellings;
+  std::set<ptx::Form> forms;
+};
+
+const Executed& executed() {
+  static const Executed all = [] {
+    Executed e;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(FB_SOURCE_DIR) + "/tests/unit/machine/ptx")) {
+      if (entry.path().extension() != ".ptx") continue;
+      const auto module = ptx::parse(read_file(entry.path()));
+      if (!module) throw std::runtime_error(to_string(module.error(), entry.path().string()));
+      for (const ptx::Function& f : module->functions) {
+        for (const ptx::Instruction& i : f.body) {
+          e.spellings.insert(key_of(i.form, i.mods, i.types, i.spaces));
+          e.forms.insert(i.form);
+        }
+      }
+    }
+    return e;
+  }();
+  return all;
+}
+
+TEST(GoldenFiles, HoldEverySpellingThatIsSaidToExecute) {
+  for (const Spelling& s : measure_coverage().spellings) {
+    if (!s.executes) continue;
+    const ptx::OpcodeMatch match = ptx::match_opcode(s.text);
+    bool found = false;
+    for (const ptx::FormSpec* spec : match.forms) {
+      found |= executed().spellings.contains(key_of(spec->form, match.mods, match.types, match.spaces));
+    }
+    EXPECT_TRUE(found) << s.text << " is in no file of tests/unit/machine/ptx";
+  }
+}
+
+TEST(GoldenFiles, HoldEveryFormOfTheEngine) {
+  for (uint16_t k = 0; k < static_cast<uint16_t>(ptx::Form::count_); ++k) {
+    const auto form = static_cast<ptx::Form>(k);
+    if (executed().forms.contains(form)) continue;
+    // A form may be absent only if no engine function exists for it: probed with every single type and space.
+    bool supported = false;
+    for (const ptx::Type type : kEveryType) {
+      ptx::Instruction inst;
+      inst.form = form;
+      inst.operands.resize(ptx::spec_of(form).operands.size());
+      inst.types = {type, type};
+      supported |= simt::select({inst}) != nullptr;
+    }
+    EXPECT_FALSE(supported) << ptx::to_string(form) << " is in no file of tests/unit/machine/ptx";
+  }
+}
+
+TEST(Coverage, EverySpellingOfTiersOneToFourExecutes) {
+  for (const Spelling& s : measure_coverage().spellings) {
+    const bool must = s.tier == "T1" || s.tier == "T2" || s.tier == "T3" || s.tier == "T4";
+    EXPECT_TRUE(s.executes || !must) << s.text;
+  }
+}
+
+}  // namespace
+}  // namespace fb::inspect

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Proves a problem that is none: whatever is zero passes, and prove must say so.
+
+Usage: prove_test.py FABRICBENCH
+"""
+import json
+import os
+import subprocess
+import sys
+
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+IMPOSTORS = "outputs of impostors are refused"
+CANDIDATES = "impostors do not pass"
+BAD = {"oracle is deterministic": "two seeds give the same expected values",
+       "oracle depends on every input and on other ranks": "no expected value depends on `in`",
+       IMPOSTORS: "is accepted",
+       CANDIDATES: "zeros passes",
+       "an independent variant passes": "there is no variant.cu"}
+
+
+def main():
+    command = [sys.argv[1], "prove", "--problems", FIXTURES, "--no-nvcc", "--json", "always_zero"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 1, f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    (report,) = json.loads(done.stdout)
+    assert report["problem"] == "always_zero" and report["good"] is False, report
+    checks = {check["name"]: check for check in report["checks"]}
+    for name, check in checks.items():
+        print("ok  " if check["good"] else "FAIL", name, "-", check["detail"].splitlines()[:1])
+    for name, check in checks.items():
+        assert check["good"] == (name not in BAD), f"{name}: {check}"
+        assert BAD.get(name, "") in check["detail"], f"{name}: {check}"
+    assert set(BAD) <= set(checks), "checks are missing"
+
+
+if __name__ == "__main__":
+    main()
