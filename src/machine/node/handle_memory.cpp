@@ -53,7 +53,7 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
     answer.owned.reset();
     if (++process.refused == kMostRefusals) {
       node.report_({"out_of_memory", process.rank < 0 ? std::nullopt : std::optional(process.rank),
-                    node.name_of(process) + " goes on asking for memory of a device that has none left, " +
+                    name_of(process) + " goes on asking for memory of a device that has none left, " +
                         std::to_string(kMostRefusals) + " times without giving any back.",
                     true});
     }

@@ -202,7 +202,7 @@ Judgement& Node::add_judge(uint32_t ranks, uint64_t connection) {
   return *judgement_;
 }
 
-std::string Node::name_of(const Process& process) const {
+std::string name_of(const Process& process) {
   return process.rank >= 0 ? fmt::format("rank {}", process.rank) : fmt::format("process {}", process.number);
 }
 

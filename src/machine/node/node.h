@@ -32,7 +32,6 @@
 namespace fb::machine {
 
 class Judgement;
-struct Standstill;
 
 struct Answer {
   wire::Status status = wire::Status::ok;
@@ -209,9 +208,7 @@ class Node {
   void log(const char* what, std::initializer_list<uint64_t> words);
   void log_call(HostThread& thread, wire::Status status);
   void note_finished(const Operation& op);
-  Standstill standstill() const;
   uint64_t log_of_all() const;
-  std::string name_of(const Process& process) const;
 
   const fabric::Platform platform_;
   const NodeOptions options_;

@@ -182,7 +182,10 @@ struct Process {
   }
 };
 
-// A place in an order that does not depend on who was heard first.
+// For messages to users.
+std::string name_of(const Process& process);
+
+// A tie-breaker that does not depend on the order in which processes connected.
 inline uint64_t tie_of(const Process& process, uint64_t number) { return uint64_t{process.number} << 40 | number; }
 
 }  // namespace fb::machine

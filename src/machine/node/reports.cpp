@@ -4,6 +4,8 @@
 
 #include "base/demangle.h"
 #include "base/hash.h"
+#include "machine/deadlock/explain.h"
+#include "machine/deadlock/gather.h"
 #include "machine/judging/judgement.h"
 #include "machine/node/node.h"
 
@@ -105,6 +107,15 @@ void Node::fill(record::RunRecord& record) const {
     device.peer_bytes_received = c[static_cast<size_t>(fabric::Traffic::peer_in)];
     device.memory_bytes = c[static_cast<size_t>(fabric::Traffic::memory)];
   }
+}
+
+std::string Node::explain_deadlock() const {
+  NodeState state{processes_, threads_, engine_, writes_};
+  if (judgement_) {
+    state.has_returned = [this](const Process& process) { return judgement_->has_returned(process); };
+    state.explain_wait = [this](const HostThread& thread) { return judgement_->explain(thread); };
+  }
+  return explain(gather(state));
 }
 
 std::string Node::explain_loss(const Process& process) const {

@@ -1,14 +1,10 @@
-// Everything that waits, when nothing can go on: what deadlock/ makes a graph of.
+#include "machine/deadlock/gather.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include "machine/deadlock/explain.h"
-#include "machine/judging/judgement.h"
-#include "machine/node/node.h"
 
 namespace fb::machine {
 namespace {
@@ -72,18 +68,15 @@ mem::Address address_in(const Context& context, const simt::Program* program, st
   return 0;
 }
 
-// Collects, in the order of processes and launches: the same in every run.
 class Gatherer {
  public:
-  Gatherer(Standstill& facts, const Engine& engine, const Judgement* judgement,
-           std::function<std::string(const Process&)> name_of)
-      : facts_(facts), engine_(engine), judgement_(judgement), name_of_(std::move(name_of)) {}
+  Gatherer(Standstill& facts, const NodeState& node) : facts_(facts), node_(node) {}
 
   void add_process(const Process& process) {
-    facts_.ranks.push_back({process.number, process.rank, name_of_(process), process.gone,
-                            judgement_ && judgement_->has_returned(process)});
+    facts_.ranks.push_back({process.number, process.rank, name_of(process), process.gone,
+                            node_.has_returned && node_.has_returned(process)});
     for (const auto& [device, context] : process.contexts) {
-      for (const auto& run : engine_.runs()) {
+      for (const auto& run : node_.engine.runs()) {
         if (run->environment == context.get()) add_run(process, device, *context, *run);
       }
     }
@@ -113,13 +106,13 @@ class Gatherer {
     StuckHost host;
     host.process = thread.process->number;
     host.rank = thread.process->rank;
-    if (const auto place = judgement_ ? judgement_->explain(thread) : std::nullopt) {
-      host.text = *place;
+    if (const auto wait = node_.explain_wait ? node_.explain_wait(thread) : std::nullopt) {
+      host.text = *wait;
       host.for_peers = true;
       facts_.hosts.push_back(std::move(host));
       return;
     }
-    host.text = fmt::format("{}: a host thread waits in {}", name_of_(*thread.process), wire::name_of(thread.request));
+    host.text = fmt::format("{}: a host thread waits in {}", name_of(*thread.process), wire::name_of(thread.request));
     size_t named = 0;
     for (const Work& w : thread.waits_for) {
       if (w->has_ended) continue;
@@ -148,7 +141,7 @@ class Gatherer {
     };
     stuck.process = process.number;
     stuck.rank = process.rank;
-    stuck.owner = fmt::format("{}, device {}", name_of_(process), device);
+    stuck.owner = fmt::format("{}, device {}", name_of(process), device);
     if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) stuck.launch = known->launch;
     facts_.runs.push_back(std::move(stuck));
     const auto op = std::ranges::find_if(
@@ -159,7 +152,7 @@ class Gatherer {
   void add_work(const Process& process, const Operation& op) {
     StuckWork work;
     const uint32_t device = op.device - process.first_device;
-    work.owner = fmt::format("{}, device {}", name_of_(process), device);
+    work.owner = fmt::format("{}, device {}", name_of(process), device);
     work.name = op.name;
     work.process = process.number;
     work.rank = process.rank;
@@ -187,23 +180,21 @@ class Gatherer {
   }
 
   Standstill& facts_;
-  const Engine& engine_;
-  const Judgement* judgement_;
-  std::function<std::string(const Process&)> name_of_;
+  const NodeState& node_;
   std::vector<const Operation*> of_run_, of_work_;                  // of Standstill::runs and works
   std::vector<std::set<const Operation*>> after_run_, after_work_;  // these and what comes after them
 };
 
 }  // namespace
 
-Standstill Node::standstill() const {
+Standstill gather(const NodeState& node) {
   Standstill facts;
-  facts.history = &writes_;
-  const auto find_process = [this](uint32_t number) -> const Process* {
-    const auto found = std::ranges::find(processes_, number, [](const auto& p) { return p->number; });
-    return found == processes_.end() ? nullptr : found->get();
+  facts.history = &node.history;
+  const auto find_process = [&processes = node.processes](uint32_t number) -> const Process* {
+    const auto found = std::ranges::find(processes, number, [](const auto& p) { return p->number; });
+    return found == processes.end() ? nullptr : found->get();
   };
-  facts.owner_of = [this, find_process](uint32_t number, uint32_t device) {
+  facts.owner_of = [find_process](uint32_t number, uint32_t device) {
     const Process* process = find_process(number);
     std::string name = process ? name_of(*process) : fmt::format("process {}", number);
     if (device == ~0u || !process) return name;
@@ -221,19 +212,17 @@ Standstill Node::standstill() const {
     return context == process->contexts.end() ? nullptr : &context->second->space;
   };
 
-  Gatherer gatherer(facts, engine_, judgement_.get(), [this](const Process& process) { return name_of(process); });
+  Gatherer gatherer(facts, node);
   std::vector<const Process*> processes;
-  for (const auto& process : processes_) processes.push_back(process.get());
+  for (const auto& process : node.processes) processes.push_back(process.get());
   std::ranges::sort(processes, {}, &Process::number);
   for (const Process* process : processes) gatherer.add_process(*process);
   gatherer.add_order();
-  // By rank: the order in which threads came is the system's.
-  auto threads = threads_;
+  // By rank: the order in which threads connected is not deterministic.
+  auto threads = node.threads;
   std::ranges::sort(threads, {}, [](const auto& thread) { return std::pair(thread->process->number, thread->tie); });
   for (const auto& thread : threads) gatherer.add_thread(*thread);
   return facts;
 }
-
-std::string Node::explain_deadlock() const { return explain(standstill()); }
 
 }  // namespace fb::machine

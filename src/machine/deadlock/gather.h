@@ -1,0 +1,31 @@
+#pragma once
+
+// Collects everything that waits on a node when nothing can make progress: the input of the wait-for graph.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/deadlock/wait_graph.h"
+#include "machine/engine.h"
+#include "machine/node/process.h"
+
+namespace fb::machine {
+
+struct NodeState {
+  const std::vector<std::unique_ptr<Process>>& processes;
+  const std::vector<std::shared_ptr<HostThread>>& threads;
+  const Engine& engine;
+  const WriteHistory& history;
+  // Of a judged run; empty otherwise. The rank has returned from the call that is in progress.
+  std::function<bool(const Process&)> has_returned = {};
+  // … and what a thread waits for, if it is another rank or the judge.
+  std::function<std::optional<std::string>(const HostThread&)> explain_wait = {};
+};
+
+// In the order of processes and launches, so that it is the same in every run. Refers to `node`.
+Standstill gather(const NodeState& node);
+
+}  // namespace fb::machine
