@@ -58,10 +58,10 @@ std::optional<Group> group_from(std::string_view name) {
 
 Platform slower(const Platform& platform, Group group, double by) {
   Platform slow = platform;
-#define SECTION(Type, section) \
-  {                            \
+#define SECTION(Type, section, in_use) \
+  {                                    \
     auto& at = slow.section;
-#define CONSTANT(kind, of, key, meaning) \
+#define CONSTANT(kind, range, of, key, meaning) \
   if (words::of == group) at.key = worse::kind(at.key, by);
 #define END_SECTION(Type, section) \
   static_cast<void>(at);           \

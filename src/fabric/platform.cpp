@@ -184,11 +184,11 @@ void Reader::read_constant(const std::string& section, const std::string& key, K
 
 void Reader::read_constants(Platform& platform) {
   std::string section_name;
-#define SECTION(Type, section)   \
-  {                              \
-    auto& at = platform.section; \
+#define SECTION(Type, section, in_use) \
+  {                                    \
+    auto& at = platform.section;       \
     section_name = #section;
-#define CONSTANT(kind, group, key, meaning) read_constant(section_name, #key, Kind::kind, at.key);
+#define CONSTANT(kind, range, group, key, meaning) read_constant(section_name, #key, Kind::kind, at.key);
 #define END_SECTION(Type, section) }
 #include "fabric/constants.def"
 #undef SECTION
@@ -231,62 +231,64 @@ Platform Reader::read(int depth) {
   return platform;
 }
 
-// What the model could not work with.
-class Check {
- public:
-  explicit Check(Errors& errors) : errors_(errors) {}
-
-  void that(bool holds, const char* message) {
-    if (!holds) errors_.list.push_back({{}, message});
-  }
-  // Rates from a hundred million to a million billion a second are what servers can count.
-  void rate(double value, const char* key) {
-    if (!(value >= 1e8 && value <= 1e15)) errors_.list.push_back({{}, fmt::format("{}: is out of reach", key)});
-  }
-
- private:
-  Errors& errors_;
+// The ranges of constants.def, in the unit of the constant's kind.
+struct Range {
+  double least = 0;
+  double most = std::numeric_limits<double>::infinity();
 };
 
-void check(const Platform& p, Errors& errors) {
+namespace ranges {
+constexpr Range any;
+constexpr Range positive{.least = 1};
+constexpr Range fraction{.most = 1};
+constexpr Range clock{1e6, 1e12};
+constexpr Range bandwidth{1e8, 1e15};  // what a BandwidthCalendar can represent
+}  // namespace ranges
+
+void check_range(Errors& errors, std::string_view section, std::string_view key, Range range, double value) {
+  if (value >= range.least && value <= range.most) return;
+  const std::string allowed = std::isinf(range.most) ? fmt::format("at least {:g}", range.least)
+                                                     : fmt::format("{:g} to {:g}", range.least, range.most);
+  errors.list.push_back({{}, fmt::format("{}.{}: {:g} is out of range ({})", section, key, value, allowed)});
+}
+
+void check_ranges(const Platform& p, Errors& errors) {
+#define SECTION(Type, section, in_use)      \
+  if (in_use) {                             \
+    const std::string_view name = #section; \
+    const auto& at = p.section;
+#define CONSTANT(kind, range, group, key, meaning) \
+  check_range(errors, name, #key, ranges::range, static_cast<double>(at.key));
+#define END_SECTION(Type, section) }
+#include "fabric/constants.def"
+#undef SECTION
+#undef CONSTANT
+#undef END_SECTION
+}
+
+// Conditions on several constants at once.
+void check_together(const Platform& p, Errors& errors) {
   constexpr uint64_t kMostDevices = 128;
-  Check check(errors);
-  const uint64_t devices = uint64_t{p.node.nodes} * p.node.devices;
-  check.that(devices > 0 && devices <= kMostDevices, "a platform has 1 to 128 devices, all nodes together");
-  check.that(p.device.sms > 0 && p.device.schedulers_per_sm > 0, "device: must not be zero");
-  check.that(p.device.clock >= 1e6 && p.device.clock <= 1e12, "device.clock: is out of reach");
-  check.that(p.device.copy_engines > 0, "device: at least one copy engine is needed");
-  check.rate(p.memory.bandwidth, "memory.bandwidth");
-  check.rate(p.memory.atomic_rate, "memory.atomic_rate");
-  check.rate(p.host_link.to_host_bandwidth, "host_link.to_host_bandwidth");
-  check.rate(p.host_link.from_host_bandwidth, "host_link.from_host_bandwidth");
-  check.rate(p.host_link.load_bandwidth, "host_link.load_bandwidth");
-  check.rate(p.host_link.pageable_bandwidth, "host_link.pageable_bandwidth");
-  if (p.peer.access || p.peer.nvlink) {
-    check.rate(p.peer.copy_bandwidth, "peer.copy_bandwidth");
-    check.rate(p.peer.store_bandwidth, "peer.store_bandwidth");
-    check.rate(p.peer.load_bandwidth, "peer.load_bandwidth");
-  }
-  if (p.multicast.supported) {
-    check.that(p.peer.nvlink, "multicast.supported: needs peer.nvlink");
-    check.rate(p.multicast.store_bandwidth, "multicast.store_bandwidth");
-    check.rate(p.multicast.reduce_bandwidth, "multicast.reduce_bandwidth");
-  }
-  const auto& u = p.uncertainty;
-  check.that(std::max({u.latency, u.bandwidth, u.in_flight, u.issue, u.launch}) <= 1,
-             "uncertainty: at most 1, which is 100 %");
-  check.that(p.node.nodes < 2 || p.nic.per_node > 0, "nic.per_node: several nodes need network cards");
-  if (p.nic.per_node > 0 && devices > 0) check.rate(p.nic.bandwidth * p.nic.per_node / p.node.devices, "nic.bandwidth");
+  const auto require = [&](bool holds, const char* message) {
+    if (!holds) errors.list.push_back({{}, message});
+  };
+  require(uint64_t{p.node.nodes} * p.node.devices <= kMostDevices,
+          "a platform has 1 to 128 devices, all nodes together");
+  require(!p.multicast.supported || p.peer.nvlink, "multicast.supported: needs peer.nvlink");
+  require(p.node.nodes < 2 || p.nic.per_node > 0, "nic.per_node: several nodes need network cards");
+  if (p.nic.per_node == 0 || p.node.devices == 0) return;
+  check_range(errors, "nic", "bandwidth of one device", ranges::bandwidth,
+              p.nic.bandwidth * p.nic.per_node / p.node.devices);
 }
 
 }  // namespace
 
 std::string values_text(const Platform& platform) {
   std::string text = platform.device_name + "\n";
-#define SECTION(Type, section) \
-  {                            \
+#define SECTION(Type, section, in_use) \
+  {                                    \
     const auto& at = platform.section;
-#define CONSTANT(kind, group, key, meaning) text += fmt::format("{} {}\n", #key, at.key);
+#define CONSTANT(kind, range, group, key, meaning) text += fmt::format("{} {}\n", #key, at.key);
 #define END_SECTION(Type, section) }
 #include "fabric/constants.def"
 #undef SECTION
@@ -307,7 +309,10 @@ Result<Platform> parse_platform(std::string_view text) {
     Reader reader(file);
     Platform platform = reader.read(depth);
     Errors errors = reader.take_errors();
-    if (errors.list.empty()) check(platform, errors);
+    if (errors.list.empty()) {
+      check_ranges(platform, errors);
+      check_together(platform, errors);
+    }
     if (!errors.list.empty()) return std::unexpected(std::move(errors));
     return platform;
   } catch (const toml::parse_error& e) {

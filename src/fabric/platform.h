@@ -37,8 +37,8 @@ struct Platform {
   std::string description;
   std::string device_name;
 
-#define SECTION(Type, section) struct Type {
-#define CONSTANT(kind, group, key, meaning) kinds::kind key{};
+#define SECTION(Type, section, in_use) struct Type {
+#define CONSTANT(kind, range, group, key, meaning) kinds::kind key{};
 #define END_SECTION(Type, section) \
   }                                \
   section;

@@ -333,7 +333,7 @@ void MemoryClock::release(Warp& w, const Access& access) {
 
 Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
   const mem::Allocation& allocation = *part.window->allocation;
-  const Time turn = fabric_->platform().memory.line_turn;
+  const Time turn = fabric_->platform().memory.same_line_interval;
   Time last = arrival;
   each_line(access, *part.window, part.lanes, [&](uint64_t line) {
     const Time done = stamps_.take_turn(allocation, line, arrival, turn);

@@ -48,10 +48,10 @@ TEST(Group, EveryConstantThatTakesTimeIsInAGroup) {
     ++looked_at;
     EXPECT_NE(before, after) << key;
   };
-#define SECTION(Type, section) \
-  {                            \
+#define SECTION(Type, section, in_use) \
+  {                                    \
     const auto &at = p.section, &slow = all.section;
-#define CONSTANT(kind, group, key, meaning) expect_changed(#kind, #key, at.key, slow.key);
+#define CONSTANT(kind, range, group, key, meaning) expect_changed(#kind, #key, at.key, slow.key);
 #define END_SECTION(Type, section) }
 #include "fabric/constants.def"
 #undef SECTION
