@@ -17,6 +17,10 @@ if(FB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# The drop-in libcuda.so.1 and libcudart.so.13, below the prefix and below the build folder alike. Never a folder that the
+# system's loader searches: every CUDA program of the host would run on the virtual node.
+set(FB_LIBRARIES lib/fabricbench)
+
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

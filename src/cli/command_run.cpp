@@ -6,6 +6,7 @@
 
 #include "base/installed.h"
 #include "base/interruption.h"
+#include "base/version.h"
 #include "campaign/director.h"
 #include "campaign/plan.h"
 #include "cli/commands.h"
@@ -67,7 +68,7 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   plan.thoroughness = o.quick ? "quick" : "";
   plan.platform = o.platform;
   plan.seed = o.seed.empty() ? 0 : std::stoull(o.seed);
-  plan.version = FB_VERSION;
+  plan.version = version();
   wish.samples_given = o.samples_given;
   wish.rounds_given = o.rounds_given;
   wish.speed_rounds_given = o.speed_rounds_given;

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/version.h"
 #include "cli/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App program("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
-  program.set_version_flag("--version", "fabricbench " FB_VERSION);
+  program.set_version_flag("--version", "fabricbench " + std::string(fb::version()));
   program.require_subcommand(1);
   int exit_code = fb::cli::kExitUsage;
   fb::cli::add_prove(program, exit_code);

@@ -13,6 +13,7 @@
 
 #include "base/interruption.h"
 #include "base/strings.h"
+#include "base/version.h"
 #include "catalog/source.h"
 #include "fabric/platform.h"
 #include "judge/answer.h"
@@ -81,7 +82,7 @@ class Judgement {
     verdict_.platform = request.platform.empty() ? problem_.platform : request.platform;
     verdict_.thoroughness = request.thoroughness == Thoroughness::quick ? "quick" : "full";
     verdict_.sandbox = request.use_sandbox ? "bubblewrap" : "none";
-    verdict_.version = FB_VERSION;
+    verdict_.version = version();
     verdict_.candidate_hash = toolchain::hash_bytes(request.answer);
   }
 
@@ -361,9 +362,9 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   const auto constants = fabric::load_platform(platform);
   if (!constants) return std::unexpected(constants.error());
-  const std::string key =
-      toolchain::hash_words({"reference times", request.measure_sensitivity ? "with what they answer to" : "alone",
-                             request.problem->hash, fabric::values_text(*constants), machine_identity(), FB_VERSION});
+  const std::string key = toolchain::hash_words(
+      {"reference times", request.measure_sensitivity ? "with what they answer to" : "alone", request.problem->hash,
+       fabric::values_text(*constants), machine_identity(), std::string(version())});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }

@@ -70,7 +70,7 @@ Result<std::string> locate_libraries() {
     if (holds(chosen)) return fs::absolute(chosen).lexically_normal().string();
     return error(fmt::format("FABRICBENCH_LIB names no folder with libcudart.so and libcuda.so: {}", chosen));
   }
-  std::string folder = beside_program("../lib");
+  std::string folder = beside_program("../lib/fabricbench");
   if (holds(folder)) return folder;
   return error(
       fmt::format("libcudart.so and libcuda.so are not in {}: build or install them, or set FABRICBENCH_LIB", folder));

@@ -15,7 +15,7 @@ struct Locations {
 // ../share/fabricbench/sdk beside the running program, else the source tree this program was built from.
 Result<Locations> locate();
 
-// The folder of libcudart.so and libcuda.so, which programs are linked with: $FABRICBENCH_LIB, else ../lib beside the
+// The folder of libcudart.so and libcuda.so, which programs are linked with: $FABRICBENCH_LIB, else ../lib/fabricbench beside the
 // running program.
 Result<std::string> locate_libraries();
 

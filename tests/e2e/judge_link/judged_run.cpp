@@ -18,7 +18,7 @@ constexpr uint64_t kArena = 16 << 20;
 const std::string& candidate() {
   static const toolchain::TemporaryDirectory folder;
   static const std::string path = [] {
-    setenv("FABRICBENCH_LIB", FB_BINARY_DIR "/lib", 0);
+    setenv("FABRICBENCH_LIB", FB_BINARY_DIR "/lib/fabricbench", 0);
     toolchain::ProgramBuild build;
     build.sources = {FB_SOURCE_DIR "/tests/e2e/judge_link/candidate.cu"};
     build.extra_flags = {"-shared", "-fPIC"};

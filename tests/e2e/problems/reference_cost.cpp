@@ -85,7 +85,7 @@ struct Means {
 };
 
 int run(const std::string& folder) {
-  setenv("FABRICBENCH_LIB", FB_BINARY_DIR "/lib", 0);
+  setenv("FABRICBENCH_LIB", FB_BINARY_DIR "/lib/fabricbench", 0);
   setenv("FABRICBENCH_CONFINE", FB_BINARY_DIR "/bin/fabricbench-confine", 0);
   setenv("FABRICBENCH_MACHINE", FB_BINARY_DIR "/bin/fabricbench-machine", 0);
   const auto pack = catalog::load_from_pack(FB_SOURCE_DIR "/problems", folder);
