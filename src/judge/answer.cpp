@@ -187,6 +187,19 @@ class Reader {
 
 }  // namespace
 
+record::LineRange judged_lines(const Answer& answer) {
+  record::LineRange range;
+  for (size_t i = 0; i < answer.regions.size(); ++i) {
+    const std::string& text = answer.regions[i].second;
+    const auto breaks = static_cast<uint32_t>(std::ranges::count(text, '\n'));
+    const uint32_t first = answer.first_lines[i];
+    const uint32_t last = first + breaks - (breaks > 0 && text.ends_with('\n') ? 1 : 0);
+    range.first = range.known() ? std::min(range.first, first) : first;
+    range.last = std::max(range.last, last);
+  }
+  return range;
+}
+
 Result<Answer> read_answer(const catalog::Problem& problem, std::string_view text) {
   auto wanted = catalog::regions_of(problem.reference);
   if (!wanted) return std::unexpected(wanted.error());

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "catalog/problem.h"
+#include "record/verdict.h"
 
 namespace fb::judge {
 
@@ -23,6 +24,9 @@ struct Answer {
 // has no markers but a class Solution. Errors say what is missing and what an answer must look like; their lines are
 // those of `text`.
 Result<Answer> read_answer(const catalog::Problem& problem, std::string_view text);
+
+// From the first to the last line of the text that the regions were taken from.
+record::LineRange judged_lines(const Answer& answer);
 
 // The source to be compiled: the problem's driver if it has one, the template with the answer in it, and the entry by
 // which a rank uses the class. Compilers name places in the answer `answer_name` and the answer's own line, others

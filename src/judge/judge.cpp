@@ -131,6 +131,7 @@ class Judgement {
       return false;
     }
     verdict_.notes = answer->notes;
+    verdict_.judged_lines = judged_lines(*answer);
     const auto source = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
     if (!source) throw std::runtime_error(join(source.error()));
     BuildRequest wanted;

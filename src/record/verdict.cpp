@@ -37,6 +37,11 @@ Range range_from(const Json& json, const char* name) {
   return range;
 }
 
+Json to_value(const LineRange& lines) {
+  if (!lines.known()) return nullptr;
+  return {{"first", lines.first}, {"last", lines.last}};
+}
+
 Json to_value(const Moved& moved) {
   return {{"peer_out", moved.peer_out},
           {"peer_in", moved.peer_in},
@@ -110,6 +115,10 @@ Verdict verdict_from(const Json& json) {
   take(json, "pack", v.pack);
   take(json, "pack_version", v.pack_version);
   take(json, "candidate_hash", v.candidate_hash);
+  if (const auto lines = json.find("judged_lines"); lines != json.end() && lines->is_object()) {
+    take(*lines, "first", v.judged_lines.first);
+    take(*lines, "last", v.judged_lines.last);
+  }
   take(json, "backend", v.backend);
   take(json, "platform", v.platform);
   take(json, "thoroughness", v.thoroughness);
@@ -166,6 +175,7 @@ Json to_value(const Verdict& v) {
           {"pack", v.pack},
           {"pack_version", v.pack_version},
           {"candidate_hash", v.candidate_hash},
+          {"judged_lines", to_value(v.judged_lines)},
           {"backend", v.backend},
           {"platform", v.platform},
           {"sandbox", v.sandbox},

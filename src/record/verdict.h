@@ -38,6 +38,13 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// Lines of a text, both inclusive, counted from 1. Both 0: none.
+struct LineRange {
+  uint32_t first = 0, last = 0;
+  bool known() const { return first > 0; }
+  friend bool operator==(const LineRange&, const LineRange&) = default;
+};
+
 // Where a figure would be if the platform's constants were as far off as it says they may be. Both 0: not known.
 struct Range {
   double low = 0, high = 0;
@@ -82,6 +89,7 @@ struct Verdict {
   std::string problem = {}, problem_hash = {};
   std::string pack = {}, pack_version = {};
   std::string candidate_hash = {};
+  LineRange judged_lines = {};  // of the answer: from the first to the last line that was put into the template
   std::string backend = "virtual", platform = {};
   std::string thoroughness = "full";   // or quick
   uint64_t seed = 0;                   // replays the judgement

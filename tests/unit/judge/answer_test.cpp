@@ -93,6 +93,7 @@ TEST(Answer, IsTheLastOfSeveralWholeBlocks) {
                                   "```\n// [solution]\nclass Solution { int b; };\n// [/solution]\n```\n");
   EXPECT_EQ(text_of(answer), "9:class Solution { int b; };\n");
   EXPECT_NE(answer->notes.at(0).find("the last one was taken"), std::string::npos);
+  EXPECT_EQ(judged_lines(*answer), (record::LineRange{9, 9})) << "not the first block";
 }
 
 TEST(Answer, MayHaveItsRegionsInSeveralBlocks) {
@@ -104,12 +105,14 @@ TEST(Answer, MayHaveItsRegionsInSeveralBlocks) {
   EXPECT_EQ(answer->regions[0].first, "kernel") << "in the template's order";
   EXPECT_EQ(answer->regions[1].second, "class Solution { };\n");
   EXPECT_EQ(answer->first_lines, (std::vector<uint32_t>{8, 3}));
+  EXPECT_EQ(judged_lines(*answer), (record::LineRange{3, 8}));
 }
 
 TEST(Answer, WithoutMarkersIsTheCodeThatDefinesSolution) {
   const std::string code = "#include <vector>\n__global__ void k() {}\nclass Solution final {};\n";
   auto answer = read_answer(kOne, "Sure!\n```sh\nls\n```\n```cpp\n" + code + "```\n");
   EXPECT_EQ(text_of(answer), "6:" + code);
+  EXPECT_EQ(judged_lines(*answer), (record::LineRange{6, 8}));
   EXPECT_NE(answer->notes.at(0).find("no markers"), std::string::npos);
   answer = read_answer(kOne, code);
   EXPECT_EQ(text_of(answer), "1:" + code);
