@@ -317,10 +317,10 @@ class Session {
 
   void fill(wire::Hello&) {}
   void fill(wire::ReportUnsupported&) {}
-  void fill(wire::Nothing&) {}
+  void fill(wire::Empty&) {}
   void fill(wire::CallbackNext&) {}
   void fill(wire::Allocate& m) { m = {device(), static_cast<wire::MemoryKind>(in_.below(4)), size()}; }
-  void fill(wire::Release& m) { m = {address(), static_cast<wire::MemoryKind>(in_.below(4)), 0}; }
+  void fill(wire::Free& m) { m = {address(), static_cast<wire::MemoryKind>(in_.below(4)), 0}; }
   void fill(wire::RegisterHost& m) {
     static constexpr uint64_t kPlaces[] = {mem::kGlobalEnd, 0x7000'0000'0000, 0x7000'0000'1000, mem::kGlobalBegin,
                                            ~uint64_t{0} - 8191};
@@ -415,7 +415,7 @@ class Session {
     m.pageable = flag();
     m.wait = in_.one_in(4) ? 1 : 0;
   }
-  void fill(wire::Fill& m) {
+  void fill(wire::Memset& m) {
     m.stream = stream();
     m.to = address();
     m.width = size();
@@ -429,13 +429,13 @@ class Session {
     m.element = in_.one_in(8) ? 3 : 1u << in_.below(3);
     m.wait = in_.one_in(4) ? 1 : 0;
   }
-  void fill(wire::ValueOnStream& m) {
+  void fill(wire::StreamValue& m) {
     m = {stream(), address(), in_.below(3), in_.one_in(8) ? 5u : 4u + 4 * flag(),
          static_cast<wire::Compare>(in_.below(5))};
   }
   void fill(wire::Callback& m) { m = {stream(), 1}; }
   void fill(wire::AllocateOrdered& m) { m = {stream(), size()}; }
-  void fill(wire::ReleaseOrdered& m) { m = {stream(), address()}; }
+  void fill(wire::FreeOrdered& m) { m = {stream(), address()}; }
   void fill(wire::GraphCreate& m) {
     m = {in_.one_in(4) ? handle({Kind::graph_create}) : 0, 0, in_.one_in(4) ? 0u : 1u};
   }
@@ -445,7 +445,7 @@ class Session {
   void fill(wire::ExchangeDescriptor& m) { m.root = flag(); }
   void fill(wire::JudgeBegin& m) { m.arena_bytes = size(); }
   void fill(wire::JudgeTensor& m) { m = {flag(), static_cast<int32_t>(device()) - 1, size()}; }
-  void fill(wire::JudgeRelease& m) { m = {flag(), 0, address()}; }
+  void fill(wire::JudgeFree& m) { m = {flag(), 0, address()}; }
   void fill(wire::JudgeStep& m) { m = {static_cast<wire::StepKind>(in_.below(6)), flag(), flag(), flag()}; }
   void fill(wire::GraphLaunch& m) { m = {stream(), handle({Kind::graph_create})}; }
 
@@ -467,7 +467,7 @@ class Session {
     if constexpr (std::is_same_v<Body, wire::Copy>) {
       if (body.from == 0) carried.resize(std::min<uint64_t>(body.width, 5000));
     }
-    wire::Node node;
+    wire::GraphNodeHeader node;
     node.kind = kind;
     node.body = sizeof body;
     node.blob = static_cast<uint32_t>(carried.size());
@@ -499,7 +499,7 @@ class Session {
           add_node<wire::Copy>(blob, Kind::copy, k);
           break;
         case 2:
-          add_node<wire::Fill>(blob, Kind::fill, k);
+          add_node<wire::Memset>(blob, Kind::memset, k);
           break;
         case 3:
           add_node<wire::Callback>(blob, Kind::callback, k);
@@ -511,10 +511,10 @@ class Session {
           add_node<wire::EventOnStream>(blob, Kind::event_depend, k);
           break;
         case 6:
-          add_node<wire::ValueOnStream>(blob, Kind::value_wait, k);
+          add_node<wire::StreamValue>(blob, Kind::stream_wait_value, k);
           break;
         default:
-          add_node<wire::ValueOnStream>(blob, Kind::value_write, k);
+          add_node<wire::StreamValue>(blob, Kind::stream_write_value, k);
           break;
       }
     }

@@ -17,14 +17,14 @@ constexpr uint64_t kLargestVariable = 1ull << 32;
 }  // namespace
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, const LoadOptions& options,
-                                                         const Place& place) {
+                                                         const LocateFn& place) {
   auto parsed = ptx::parse(text);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   return load(std::make_shared<const ptx::Module>(std::move(*parsed)), options, place);
 }
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const ptx::Module> parsed,
-                                                         const LoadOptions& options, const Place& place) {
+                                                         const LoadOptions& options, const LocateFn& place) {
   auto loaded = std::make_unique<LoadedModule>();
   loaded->module_ = std::move(parsed);
   const ptx::Module& module = *loaded->module_;

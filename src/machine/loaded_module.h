@@ -27,13 +27,13 @@ class LoadedModule {
     std::byte* host = nullptr;
   };
   // Finds memory for a variable; address 0: there is none left.
-  using Place = std::function<Placed(const ptx::Variable& variable)>;
+  using LocateFn = std::function<Placed(const ptx::Variable& variable)>;
 
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view ptx, const LoadOptions& options,
-                                                    const Place& place);
+                                                    const LocateFn& place);
   // The same for a module that is parsed already; several devices and processes may share it.
   static Result<std::unique_ptr<LoadedModule>> load(std::shared_ptr<const ptx::Module> module,
-                                                    const LoadOptions& options, const Place& place);
+                                                    const LoadOptions& options, const LocateFn& place);
 
   const ptx::Module& source() const { return *module_; }
   std::shared_ptr<const ptx::Module> share_source() const { return module_; }

@@ -61,7 +61,7 @@ struct JudgeTensor {
   int32_t device = -1;  // of its node; -1: the one it has chosen (StepNext::device)
   uint64_t bytes = 0;
 };
-struct JudgeRelease {
+struct JudgeFree {
   uint32_t rank = 0;
   uint32_t zero = 0;
   uint64_t address = 0;

@@ -30,7 +30,7 @@ JudgeLink::Answered<uint64_t> JudgeLink::make_tensor(uint32_t rank, uint64_t byt
 }
 
 JudgeLink::Answered<void> JudgeLink::release(uint32_t rank, uint64_t address) {
-  return answered(channel_.call<Kind::judge_release>({rank, 0, address}));
+  return answered(channel_.call<Kind::judge_free>({rank, 0, address}));
 }
 
 JudgeLink::Answered<StepResult> JudgeLink::construct(std::span<const uint64_t> words) {

@@ -42,7 +42,7 @@ struct Frame {
 
 using Id = uint64_t;
 
-struct Nothing {
+struct Empty {
   uint64_t zero = 0;
 };
 
@@ -130,7 +130,7 @@ struct Allocate {
   MemoryKind kind = MemoryKind::device;
   uint64_t bytes = 0;
 };
-struct Release {
+struct Free {
   uint64_t address = 0;
   MemoryKind kind = MemoryKind::device;  // what the caller believes it is
   uint32_t zero = 0;
@@ -344,7 +344,7 @@ struct Copy {
   uint32_t pageable = 0;
   uint32_t wait = 0;  // answer when the copy has ended
 };
-struct Fill {
+struct Memset {
   StreamRef stream;
   uint64_t to = 0, pitch = 0, plane = 0;
   uint64_t width = 0, height = 1, depth = 1;  // width in elements
@@ -354,8 +354,8 @@ struct Fill {
   uint32_t zero = 0;
 };
 enum class Compare : uint32_t { greater_equal, equal, bit_and, bit_nor };
-// value_wait sleeps until compare holds; value_write stores.
-struct ValueOnStream {
+// stream_wait_value waits until compare holds; stream_write_value stores.
+struct StreamValue {
   StreamRef stream;
   uint64_t address = 0;
   uint64_t value = 0;
@@ -371,22 +371,23 @@ struct AllocateOrdered {
   StreamRef stream;
   uint64_t bytes = 0;
 };
-struct ReleaseOrdered {
+struct FreeOrdered {
   StreamRef stream;
   uint64_t address = 0;
 };
 
 // --- Graphs ---------------------------------------------------------------------------------------------------------
 
-// Blob: `nodes` times {Node, its body, its blob, its dependencies as uint32_t node numbers, all smaller than its own}.
-// Bodies are Launch, Copy (no pageable end), Fill, Callback, EventOnStream and ValueOnStream; of their `stream` only
-// the device counts. Kind::none is an empty node. A graph larger than a blob comes in several messages, as modules do.
+// Blob: `nodes` times {GraphNodeHeader, its body, its blob, its dependencies as uint32_t node numbers, all smaller than
+// its own}. Bodies are Launch, Copy (no pageable end), Memset, Callback, EventOnStream and StreamValue; of their
+// `stream` only the device counts. Kind::none is an empty node. A graph larger than a blob comes in several messages,
+// as modules do.
 struct GraphCreate {
   Id graph = 0;
   uint32_t nodes = 0;  // in this message
   uint32_t last = 1;
 };
-struct Node {
+struct GraphNodeHeader {
   Kind kind = Kind::none;
   uint16_t zero = 0;
   uint32_t body = 0, blob = 0;

@@ -23,7 +23,7 @@ std::set<const Operation*> with_followers(const Operation* op) {
     const Operation* at = todo.back();
     todo.pop_back();
     if (!all.insert(at).second) continue;
-    for (const Work& next : at->after) todo.push_back(next.get());
+    for (const OperationPtr& next : at->after) todo.push_back(next.get());
   }
   return all;
 }
@@ -80,7 +80,7 @@ class Gatherer {
         if (run->environment == context.get()) add_run(process, device, *context, *run);
       }
     }
-    for (const Work& op : process.pending) {
+    for (const OperationPtr& op : process.pending) {
       const bool says_something = op->facts.grid || op->facts.memory;
       const bool runs = op->facts.grid_id != 0;
       if (!op->has_ended && !runs && says_something && facts_.works.size() < kMostWorks) add_work(process, *op);
@@ -114,7 +114,7 @@ class Gatherer {
     }
     host.text = fmt::format("{}: a host thread waits in {}", name_of(*thread.process), wire::name_of(thread.request));
     size_t named = 0;
-    for (const Work& w : thread.waits_for) {
+    for (const OperationPtr& w : thread.waits_for) {
       if (w->has_ended) continue;
       for (size_t r = 0; r < of_run_.size(); ++r) {
         if (after_run_[r].contains(w.get())) host.runs.push_back(r);
@@ -145,7 +145,7 @@ class Gatherer {
     if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) stuck.launch = known->launch;
     facts_.runs.push_back(std::move(stuck));
     const auto op = std::ranges::find_if(
-        process.pending, [&](const Work& w) { return !w->has_ended && w->facts.grid_id == run.grid.id; });
+        process.pending, [&](const OperationPtr& w) { return !w->has_ended && w->facts.grid_id == run.grid.id; });
     of_run_.push_back(op == process.pending.end() ? nullptr : op->get());
   }
 

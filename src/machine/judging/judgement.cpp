@@ -139,7 +139,7 @@ Status Judgement::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) 
   return Status::ok;
 }
 
-Status Judgement::release(const wire::JudgeRelease& m) {
+Status Judgement::release(const wire::JudgeFree& m) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.rank >= ranks_.size()) return Status::invalid_value;
   Process& process = *ranks_[m.rank].process;
@@ -199,7 +199,7 @@ void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
   }
 }
 
-// Between steps nobody works: everything is over, and everybody knows. But what a rank finds in its tensors when a call
+// Between steps nothing runs: everything is over, and everybody knows. But what a rank finds in its tensors when a call
 // begins is its own: the others may look only when they have heard that it has come there, in the first call as well.
 void Judgement::perform_while_frozen() {
   if (!node_.checking_) {
@@ -309,7 +309,7 @@ bool Judgement::end_step() {
   judge_waits_ = false;
   Answer answer;
   if (assembled) {
-    set_body(answer, wire::Nothing{});
+    set_body(answer, wire::Empty{});
   } else {
     done_.drained = latest();
     done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.faults_, UINT32_MAX));
@@ -382,10 +382,10 @@ Status Judgement::next(Call& call, const wire::StepNext& m) {
 // The host goes on; when the stream comes by, results are taken and the next call's inputs given.
 Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id) {
   const uint32_t c = rank.call;
-  const Work op =
+  const OperationPtr op =
       node_.make_operation(*thread.process, stream.device, fmt::format("end of call {}", step_.first_call + c));
   op->of_judge = true;
-  op->work = [this, c, calls = rank.calls](const Work& self) {
+  op->work = [this, c, calls = rank.calls](const OperationPtr& self) {
     perform((*calls)[c].stores, self->checked);
     if (c + 1 < calls->size()) perform((*calls)[c + 1].loads, self->checked);
     node_.operations_.finish(self, self->begun);
@@ -448,7 +448,7 @@ void Judgement::part() {
   for (Rank& rank : ranks_) {
     Answer answer;
     answer.status = agree ? Status::ok : Status::invalid_value;
-    set_body(answer, wire::Nothing{});
+    set_body(answer, wire::Empty{});
     if (agree && share) {
       answer.owned = Node::write_exported(*physical);
       if (!answer.owned) answer.status = Status::out_of_memory;

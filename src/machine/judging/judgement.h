@@ -58,7 +58,7 @@ class Judgement {
   wire::Status exchange_descriptor(Call& call, uint32_t root);
   wire::Status begin(Call& call, const wire::JudgeBegin& m);
   wire::Status make_tensor(const wire::JudgeTensor& m, wire::Address& reply);
-  wire::Status release(const wire::JudgeRelease& m);
+  wire::Status release(const wire::JudgeFree& m);
   wire::Status step(Call& call, const wire::JudgeStep& m);
 
  private:

@@ -41,7 +41,7 @@ class Context final : public simt::Environment {
   mem::AddressSpace space;  // what this device may touch
   std::map<wire::Id, Module> modules;
   std::map<std::pair<wire::Id, std::string>, uint64_t> dynamic_shared_limit;  // by module and function
-  wire::Status broken = wire::Status::ok;                                     // after a fault every call gets this
+  wire::Status sticky_error = wire::Status::ok;                               // after a fault every call gets this
 
   // simt::Environment
   mem::AddressSpace& global() override { return space; }

@@ -1,4 +1,4 @@
-// Copies and fills.
+// Copies and memsets.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ constexpr uint64_t kTurn = 64 << 20;
 constexpr uint64_t kRowCost = 128;
 
 // Asks the fabric piece by piece, so that copies and kernels share links as they go.
-void carry_on(fabric::Fabric& fabric, Engine& engine, const Work& op, std::shared_ptr<fabric::Copy> copy,
+void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, std::shared_ptr<fabric::Copy> copy,
               std::function<void(Time)> done) {
   fabric.advance(*copy);
   if (copy->done()) {
@@ -62,7 +62,7 @@ struct Node::Box {
 
 // A box on its way, row by row.
 struct Node::Moving {
-  Work op;
+  OperationPtr op;
   Box box;
   Time end = 0;
   // Bytes [x, x + n) of row y of plane z.
@@ -89,9 +89,9 @@ void Node::move_rows(std::shared_ptr<Moving> moving) {
                    {EventAbout::Kind::memory, m.op->device});
 }
 
-Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, Work& op,
+Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, OperationPtr& op,
                        std::shared_ptr<std::vector<std::byte>>* read) {
-  if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
+  if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   Box box{m.width, m.height, m.depth};
   if (m.to == 0 && m.from == 0) return Status::invalid_value;
   // A side without an address is packed.
@@ -123,7 +123,7 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
   if ((m.to == 0 || box.is_packed(m.to_pitch, m.to_plane)) &&
       (m.from == 0 || box.is_packed(m.from_pitch, m.from_plane)))
     box = {bytes, 1, 1};
-  op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const Work& self) {
+  op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const OperationPtr& self) {
     ++counters_[self->device].copies;
     log("copy", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, from, payload, self](Time end) {
@@ -152,8 +152,8 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
   return Status::ok;
 }
 
-Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
-  if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
+Status Node::make_memset(Process& process, const wire::Memset& m, OperationPtr& op) {
+  if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if (m.element != 1 && m.element != 2 && m.element != 4) return Status::invalid_value;
   if (m.to % m.element != 0 || (m.height > 1 && m.pitch % m.element != 0)) return Status::invalid_value;
   if (m.width > kLargestBox) return Status::invalid_value;
@@ -162,19 +162,19 @@ Status Node::make_fill(Process& process, const wire::Fill& m, Work& op) {
   if (!extent) return Status::invalid_value;
   const Bytes to = *extent != 0 ? find_bytes(process, m.to, *extent) : Bytes{};
   if (*extent != 0 && !to.host) return Status::invalid_value;
-  op = make_operation(process, m.stream.device, "fill");
+  op = make_operation(process, m.stream.device, "memset");
   if (*extent == 0) return Status::ok;
   note_target(*op, to.allocation, to.host, *extent);
   const uint64_t bytes = box.bytes();
   if (box.is_packed(m.pitch, m.plane)) box = {bytes, 1, 1};
-  op->work = [this, m, box, to](const Work& self) {
-    log("fill", {self->device, box.bytes(), self->begun});
+  op->work = [this, m, box, to](const OperationPtr& self) {
+    log("memset", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, self](Time end) {
       auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
       moving->move = [this, m, to, op = self.get()](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
         std::byte* target = to.host + z * m.plane + y * m.pitch + x;
         if (checking_) checking_->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
-        writes_.note_operation(*to.allocation, target, n, "a fill", op->process->number, engine_.now());
+        writes_.note_operation(*to.allocation, target, n, "a memset", op->process->number, engine_.now());
         std::byte pattern[4];
         std::memcpy(pattern, &m.value, sizeof pattern);
         if (m.element == 1) {

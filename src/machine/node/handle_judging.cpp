@@ -11,16 +11,16 @@ Status Handlers::on_step_next(Node& node, Call& call, const wire::StepNext& m, w
   return node.judgement_ ? node.judgement_->next(call, m) : Status::not_permitted;
 }
 
-Status Handlers::on_exchange(Node& node, Call& call, const wire::Exchange&, wire::Nothing&, Answer&) {
+Status Handlers::on_exchange(Node& node, Call& call, const wire::Exchange&, wire::Empty&, Answer&) {
   return node.judgement_ ? node.judgement_->exchange(call) : Status::not_permitted;
 }
 
-Status Handlers::on_exchange_descriptor(Node& node, Call& call, const wire::ExchangeDescriptor& m, wire::Nothing&,
+Status Handlers::on_exchange_descriptor(Node& node, Call& call, const wire::ExchangeDescriptor& m, wire::Empty&,
                                         Answer&) {
   return node.judgement_ ? node.judgement_->exchange_descriptor(call, m.root) : Status::not_permitted;
 }
 
-Status Handlers::on_judge_begin(Node& node, Call& call, const wire::JudgeBegin& m, wire::Nothing&, Answer&) {
+Status Handlers::on_judge_begin(Node& node, Call& call, const wire::JudgeBegin& m, wire::Empty&, Answer&) {
   return node.judgement_->begin(call, m);
 }
 
@@ -28,7 +28,7 @@ Status Handlers::on_judge_tensor(Node& node, Call&, const wire::JudgeTensor& m, 
   return node.judgement_->make_tensor(m, reply);
 }
 
-Status Handlers::on_judge_release(Node& node, Call&, const wire::JudgeRelease& m, wire::Nothing&, Answer&) {
+Status Handlers::on_judge_free(Node& node, Call&, const wire::JudgeFree& m, wire::Empty&, Answer&) {
   return node.judgement_->release(m);
 }
 

@@ -30,7 +30,7 @@ Region* region_around(Process& process, mem::Address a) {
 Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wire::Address& reply, Answer& answer) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
+  if (const Status s = node.sticky_error(process, m.device); s != Status::ok) return s;
   if (m.bytes == 0) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.allocate);
@@ -70,7 +70,7 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   return Status::ok;
 }
 
-Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+Status Handlers::on_free(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end()) return Status::invalid_value;
@@ -81,14 +81,14 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
     return Status::invalid_value;
   const uint32_t owner = r.allocation->device;
   // Freeing waits for everything that may still use the memory, as CUDA does.
-  std::vector<Work> works;
+  std::vector<OperationPtr> operations;
   for (uint32_t d = 0; d < node.devices_per_node_; ++d) {
     if (owner == mem::kHostMemory || node.global_device(process, d) == owner)
-      std::ranges::copy(node.works_of_device(process, d), std::back_inserter(works));
+      std::ranges::copy(node.operations_of_device(process, d), std::back_inserter(operations));
   }
   node.spend(*call.thread, node.platform_.calls.allocate);
   const uint32_t device = owner == mem::kHostMemory ? 0 : owner - process.first_device;
-  node.wait_for(*call.thread, std::move(works), device, [&node, &process, a = m.address](Answer&) {
+  node.wait_for(*call.thread, std::move(operations), device, [&node, &process, a = m.address](Answer&) {
     process.refused = 0;
     node.note_free(process, a);
     node.release_region(process, a);
@@ -96,7 +96,7 @@ Status Handlers::on_release(Node& node, Call& call, const wire::Release& m, wire
   return kLater;
 }
 
-Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHost& m, wire::Nothing&, Answer&) {
+Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHost& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (m.bytes == 0 || m.address % kPage != 0 || m.bytes % kPage != 0 || !call.descriptor) return Status::invalid_value;
   // What the machine hands out is not the process's to register.
@@ -120,7 +120,7 @@ Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHo
   return Status::ok;
 }
 
-Status Handlers::on_unregister_host(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+Status Handlers::on_unregister_host(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || found->second.kind != MemoryKind::registered)
@@ -160,7 +160,7 @@ Status Handlers::on_memory_info(Node& node, Call& call, const wire::OfDevice& m,
 // --- Peers
 // ------------------------------------------------------------------------------------------------------------
 
-Status Handlers::on_enable_peer(Node& node, Call& call, const wire::Peer& m, wire::Nothing&, Answer&) {
+Status Handlers::on_enable_peer(Node& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer) || m.device == m.peer)
     return Status::invalid_device;
@@ -175,7 +175,7 @@ Status Handlers::on_enable_peer(Node& node, Call& call, const wire::Peer& m, wir
   return Status::ok;
 }
 
-Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wire::Nothing&, Answer&) {
+Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer)) return Status::invalid_device;
   if (process.peers.erase({m.device, m.peer}) == 0) return Status::peer_access_not_enabled;
@@ -241,7 +241,7 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
   return Status::ok;
 }
 
-Status Handlers::on_ipc_close(Node& node, Call& call, const wire::Release& m, wire::Nothing&, Answer&) {
+Status Handlers::on_ipc_close(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || found->second.kind != MemoryKind::imported) return Status::invalid_value;

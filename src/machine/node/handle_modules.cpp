@@ -92,7 +92,7 @@ void Node::note(Process& process, std::string text) {
       {"note", process.rank < 0 ? std::nullopt : std::optional(process.rank), name_of(process) + " " + text, false});
 }
 
-Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.modules.find(m.handle);
   if (found == process.modules.end()) return Status::invalid_handle;
@@ -103,8 +103,8 @@ Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& 
   // Code and variables stay until everything has ended on a device that could use them.
   for (const auto& [device, context] : process.contexts) {
     if (!context->modules.contains(m.handle)) continue;
-    const Work last = node.make_operation(process, device, "");
-    for (const Work& w : process.pending) {
+    const OperationPtr last = node.make_operation(process, device, "");
+    for (const OperationPtr& w : process.pending) {
       if (w->device == last->device) Operations::order(w, last);
     }
     last->on_end.push_back([&node, &process, d = device, id = m.handle] { node.drop_module(process, d, id); });
@@ -212,7 +212,7 @@ Status Handlers::on_function_find(Node& node, Call& call, const wire::FunctionFi
   return Status::ok;
 }
 
-Status Handlers::on_function_set(Node& node, Call& call, const wire::FunctionSet& m, wire::Nothing&, Answer&) {
+Status Handlers::on_function_set(Node& node, Call& call, const wire::FunctionSet& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
   const auto found = process.functions.find(m.function);

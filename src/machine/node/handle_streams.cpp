@@ -30,33 +30,33 @@ DefaultStream& Node::default_stream(Process& process, uint32_t device) {
 }
 
 // The default stream is idle when the streams are that it would wait for.
-std::vector<Work> Node::works_of(Process& process, const wire::StreamRef& ref) {
+std::vector<OperationPtr> Node::operations_of(Process& process, const wire::StreamRef& ref) {
   if (ref.stream != 0) return {process.streams.at(ref.stream).last};
   const DefaultStream& legacy = default_stream(process, ref.device);
-  std::vector<Work> works = {legacy.last};
-  for (const Id id : legacy.unjoined) works.push_back(process.streams.at(id).last);
+  std::vector<OperationPtr> operations = {legacy.last};
+  for (const Id id : legacy.unjoined) operations.push_back(process.streams.at(id).last);
   for (const Orphan& o : process.orphans) {
-    if (o.device == ref.device && o.unjoined) works.push_back(o.work);
+    if (o.device == ref.device && o.unjoined) operations.push_back(o.work);
   }
-  return works;
+  return operations;
 }
 
-std::vector<Work> Node::works_of_device(Process& process, uint32_t device) {
-  std::vector<Work> works;
+std::vector<OperationPtr> Node::operations_of_device(Process& process, uint32_t device) {
+  std::vector<OperationPtr> operations;
   for (const auto& [id, stream] : process.streams) {
-    if (stream.device == device) works.push_back(stream.last);
+    if (stream.device == device) operations.push_back(stream.last);
   }
-  works.push_back(default_stream(process, device).last);
+  operations.push_back(default_stream(process, device).last);
   for (const Orphan& o : process.orphans) {
-    if (o.device == device) works.push_back(o.work);
+    if (o.device == device) operations.push_back(o.work);
   }
-  return works;
+  return operations;
 }
 
 Status Handlers::on_stream_create(Node& node, Call& call, const wire::StreamCreate& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  if (const Status s = node.broken(process, m.device); s != Status::ok) return s;
+  if (const Status s = node.sticky_error(process, m.device); s != Status::ok) return s;
   if (!process.may_make_more()) return Status::out_of_memory;
   node.spend(*call.thread, node.platform_.calls.other);
   reply.handle = process.next_id++;
@@ -64,7 +64,7 @@ Status Handlers::on_stream_create(Node& node, Call& call, const wire::StreamCrea
   return Status::ok;
 }
 
-Status Handlers::on_stream_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_stream_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.streams.find(m.handle);
   if (found == process.streams.end()) return Status::invalid_handle;
@@ -88,41 +88,43 @@ static void answer_query(Engine& engine, HostThread& thread, Time cost, std::fun
                   {EventAbout::Kind::poll});
 }
 
-static bool all_ended(const std::vector<Work>& works, Time at) {
-  return std::ranges::all_of(works, [at](const Work& w) { return !w || (w->has_ended && w->ended <= at); });
+static bool all_ended(const std::vector<OperationPtr>& operations, Time at) {
+  return std::ranges::all_of(operations,
+                             [at](const OperationPtr& w) { return !w || (w->has_ended && w->ended <= at); });
 }
 
-Status Handlers::on_stream_wait(Node& node, Call& call, const wire::StreamRef& m, wire::Nothing&, Answer&) {
+Status Handlers::on_stream_wait(Node& node, Call& call, const wire::StreamRef& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const Stream* stream = node.find_stream(process, m);
   if (!stream) return Status::invalid_handle;
   node.spend(*call.thread, node.platform_.calls.other);
-  node.wait_for(*call.thread, node.works_of(process, m), m.device);
+  node.wait_for(*call.thread, node.operations_of(process, m), m.device);
   return kLater;
 }
 
-Status Handlers::on_stream_query(Node& node, Call& call, const wire::StreamRef& m, wire::Nothing&, Answer&) {
+Status Handlers::on_stream_query(Node& node, Call& call, const wire::StreamRef& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const Stream* stream = node.find_stream(process, m);
   if (!stream) return Status::invalid_handle;
-  answer_query(node.engine_, *call.thread, node.platform_.calls.query,
-               [&node, &process, device = m.device, works = node.works_of(process, m)](HostThread& thread, Time at) {
-                 Answer answer;
-                 answer.status = node.broken(process, device);
-                 const bool done = all_ended(works, at);
-                 if (done) node.host_saw(process, works);
-                 if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
-                 thread.polls = done ? 0 : thread.polls + 1;
-                 node.answer(thread, std::move(answer));
-               });
+  answer_query(
+      node.engine_, *call.thread, node.platform_.calls.query,
+      [&node, &process, device = m.device, operations = node.operations_of(process, m)](HostThread& thread, Time at) {
+        Answer answer;
+        answer.status = node.sticky_error(process, device);
+        const bool done = all_ended(operations, at);
+        if (done) node.host_saw(process, operations);
+        if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
+        thread.polls = done ? 0 : thread.polls + 1;
+        node.answer(thread, std::move(answer));
+      });
   return kLater;
 }
 
-Status Handlers::on_device_wait(Node& node, Call& call, const wire::OfDevice& m, wire::Nothing&, Answer&) {
+Status Handlers::on_device_wait(Node& node, Call& call, const wire::OfDevice& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!node.valid_device(process, m.device)) return Status::invalid_device;
   node.spend(*call.thread, node.platform_.calls.other);
-  node.wait_for(*call.thread, node.works_of_device(process, m.device), m.device);
+  node.wait_for(*call.thread, node.operations_of_device(process, m.device), m.device);
   return kLater;
 }
 
@@ -140,7 +142,7 @@ Status Handlers::on_event_create(Node& node, Call& call, const wire::EventCreate
   return Status::ok;
 }
 
-Status Handlers::on_event_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_event_destroy(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.events.find(m.handle);
   if (found == process.events.end()) return Status::invalid_handle;
@@ -152,7 +154,7 @@ Status Handlers::on_event_destroy(Node& node, Call& call, const wire::OfHandle& 
   return Status::ok;
 }
 
-Status Handlers::on_event_wait(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_event_wait(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.events.find(m.handle);
   if (found == process.events.end()) return Status::invalid_handle;
@@ -161,7 +163,7 @@ Status Handlers::on_event_wait(Node& node, Call& call, const wire::OfHandle& m, 
   return kLater;
 }
 
-Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.events.find(m.handle);
   if (found == process.events.end()) return Status::invalid_handle;
@@ -169,7 +171,7 @@ Status Handlers::on_event_query(Node& node, Call& call, const wire::OfHandle& m,
       node.engine_, *call.thread, node.platform_.calls.query,
       [&node, &process, device = found->second->device, work = found->second->recorded](HostThread& thread, Time at) {
         Answer answer;
-        answer.status = node.broken(process, device);
+        answer.status = node.sticky_error(process, device);
         const bool done = all_ended({work}, at);
         if (done) node.host_saw(process, {work});
         if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
@@ -236,15 +238,15 @@ Status Handlers::on_event_import(Node& node, Call& call, const wire::IpcToken& m
   return Status::ok;
 }
 
-Status Handlers::on_event_record(Node& node, Call& call, const wire::EventOnStream& m, wire::Nothing&, Answer&) {
+Status Handlers::on_event_record(Node& node, Call& call, const wire::EventOnStream& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   Stream* stream = node.find_stream(process, m.stream);
   const auto event = process.events.find(m.event);
   if (!stream || event == process.events.end()) return Status::invalid_handle;
-  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  if (const Status s = node.sticky_error(process, m.stream.device); s != Status::ok) return s;
   node.spend(*call.thread, node.platform_.calls.query);
-  const Work op = node.make_operation(process, m.stream.device, "event");
-  op->work = [&node](const Work& self) {
+  const OperationPtr op = node.make_operation(process, m.stream.device, "event");
+  op->work = [&node](const OperationPtr& self) {
     node.engine_.schedule(self->begun + node.platform_.kernel.event, self->tie,
                           [&node, self] { node.operations_.finish(self, self->begun + node.platform_.kernel.event); });
   };
@@ -253,15 +255,15 @@ Status Handlers::on_event_record(Node& node, Call& call, const wire::EventOnStre
   return Status::ok;
 }
 
-Status Handlers::on_event_depend(Node& node, Call& call, const wire::EventOnStream& m, wire::Nothing&, Answer&) {
+Status Handlers::on_event_depend(Node& node, Call& call, const wire::EventOnStream& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   Stream* stream = node.find_stream(process, m.stream);
   const auto event = process.events.find(m.event);
   if (!stream || event == process.events.end()) return Status::invalid_handle;
-  if (const Status s = node.broken(process, m.stream.device); s != Status::ok) return s;
+  if (const Status s = node.sticky_error(process, m.stream.device); s != Status::ok) return s;
   node.spend(*call.thread, node.platform_.calls.query);
   if (!event->second->recorded) return Status::ok;
-  const Work op = node.make_operation(process, m.stream.device, "");
+  const OperationPtr op = node.make_operation(process, m.stream.device, "");
   Operations::order(event->second->recorded, op);
   node.enqueue(*call.thread, *stream, m.stream.stream, op);
   return Status::ok;

@@ -102,7 +102,7 @@ Status Handlers::on_physical_create(Node& node, Call& call, const wire::Physical
   return Status::ok;
 }
 
-Status Handlers::on_physical_release(Node&, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer&) {
+Status Handlers::on_physical_release(Node&, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!find_physical(process, m.handle)) return Status::invalid_value;
   // Mappings and multicast objects keep the memory.
@@ -139,7 +139,7 @@ Status Handlers::on_physical_facts(Node&, Call& call, const wire::OfHandle& m, w
   return Status::ok;
 }
 
-Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle& m, wire::Nothing&, Answer& answer) {
+Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer& answer) {
   const auto physical = find_physical(*call.thread->process, m.handle);
   if (!physical || !physical->shareable) return Status::invalid_value;
   if (physical->secret == kNoSecret) {
@@ -155,7 +155,7 @@ Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle
   return answer.owned ? Status::ok : Status::out_of_memory;
 }
 
-Status Handlers::on_physical_import(Node& node, Call& call, const wire::Nothing&, wire::Handle& reply, Answer&) {
+Status Handlers::on_physical_import(Node& node, Call& call, const wire::Empty&, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!call.descriptor) return Status::invalid_value;
   auto physical = node.find_exported(call.descriptor.get());
@@ -181,7 +181,7 @@ Status Handlers::on_range_reserve(Node&, Call& call, const wire::RangeReserve& m
   return Status::ok;
 }
 
-Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::Nothing&, Answer&) {
+Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.reserved.find(m.address);
   if (found == process.reserved.end() || found->second != m.bytes) return Status::invalid_value;
@@ -191,7 +191,7 @@ Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::No
   return Status::ok;
 }
 
-Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, wire::Nothing&, Answer&) {
+Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.physical);
   if (!physical) return Status::invalid_value;
@@ -215,7 +215,7 @@ Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, w
   return Status::ok;
 }
 
-Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wire::Nothing&, Answer&) {
+Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = mappings_of(process, m.address, m.bytes);
   if (found.empty()) return Status::invalid_value;
@@ -227,7 +227,7 @@ Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wi
   return Status::ok;
 }
 
-Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAccess& m, wire::Nothing&, Answer&) {
+Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAccess& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (m.access != Access::none && m.access != Access::read && m.access != Access::read_write)
     return Status::invalid_value;
@@ -290,7 +290,7 @@ Status Handlers::on_multicast_create(Node& node, Call& call, const wire::Multica
   return Status::ok;
 }
 
-Status Handlers::on_multicast_add_device(Node& node, Call& call, const wire::MulticastDevice& m, wire::Nothing&,
+Status Handlers::on_multicast_add_device(Node& node, Call& call, const wire::MulticastDevice& m, wire::Empty&,
                                          Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
@@ -333,7 +333,7 @@ Status bind_memory(const std::shared_ptr<Physical>& physical, const std::shared_
 
 }  // namespace
 
-Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   const auto memory = find_physical(process, m.memory);
@@ -341,7 +341,7 @@ Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::Multica
   return bind_memory(physical, memory->allocation, m.multicast_offset, m.memory_offset, m.bytes);
 }
 
-Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   const mem::Window* w = process.all.find(m.memory);
@@ -349,7 +349,7 @@ Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::Multic
   return bind_memory(physical, w->allocation, m.multicast_offset, m.memory - w->begin + w->offset, m.bytes);
 }
 
-Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::MulticastBind& m, wire::Nothing&, Answer&) {
+Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   if (!physical || !physical->multicast) return Status::invalid_value;

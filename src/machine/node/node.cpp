@@ -111,7 +111,7 @@ Node::~Node() {
   for (const auto& thread : threads_) thread->waits_for.clear();
   // Operations hold those that come after them: let go of one at a time, or a long chain of them uses up the stack.
   for (const auto& process : processes_) {
-    for (const Work& op : process->pending) op->after.clear();
+    for (const OperationPtr& op : process->pending) op->after.clear();
   }
   if (events_) std::fclose(events_);
 }
@@ -164,11 +164,12 @@ void Node::remove_process(Process& process) {
   process.gone = true;
   process.held.clear();
   for (auto& [device, context] : process.contexts) {
-    if (context->broken == Status::ok) context->broken = Status::unknown;
+    if (context->sticky_error == Status::ok) context->sticky_error = Status::unknown;
     engine_.abandon(*context);
   }
   // Others may wait for its events.
-  for (const Work& w : std::exchange(process.pending, {})) operations_.finish(w, engine_.now(), Status::unknown);
+  for (const OperationPtr& w : std::exchange(process.pending, {}))
+    operations_.finish(w, engine_.now(), Status::unknown);
   for (uint32_t d = 0; d < devices_per_node_; ++d) begin_waiting_kernels(global_device(process, d));
   std::erase_if(tokens_, [&](const auto& t) { return t.second.owner == &process; });
   for (const auto& [device, context] : process.contexts) {
@@ -262,13 +263,13 @@ constexpr uint64_t kMostQueued = 1 << 16;
 constexpr uint64_t kMostPayload = 64 << 20;
 
 bool adds_work(Kind kind) {
-  return kind == Kind::launch || kind == Kind::copy || kind == Kind::fill || kind == Kind::event_record ||
-         kind == Kind::event_depend || kind == Kind::value_wait || kind == Kind::value_write ||
-         kind == Kind::callback || kind == Kind::release_ordered || kind == Kind::graph_launch;
+  return kind == Kind::launch || kind == Kind::copy || kind == Kind::memset || kind == Kind::event_record ||
+         kind == Kind::event_depend || kind == Kind::stream_wait_value || kind == Kind::stream_write_value ||
+         kind == Kind::callback || kind == Kind::free_ordered || kind == Kind::graph_launch;
 }
 
 bool is_of_judge(Kind kind) {
-  return kind == Kind::judge_begin || kind == Kind::judge_tensor || kind == Kind::judge_release ||
+  return kind == Kind::judge_begin || kind == Kind::judge_tensor || kind == Kind::judge_free ||
          kind == Kind::judge_step;
 }
 
@@ -371,8 +372,7 @@ void Node::go_on_with_held(Process& process) {
 
 Status Handlers::on_hello(Node&, Call&, const wire::Hello&, wire::Welcome&, Answer&) { return Status::not_permitted; }
 
-Status Handlers::on_report_unsupported(Node& node, Call& call, const wire::ReportUnsupported&, wire::Nothing&,
-                                       Answer&) {
+Status Handlers::on_report_unsupported(Node& node, Call& call, const wire::ReportUnsupported&, wire::Empty&, Answer&) {
   constexpr size_t kLongestName = 100, kMostNames = 1000;
   const std::string name(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), kLongestName));
   if (node.unsupported_.size() < kMostNames || node.unsupported_.contains(name)) ++node.unsupported_[name];
@@ -393,21 +393,22 @@ void Node::answer_at(HostThread& thread, Time at, Answer&& answer) {
   this->answer(thread, std::move(answer));
 }
 
-Status Node::broken(const Process& process, uint32_t device) const {
+Status Node::sticky_error(const Process& process, uint32_t device) const {
   const auto found = process.contexts.find(device);
-  return found == process.contexts.end() ? Status::ok : found->second->broken;
+  return found == process.contexts.end() ? Status::ok : found->second->sticky_error;
 }
 
 // The thread is answered when all of `works` have ended.
-void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish) {
-  std::erase(works, nullptr);
+void Node::wait_for(HostThread& thread, std::vector<OperationPtr> operations, uint32_t device,
+                    std::function<void(Answer&)> finish) {
+  std::erase(operations, nullptr);
   struct Awaited {
     size_t left = 0;
     Time latest = 0;
     std::function<void(Time)> done;
   };
   auto wait = std::make_shared<Awaited>();
-  for (const Work& w : works) {
+  for (const OperationPtr& w : operations) {
     if (w->has_ended) {
       wait->latest = std::max(wait->latest, w->ended);
       if (checking_) checking_->host_saw(thread.process->number, *w);
@@ -417,26 +418,26 @@ void Node::wait_for(HostThread& thread, std::vector<Work> works, uint32_t device
   }
   wait->done = [this, self = thread.shared_from_this(), device, finish = std::move(finish)](Time latest) {
     Answer answer;
-    answer.status = broken(*self->process, device);
+    answer.status = sticky_error(*self->process, device);
     if (finish) finish(answer);
-    if (answer.body.empty()) answer.body.resize(sizeof(wire::Nothing));
+    if (answer.body.empty()) answer.body.resize(sizeof(wire::Empty));
     answer_at(*self, latest + platform_.calls.wake, std::move(answer));
   };
   if (wait->left == 0) return wait->done(wait->latest);
-  std::erase_if(works, [](const Work& w) { return w->has_ended; });
-  for (const Work& w : works) {
+  std::erase_if(operations, [](const OperationPtr& w) { return w->has_ended; });
+  for (const OperationPtr& w : operations) {
     w->on_end.push_back([this, wait, work = w.get(), process = thread.process->number] {
       if (checking_) checking_->host_saw(process, *work);
       wait->latest = std::max(wait->latest, work->ended);
       if (--wait->left == 0) wait->done(wait->latest);
     });
   }
-  thread.waits_for = std::move(works);
+  thread.waits_for = std::move(operations);
 }
 
-void Node::host_saw(const Process& process, const std::vector<Work>& ended) {
+void Node::host_saw(const Process& process, const std::vector<OperationPtr>& ended) {
   if (!checking_) return;
-  for (const Work& w : ended) {
+  for (const OperationPtr& w : ended) {
     if (w) checking_->host_saw(process.number, *w);
   }
 }

@@ -171,25 +171,25 @@ class Node {
   Stream* find_stream(Process& process, const wire::StreamRef& ref);
   DefaultStream& default_stream(Process& process, uint32_t device);
   // What is to end before the stream is idle.
-  std::vector<Work> works_of(Process& process, const wire::StreamRef& ref);
-  std::vector<Work> works_of_device(Process& process, uint32_t device);
-  Work make_operation(Process& process, uint32_t device, std::string name);
+  std::vector<OperationPtr> operations_of(Process& process, const wire::StreamRef& ref);
+  std::vector<OperationPtr> operations_of_device(Process& process, uint32_t device);
+  OperationPtr make_operation(Process& process, uint32_t device, std::string name);
   // From here on it is waited for, and ends with its context or process.
-  void adopt(const Work& op);
-  void submit(const Work& op);
-  void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const Work& op);
+  void adopt(const OperationPtr& op);
+  void submit(const OperationPtr& op);
+  void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const OperationPtr& op);
   wire::Status make_launch(Process& process, const wire::Launch& m, std::span<const std::byte> params, int32_t priority,
-                           Work& op);
-  wire::Status make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, Work& op,
+                           OperationPtr& op);
+  wire::Status make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, OperationPtr& op,
                          std::shared_ptr<std::vector<std::byte>>* read);
-  wire::Status make_fill(Process& process, const wire::Fill& m, Work& op);
-  wire::Status make_value(Process& process, const wire::ValueOnStream& m, bool wait, Work& op);
-  Work make_callback(Process& process, uint32_t device, uint64_t number);
+  wire::Status make_memset(Process& process, const wire::Memset& m, OperationPtr& op);
+  wire::Status make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op);
+  OperationPtr make_callback(Process& process, uint32_t device, uint64_t number);
   wire::Status make_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph);
-  void begin_kernel(const Work& op, std::unique_ptr<GridRun> run);
+  void begin_kernel(const OperationPtr& op, std::unique_ptr<GridRun> run);
   bool is_full_of_grids(uint32_t device) const;
   void begin_waiting_kernels(uint32_t device);
-  void kernel_ended(const Work& op, GridRun& run, Outcome&& outcome);
+  void kernel_ended(const OperationPtr& op, GridRun& run, Outcome&& outcome);
   void break_context(Process& process, uint32_t device, wire::Status status);
   void deliver_callback(Process& process);
 
@@ -198,10 +198,11 @@ class Node {
   void go_on_with_held(Process& process);
   void answer(HostThread& thread, Answer&& answer);
   void answer_at(HostThread& thread, Time at, Answer&& answer);
-  void wait_for(HostThread& thread, std::vector<Work> works, uint32_t device, std::function<void(Answer&)> finish = {});
-  void host_saw(const Process& process, const std::vector<Work>& ended);
+  void wait_for(HostThread& thread, std::vector<OperationPtr> operations, uint32_t device,
+                std::function<void(Answer&)> finish = {});
+  void host_saw(const Process& process, const std::vector<OperationPtr>& ended);
   void spend(HostThread& thread, Time cost) { thread.now += cost; }
-  wire::Status broken(const Process& process, uint32_t device) const;
+  wire::Status sticky_error(const Process& process, uint32_t device) const;
   bool is_permitted(const HostThread& thread, wire::Kind kind) const;
   // Requests of ranks while they are being judged.
   void count_in_run(wire::Kind kind);
@@ -235,7 +236,8 @@ class Node {
   std::unordered_map<size_t, std::weak_ptr<const ParsedText>> parsed_;  // by hash
   size_t prune_parsed_at_ = 64;
   std::map<uint64_t, std::shared_ptr<ValueWait>> value_waits_;  // by the operation's tie
-  std::vector<std::multimap<int32_t, Work>> waiting_kernels_;   // by device: more than it runs at once; by priority
+  std::vector<std::multimap<int32_t, OperationPtr>>
+      waiting_kernels_;  // by device: more than it runs at once; by priority
   uint64_t next_grid_ = 1;
   uint64_t answers_ = 0;
   uint64_t faults_ = 0;  // of kernels

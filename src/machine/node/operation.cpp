@@ -12,7 +12,7 @@ void note_target(Operation& op, const std::shared_ptr<mem::Allocation>& memory, 
   op.facts.end = op.facts.begin + bytes;
 }
 
-void Operations::order(const Work& earlier, const Work& op) {
+void Operations::order(const OperationPtr& earlier, const OperationPtr& op) {
   if (!earlier) return;
   op->issued = std::max(op->issued, earlier->ended);
   op->known = race::join(op->known, earlier->leaves);
@@ -21,11 +21,11 @@ void Operations::order(const Work& earlier, const Work& op) {
   ++op->before;
 }
 
-void Operations::submit(const Work& op) {
+void Operations::submit(const OperationPtr& op) {
   if (op->before == 0) begin(op);
 }
 
-void Operations::begin(const Work& op) {
+void Operations::begin(const OperationPtr& op) {
   const auto begin_now = [this, op] {
     if (op->has_ended) return;
     op->has_begun = true;
@@ -42,7 +42,7 @@ void Operations::begin(const Work& op) {
                     {op->begins_in_memory ? Kind::memory : Kind::bookkeeping, op->device});
 }
 
-void Operations::finish(const Work& op, Time at, wire::Status status) {
+void Operations::finish(const OperationPtr& op, Time at, wire::Status status) {
   if (op->has_ended) return;
   op->has_ended = true;
   op->ended = at;
@@ -51,7 +51,7 @@ void Operations::finish(const Work& op, Time at, wire::Status status) {
   op->facts = {};
   if (on_ended) on_ended(*op);
   if (on_finished) on_finished(*op);
-  for (const Work& next : std::exchange(op->after, {})) {
+  for (const OperationPtr& next : std::exchange(op->after, {})) {
     next->issued = std::max(next->issued, at);
     next->known = race::join(next->known, op->leaves);
     if (--next->before == 0) begin(next);

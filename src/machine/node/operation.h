@@ -61,7 +61,7 @@ struct Operation {
   std::vector<std::function<void()>> on_end;
 };
 
-using Work = std::shared_ptr<Operation>;
+using OperationPtr = std::shared_ptr<Operation>;
 
 // The operation writes `bytes` bytes at `host`, or waits for them. Nothing, where there is no memory of the machine.
 void note_target(Operation& op, const std::shared_ptr<mem::Allocation>& memory, const std::byte* host, uint64_t bytes);
@@ -71,16 +71,16 @@ class Operations {
   explicit Operations(Engine& engine) : engine_(&engine) {}
 
   // `op` waits for `earlier`, if that is still to end. To be called before submit().
-  static void order(const Work& earlier, const Work& op);
-  void submit(const Work& op);
+  static void order(const OperationPtr& earlier, const OperationPtr& op);
+  void submit(const OperationPtr& op);
   // The work has ended at `at`. Idempotent.
-  void finish(const Work& op, Time at, wire::Status status = wire::Status::ok);
+  void finish(const OperationPtr& op, Time at, wire::Status status = wire::Status::ok);
 
   std::function<void(const Operation&)> on_finished;   // for logs and traces
   std::function<void(Operation&)> on_begun, on_ended;  // for the race checker
 
  private:
-  void begin(const Work& op);
+  void begin(const OperationPtr& op);
 
   Engine* engine_;
 };

@@ -53,7 +53,7 @@ struct Stream {
   uint32_t device = 0;
   bool non_blocking = false;
   int32_t priority = 0;
-  Work last;
+  OperationPtr last;
 };
 
 // The default stream of a device.
@@ -65,15 +65,15 @@ struct DefaultStream : Stream {
 struct Orphan {
   uint32_t device = 0;
   bool unjoined = false;  // the default stream is to wait for it
-  Work work;
+  OperationPtr work;
 };
 
 struct Event {
   uint32_t device = 0;
   bool timing = true;
   bool shareable = false;
-  Work recorded;       // null: never
-  uint64_t token = 0;  // under which others can open it; 0: none
+  OperationPtr recorded;  // null: never
+  uint64_t token = 0;     // under which others can open it; 0: none
 };
 
 struct Module {
@@ -88,14 +88,14 @@ struct Function {
   std::string name;
 };
 
-struct GraphNode {
+struct GraphOperation {
   wire::Kind kind = wire::Kind::none;
   std::vector<std::byte> body, blob;
   std::vector<uint32_t> dependencies;
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;
+  std::vector<GraphOperation> nodes;
   uint64_t bytes = 0;
   bool complete = false;
 };
@@ -115,11 +115,11 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   Time now = 0;
   uint64_t tie = 0;  // its place among threads that act at the same time
   bool gone = false;
-  bool waiting = false;         // a request of it is unanswered
-  wire::Kind request{};         // … this one
-  std::vector<Work> waits_for;  // … and why, where it is work
-  uint64_t calls = 0;           // hash of them
-  uint32_t polls = 0;           // unsuccessful queries in a row
+  bool waiting = false;                 // a request of it is unanswered
+  wire::Kind request{};                 // … this one
+  std::vector<OperationPtr> waits_for;  // … and why, where it is work
+  uint64_t calls = 0;                   // hash of them
+  uint32_t polls = 0;                   // unsuccessful queries in a row
 };
 
 // A request that waits until fewer operations are queued.
@@ -154,19 +154,19 @@ struct Process {
   std::map<wire::Id, std::shared_ptr<Event>> events;
   std::map<wire::Id, Graph> graphs;
 
-  std::deque<std::pair<uint64_t, Work>> callbacks;  // to be run
-  Work callback;                                    // that runs
-  HostThread* callback_thread = nullptr;            // waits for one
+  std::deque<std::pair<uint64_t, OperationPtr>> callbacks;  // to be run
+  OperationPtr callback;                                    // that runs
+  HostThread* callback_thread = nullptr;                    // waits for one
 
   std::string output;  // of kernels, not yet delivered
   wire::Id next_id = 1;
   uint32_t next_allocation = 1;
   uint64_t next_operation = 1;
   uint64_t next_thread = 0;
-  std::vector<Work> pending;  // operations, among them all that have not ended
-  size_t prune_at = 64;       // when to drop those that have
-  uint64_t live = 0;          // operations that have not ended
-  uint64_t payload = 0;       // bytes that these carry
+  std::vector<OperationPtr> pending;  // operations, among them all that have not ended
+  size_t prune_at = 64;               // when to drop those that have
+  uint64_t live = 0;                  // operations that have not ended
+  uint64_t payload = 0;               // bytes that these carry
   std::deque<HeldCall> held;
   uint64_t kept_bytes = 0;  // of modules and graphs
   uint64_t refused = 0;     // requests in a row that failed for want of memory

@@ -12,7 +12,7 @@ using wire::Status;
 
 namespace {
 
-bool holds(const std::byte* at, const wire::ValueOnStream& m) {
+bool holds(const std::byte* at, const wire::StreamValue& m) {
   uint64_t value = 0;
   std::memcpy(&value, at, m.bytes);
   switch (m.compare) {
@@ -36,7 +36,7 @@ bool holds(const std::byte* at, const wire::ValueOnStream& m) {
 // Sleeps until a word in memory compares. Lives until its operation has ended, in whichever way.
 class Node::ValueWait final : public simt::Watcher {
  public:
-  ValueWait(Node& node, const Work& op, Bytes bytes, const wire::ValueOnStream& m)
+  ValueWait(Node& node, const OperationPtr& op, Bytes bytes, const wire::StreamValue& m)
       : node_(&node), op_(op), bytes_(std::move(bytes)), m_(m) {
     node_->engine_.watch().add({this, 0, bytes_.host, m_.bytes});
   }
@@ -50,7 +50,7 @@ class Node::ValueWait final : public simt::Watcher {
   void look() {
     if (!holds(bytes_.host, m_) || std::exchange(done_, true)) return;
     const Time at = node_->engine_.acting_time();
-    const Work op = op_.lock();
+    const OperationPtr op = op_.lock();
     if (!op) return;
     node_->has_compared(*op, bytes_, m_.bytes);
     node_->engine_.schedule(at, op->tie,
@@ -61,7 +61,7 @@ class Node::ValueWait final : public simt::Watcher {
   Node* node_;
   std::weak_ptr<Operation> op_;
   Bytes bytes_;
-  wire::ValueOnStream m_;
+  wire::StreamValue m_;
   bool done_ = false;
 };
 
@@ -74,8 +74,8 @@ void Node::has_compared(const Operation& op, const Bytes& bytes, uint32_t size) 
   if (checking_) checking_->checker().wait_value(op.checked, *bytes.allocation, offset_of(bytes), size);
 }
 
-Status Node::make_value(Process& process, const wire::ValueOnStream& m, bool wait, Work& op) {
-  if (const Status s = broken(process, m.stream.device); s != Status::ok) return s;
+Status Node::make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op) {
+  if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if ((m.bytes != 4 && m.bytes != 8) || m.address % m.bytes != 0) return Status::invalid_value;
   if (static_cast<uint32_t>(m.compare) > static_cast<uint32_t>(wire::Compare::bit_nor)) return Status::invalid_value;
   const Bytes bytes = find_bytes(process, m.address, m.bytes);
@@ -86,7 +86,7 @@ Status Node::make_value(Process& process, const wire::ValueOnStream& m, bool wai
   op->facts.waits = wait;
   op->facts.compare = m.compare;
   op->facts.value = m.value;
-  op->work = [this, m, wait, bytes](const Work& self) {
+  op->work = [this, m, wait, bytes](const OperationPtr& self) {
     if (!wait) {
       writes_.note_operation(*bytes.allocation, bytes.host, m.bytes, "a value", self->process->number, engine_.now());
       if (checking_) checking_->checker().write_value(self->checked, *bytes.allocation, offset_of(bytes), m.bytes);

@@ -57,7 +57,7 @@ Status status_of(simt::TrapKind kind) {
 
 }  // namespace
 
-Work Node::make_operation(Process& process, uint32_t device, std::string name) {
+OperationPtr Node::make_operation(Process& process, uint32_t device, std::string name) {
   auto op = std::make_shared<Operation>();
   op->process = &process;
   op->device = global_device(process, device);
@@ -66,10 +66,10 @@ Work Node::make_operation(Process& process, uint32_t device, std::string name) {
   return op;
 }
 
-void Node::adopt(const Work& op) {
+void Node::adopt(const OperationPtr& op) {
   Process& process = *op->process;
   if (process.pending.size() >= process.prune_at) {
-    std::erase_if(process.pending, [](const Work& w) { return w->has_ended; });
+    std::erase_if(process.pending, [](const OperationPtr& w) { return w->has_ended; });
     process.prune_at = std::max<size_t>(64, process.pending.size() * 2);
   }
   process.pending.push_back(op);
@@ -79,13 +79,13 @@ void Node::adopt(const Work& op) {
   process.payload += op->payload;
 }
 
-void Node::submit(const Work& op) {
+void Node::submit(const OperationPtr& op) {
   adopt(op);
   operations_.submit(op);
 }
 
 // The default stream waits for all blocking streams of its device and they wait for it.
-void Node::enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const Work& op) {
+void Node::enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const OperationPtr& op) {
   Process& process = *thread.process;
   op->stream = stream_id;
   op->issued = std::max(op->issued, thread.now);
@@ -111,11 +111,11 @@ void Node::enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const
 // ----------------------------------------------------------------------------------------------------------
 
 Status Node::make_launch(Process& process, const wire::Launch& m, std::span<const std::byte> params, int32_t priority,
-                         Work& op) {
+                         OperationPtr& op) {
   const uint32_t device = m.stream.device;
   const auto function = process.functions.find(m.function);
   if (function == process.functions.end()) return Status::invalid_device_function;
-  if (const Status s = broken(process, device); s != Status::ok) return s;
+  if (const Status s = sticky_error(process, device); s != Status::ok) return s;
   const LoadedModule* module = loaded(process, device, function->second.module, nullptr);
   if (!module) return Status::invalid_device_function;
   LaunchRequest request;
@@ -148,7 +148,8 @@ Status Node::make_launch(Process& process, const wire::Launch& m, std::span<cons
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));
   op->payload = params.size();
   op->facts.grid = shared_grid;
-  op->work = [this, &process, device, priority, shared_grid, source = module->share_source()](const Work& self) {
+  op->work = [this, &process, device, priority, shared_grid,
+              source = module->share_source()](const OperationPtr& self) {
     if (is_full_of_grids(self->device)) {
       waiting_kernels_[self->device].emplace(priority, self);
       return;
@@ -169,7 +170,7 @@ Status Node::make_launch(Process& process, const wire::Launch& m, std::span<cons
   return Status::ok;
 }
 
-void Node::begin_kernel(const Work& op, std::unique_ptr<GridRun> run) {
+void Node::begin_kernel(const OperationPtr& op, std::unique_ptr<GridRun> run) {
   Process& process = *op->process;
   const uint32_t device = op->device - process.first_device;
   if (run->grid.cooperative) {
@@ -198,7 +199,7 @@ bool Node::is_full_of_grids(uint32_t device) const {
 void Node::begin_waiting_kernels(uint32_t device) {
   auto& waiting = waiting_kernels_[device];
   while (!waiting.empty() && !is_full_of_grids(device)) {
-    const Work op = std::move(waiting.begin()->second);
+    const OperationPtr op = std::move(waiting.begin()->second);
     waiting.erase(waiting.begin());
     if (op->has_ended) continue;
     op->begun = std::max(op->begun, engine_.acting_time());
@@ -207,7 +208,7 @@ void Node::begin_waiting_kernels(uint32_t device) {
   }
 }
 
-void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
+void Node::kernel_ended(const OperationPtr& op, GridRun& run, Outcome&& outcome) {
   Process& process = *op->process;
   if (run.grid.workspace != 0) release_region(process, run.grid.workspace);
   counters_[op->device].instructions += run.instructions;
@@ -230,10 +231,10 @@ void Node::kernel_ended(const Work& op, GridRun& run, Outcome&& outcome) {
 // Nothing of a context that has faulted goes on; whoever waits is told.
 void Node::break_context(Process& process, uint32_t device, Status status) {
   Context& c = context(process, device);
-  if (c.broken != Status::ok) return;
-  c.broken = status;
+  if (c.sticky_error != Status::ok) return;
+  c.sticky_error = status;
   engine_.abandon(c);
-  for (const Work& w : std::vector(process.pending)) {
+  for (const OperationPtr& w : std::vector(process.pending)) {
     if (w->device == global_device(process, device)) operations_.finish(w, engine_.now(), status);
   }
   begin_waiting_kernels(global_device(process, device));
@@ -242,9 +243,9 @@ void Node::break_context(Process& process, uint32_t device, Status status) {
 // --- Callbacks
 // --------------------------------------------------------------------------------------------------------
 
-Work Node::make_callback(Process& process, uint32_t device, uint64_t number) {
-  const Work op = make_operation(process, device, "host function");
-  op->work = [this, &process, number](const Work& self) {
+OperationPtr Node::make_callback(Process& process, uint32_t device, uint64_t number) {
+  const OperationPtr op = make_operation(process, device, "host function");
+  op->work = [this, &process, number](const OperationPtr& self) {
     process.callbacks.emplace_back(number, self);
     deliver_callback(process);
   };

@@ -152,7 +152,7 @@ TEST_F(JudgementTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
     m.width = 4;
     ASSERT_EQ(a.status<Kind::copy>(m), Status::ok);
   };
-  ASSERT_EQ(a.status<Kind::value_wait>({streams[0], gate, 1, 4, wire::Compare::equal}), Status::ok);
+  ASSERT_EQ(a.status<Kind::stream_wait_value>({streams[0], gate, 1, 4, wire::Compare::equal}), Status::ok);
   copy();
   ask_for_next(a);
   ASSERT_TRUE(told(a));
@@ -163,7 +163,7 @@ TEST_F(JudgementTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
   EXPECT_EQ(arena[100], 0u);
   // Call 1 of a: does not write, so that its output is what was loaded.
   const auto other = a.stream(true);
-  ASSERT_EQ(a.status<Kind::value_write>({other, gate, 1, 4, {}}), Status::ok);
+  ASSERT_EQ(a.status<Kind::stream_write_value>({other, gate, 1, 4, {}}), Status::ok);
   ask_for_next(a);
   EXPECT_FALSE(told(a));
   ASSERT_TRUE(end_step());
@@ -187,7 +187,7 @@ TEST_F(JudgementTest, WhatIsLoadedWakesWhoSleepsThere) {
   step(StepKind::run, 2, {{0, 0, Direction::load, 0, in, 4, 0}, {0, 1, Direction::load, 0, in, 4, 4}});
   const auto other = a.stream(true);
   const uint64_t seen = a.allocate(0, 4);
-  ASSERT_EQ(a.status<Kind::value_wait>({other, in, 2, 4, wire::Compare::equal}), Status::ok);
+  ASSERT_EQ(a.status<Kind::stream_wait_value>({other, in, 2, 4, wire::Compare::equal}), Status::ok);
   ASSERT_EQ(a.launch(other, "store", {seen, 5}), Status::ok);
   ASSERT_TRUE(host.settle());
   ask_for_next(b);
@@ -212,9 +212,9 @@ TEST_F(JudgementTest, AFullQueueDoesNotKeepARankFromReturning) {
   begin();
   step(StepKind::run);
   const uint64_t gate = a.allocate(0, 4);
-  ASSERT_EQ(a.status<Kind::value_wait>({streams[0], gate, 1, 4, wire::Compare::equal}), Status::ok);
+  ASSERT_EQ(a.status<Kind::stream_wait_value>({streams[0], gate, 1, 4, wire::Compare::equal}), Status::ok);
   for (int k = 0; k < (1 << 16) - 1; ++k)
-    ASSERT_EQ(a.status<Kind::value_write>({streams[0], gate, 2, 4, {}}), Status::ok);
+    ASSERT_EQ(a.status<Kind::stream_write_value>({streams[0], gate, 2, 4, {}}), Status::ok);
   ask_for_next(a);
   ask_for_next(b);
   EXPECT_FALSE(end_step());
@@ -291,10 +291,10 @@ TEST_F(JudgementTest, WhatRunAsksForIsCounted) {
   ASSERT_TRUE(end_step());
   step(StepKind::run);
   // A graph of two fills is two fills.
-  wire::Node node;
-  node.kind = Kind::fill;
-  node.body = sizeof(wire::Fill);
-  wire::Fill fill;
+  wire::GraphNodeHeader node;
+  node.kind = Kind::memset;
+  node.body = sizeof(wire::Memset);
+  wire::Memset fill;
   fill.to = tensor;
   fill.width = fill.height = fill.depth = fill.element = 1;
   std::vector<std::byte> nodes;
@@ -311,7 +311,7 @@ TEST_F(JudgementTest, WhatRunAsksForIsCounted) {
   host.node.fill(record);
   const std::map<std::string, uint64_t> expected = {
       {"launch", 1},       {"function_find", 1}, {"exchange", 1}, {"exchange_descriptor", 1},
-      {"graph_create", 1}, {"graph_launch", 1},  {"fill", 2}};
+      {"graph_create", 1}, {"graph_launch", 1},  {"memset", 2}};
   EXPECT_EQ(record.calls_in_run, expected);
 }
 
@@ -333,11 +333,11 @@ TEST_F(JudgementTest, AnExceptionEndsTheRun) {
 TEST_F(JudgementTest, ATensorIsTheJudgesToFree) {
   begin();
   const uint64_t t = tensor(0, 64);
-  EXPECT_EQ(host.call<Kind::judge_release>(judge, {1, 0, t + (1 << 22)}), Status::invalid_value);
+  EXPECT_EQ(host.call<Kind::judge_free>(judge, {1, 0, t + (1 << 22)}), Status::invalid_value);
   step(StepKind::construct);
-  EXPECT_EQ(host.call<Kind::judge_release>(judge, {0, 0, t}), Status::illegal_state);
-  EXPECT_EQ(a.status<Kind::release>({t, wire::MemoryKind::device, 0}), Status::invalid_value);
-  EXPECT_EQ(a.status<Kind::release_ordered>({streams[0], t}), Status::invalid_value);
+  EXPECT_EQ(host.call<Kind::judge_free>(judge, {0, 0, t}), Status::illegal_state);
+  EXPECT_EQ(a.status<Kind::free>({t, wire::MemoryKind::device, 0}), Status::invalid_value);
+  EXPECT_EQ(a.status<Kind::free_ordered>({streams[0], t}), Status::invalid_value);
   EXPECT_EQ(a.status<Kind::ipc_export>({t}), Status::ok);
 }
 

@@ -87,20 +87,20 @@ TEST_F(NodeHostile, AHandleOfPhysicalMemoryCantBeForged) {
 
 TEST_F(NodeHostile, BoxesWhoseRowsOrPlanesOverlapAreRefused) {
   const uint64_t memory = a.allocate(0, 1 << 20);
-  wire::Fill fill;
+  wire::Memset fill;
   fill.to = memory;
   fill.width = fill.pitch = 1;
   fill.height = 1 << 20;
   fill.depth = uint64_t{1} << 40;
   fill.plane = 0;
-  EXPECT_EQ(a.status<Kind::fill>(fill), Status::invalid_value);
+  EXPECT_EQ(a.status<Kind::memset>(fill), Status::invalid_value);
   fill.depth = 1;
   fill.pitch = 0;
-  EXPECT_EQ(a.status<Kind::fill>(fill), Status::invalid_value);
+  EXPECT_EQ(a.status<Kind::memset>(fill), Status::invalid_value);
   fill.width = uint64_t{1} << 62;
   fill.element = 4;
   fill.height = 1;
-  EXPECT_EQ(a.status<Kind::fill>(fill), Status::invalid_value);
+  EXPECT_EQ(a.status<Kind::memset>(fill), Status::invalid_value);
   wire::Copy copy;
   copy.to = memory;
   copy.from = memory;
@@ -117,14 +117,14 @@ TEST_F(NodeHostile, BoxesWhoseRowsOrPlanesOverlapAreRefused) {
 
 TEST_F(NodeHostile, ARowBehindTheOtherMovesWhateverTheirNumber) {
   const uint64_t memory = a.allocate(0, 4 << 20);
-  wire::Fill fill;
+  wire::Memset fill;
   fill.to = memory;
   fill.width = 1;
   fill.pitch = 4;
   fill.height = 1 << 20;
   fill.value = 0xAB;
   fill.wait = 1;
-  EXPECT_EQ(a.status<Kind::fill>(fill), Status::ok);
+  EXPECT_EQ(a.status<Kind::memset>(fill), Status::ok);
   EXPECT_EQ(a.read(memory), 0xABu);
   EXPECT_EQ(a.read(memory + (4 << 20) - 4), 0xABu);
 }
@@ -133,7 +133,7 @@ TEST_F(NodeHostile, AHundredThousandOperationsInARowEndAndCostNoStack) {
   const auto s = a.stream(true);
   const uint64_t flag = a.allocate(0, 4);
   const wire::Id event = a.ask<Kind::event_create>({}).handle;
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   for (int k = 0; k < 60'000; ++k) a.ask<Kind::event_depend>({s, event});
   for (int k = 0; k < 60'000; ++k) a.ask<Kind::event_record>({s, event});
   a.write(flag, 1);
@@ -146,7 +146,7 @@ TEST(NodeHostileEnd, ANodeCanGoWhileALongChainWaits) {
   const auto s = a.stream(true);
   const wire::Id event = a.ask<Kind::event_create>({}).handle;
   const uint64_t flag = a.allocate(0, 4);
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   for (int k = 0; k < 60'000; ++k) a.ask<Kind::event_record>({s, event});
 }
 
@@ -154,7 +154,7 @@ TEST_F(NodeHostile, WhoQueuesTooMuchWaitsUntilThereIsRoom) {
   const auto s = a.stream(true);
   const uint64_t flag = a.allocate(0, 4);
   HostThread& other = host.add_thread(a.process);
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   const wire::Id event = a.ask<Kind::event_create>({}).handle;
   int queued = 0;
   while (a.status<Kind::event_record>({s, event}) == Status::ok) ASSERT_LT(++queued, 1'000'000);
@@ -179,7 +179,7 @@ TEST_F(NodeHostile, WhoQueuesTooMuchWaitsUntilThereIsRoom) {
 TEST_F(NodeHostile, PageableBytesThatWaitAreLimited) {
   const auto s = a.stream(true);
   const uint64_t flag = a.allocate(0, 4), memory = a.allocate(0, 1 << 20);
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   const std::vector<std::byte> bytes(1 << 20);
   wire::Copy copy;
   copy.stream = s;
@@ -197,12 +197,12 @@ TEST_F(NodeHostile, TheDefaultStreamAndManyOthersDoNotMultiply) {
   constexpr int kMany = 4'000;
   for (int k = 0; k < kMany; ++k) {
     const auto s = a.stream();
-    if (k == 0) a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+    if (k == 0) a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
     a.ask<Kind::event_record>({s, event});
   }
   for (int k = 0; k < kMany; ++k) a.ask<Kind::event_record>({kDefault, event});
   size_t edges = 0;
-  for (const Work& w : a.process.pending) edges += w->after.size();
+  for (const OperationPtr& w : a.process.pending) edges += w->after.size();
   EXPECT_LE(edges, 4u * kMany);
   a.write(flag, 1);
   EXPECT_EQ(a.status<Kind::device_wait>({}), Status::ok);
@@ -289,7 +289,7 @@ TEST_F(NodeHostile, ThreadsThatComeAndGoAreForgotten) {
 TEST_F(NodeHostile, AThreadThatWentWhileItWaitedIsNotAnswered) {
   const uint64_t flag = a.allocate(0, 4);
   const auto s = a.stream(true);
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   HostThread& waits = host.add_thread(a.process);
   host.say<Kind::stream_wait>(waits, s);
   HostThread& polls = host.add_thread(a.process);
@@ -361,7 +361,7 @@ TEST_F(NodeHostile, TheHostCantFreeWhatAKernelHasTaken) {
   EXPECT_EQ(a.status<Kind::device_wait>({}), Status::ok);
   const uint64_t taken = a.read(memory) | uint64_t{a.read(memory + 4)} << 32;
   ASSERT_NE(taken, 0u);
-  EXPECT_EQ(a.status<Kind::release>({taken, MemoryKind::device, 0}), Status::invalid_value);
+  EXPECT_EQ(a.status<Kind::free>({taken, MemoryKind::device, 0}), Status::invalid_value);
   EXPECT_EQ(a.status<Kind::ipc_export>({taken}), Status::invalid_value);
 }
 

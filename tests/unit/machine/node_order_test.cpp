@@ -160,7 +160,7 @@ class GraphText {
  public:
   template <class Body>
   void add(Kind kind, const Body& body, const std::vector<uint64_t>& blob = {}) {
-    wire::Node node;
+    wire::GraphNodeHeader node;
     node.kind = kind;
     node.body = sizeof body;
     node.blob = static_cast<uint32_t>(blob.size() * sizeof(uint64_t));
@@ -256,14 +256,14 @@ TEST_F(NodeOrder, FreeingWaitsForAllStreamsOfTheDevice) {
     const auto s = a.stream(non_blocking);
     const uint64_t memory = a.allocate(0, 64);
     wait_and_copy(s, 1, 0);
-    host.say<Kind::release>(other, {memory, MemoryKind::device, 0});
+    host.say<Kind::free>(other, {memory, MemoryKind::device, 0});
     ASSERT_TRUE(host.settle());
     EXPECT_FALSE(host.is_answered(other));
     raise();
     ASSERT_TRUE(host.settle());
     ASSERT_TRUE(host.is_answered(other));
     EXPECT_EQ(host.answer(other).status, Status::ok);
-    EXPECT_EQ(a.status<Kind::release>({memory, MemoryKind::device, 0}), Status::invalid_value);
+    EXPECT_EQ(a.status<Kind::free>({memory, MemoryKind::device, 0}), Status::invalid_value);
   }
 }
 
@@ -272,7 +272,7 @@ TEST_F(NodeOrder, FreeingManagedMemoryWaitsForAllDevices) {
   const uint64_t memory = a.allocate(0, 64, MemoryKind::managed);
   const auto s = a.stream(true);
   wait_and_copy(s, 1, 0);
-  host.say<Kind::release>(other, {memory, MemoryKind::device, 0});
+  host.say<Kind::free>(other, {memory, MemoryKind::device, 0});
   ASSERT_TRUE(host.settle());
   EXPECT_FALSE(host.is_answered(other));
   raise();
@@ -282,19 +282,19 @@ TEST_F(NodeOrder, FreeingManagedMemoryWaitsForAllDevices) {
 
 TEST_F(NodeOrder, AStreamWaitsForAValueThatAnotherWrites) {
   const auto s = a.stream(true), t = a.stream(true);
-  a.ask<Kind::value_wait>({s, flag, 5, 4, wire::Compare::greater_equal});
+  a.ask<Kind::stream_wait_value>({s, flag, 5, 4, wire::Compare::greater_equal});
   store(s, 0, 9);
-  a.ask<Kind::value_write>({t, flag, 4, 4, {}});
+  a.ask<Kind::stream_write_value>({t, flag, 4, 4, {}});
   EXPECT_EQ(a.status<Kind::stream_wait>(t), Status::ok);
   EXPECT_EQ(query(s), Status::not_ready);
-  a.ask<Kind::value_write>({t, flag, 5, 4, {}});
+  a.ask<Kind::stream_write_value>({t, flag, 5, 4, {}});
   EXPECT_EQ(a.status<Kind::stream_wait>(s), Status::ok);
   EXPECT_EQ(a.read(data), 9u);
 }
 
 TEST_F(NodeOrder, AKernelCanRaiseTheValueThatAStreamWaitsFor) {
   const auto s = a.stream(true), t = a.stream(true);
-  a.ask<Kind::value_wait>({s, flag, 3, 4, wire::Compare::equal});
+  a.ask<Kind::stream_wait_value>({s, flag, 3, 4, wire::Compare::equal});
   store(s, 0, 9);
   ASSERT_TRUE(host.settle());
   ASSERT_EQ(a.launch(t, "store", {flag, 3}), Status::ok);

@@ -64,13 +64,13 @@ TEST(NodeMemory, ABrokenContextAnswersEverythingWithItsErrorAndHarmsNobodyElse) 
   EXPECT_EQ(a.launch(s, "store", {memory, 1}), Status::launch_failure);
   EXPECT_EQ(a.status<Kind::event_record>({s, event}), Status::launch_failure);
   EXPECT_EQ(a.status<Kind::event_depend>({s, event}), Status::launch_failure);
-  EXPECT_EQ(a.status<Kind::value_wait>({s, memory, 1, 4, {}}), Status::launch_failure);
-  EXPECT_EQ(a.status<Kind::value_write>({s, memory, 1, 4, {}}), Status::launch_failure);
+  EXPECT_EQ(a.status<Kind::stream_wait_value>({s, memory, 1, 4, {}}), Status::launch_failure);
+  EXPECT_EQ(a.status<Kind::stream_write_value>({s, memory, 1, 4, {}}), Status::launch_failure);
   EXPECT_EQ(a.status<Kind::callback>({s, 1}), Status::launch_failure);
   EXPECT_EQ(a.status<Kind::allocate_ordered>({s, 64}), Status::launch_failure);
-  EXPECT_EQ(a.status<Kind::release_ordered>({s, memory}), Status::launch_failure);
+  EXPECT_EQ(a.status<Kind::free_ordered>({s, memory}), Status::launch_failure);
   EXPECT_EQ(a.status<Kind::allocate>({0, MemoryKind::device, 64}), Status::launch_failure);
-  EXPECT_EQ(a.status<Kind::fill>({s, memory, 0, 0, 4, 1, 1, 0, 1, 0, 0}), Status::launch_failure);
+  EXPECT_EQ(a.status<Kind::memset>({s, memory, 0, 0, 4, 1, 1, 0, 1, 0, 0}), Status::launch_failure);
 
   wire::StreamRef other;
   other.device = 1;
@@ -105,7 +105,7 @@ TEST(NodeMemory, IsSharedBetweenProcessesByToken) {
   EXPECT_EQ(b.status<Kind::ipc_close>({at, MemoryKind::imported, 0}), Status::invalid_value);
   // Opened again, it lies elsewhere.
   EXPECT_NE(b.ask<Kind::ipc_import>({token, 1, 0}).address, at);
-  a.ask<Kind::release>({memory, MemoryKind::device, 0});
+  a.ask<Kind::free>({memory, MemoryKind::device, 0});
   EXPECT_EQ(b.status<Kind::ipc_import>({token, 2, 0}), Status::invalid_value);
 }
 
@@ -146,7 +146,7 @@ TEST(NodeMemory, AnEventOfAProcessThatHasGoneHoldsNobodyUp) {
   const uint64_t flag = a.allocate(0, 4), memory = b.allocate(0, 4);
   const auto s = a.stream(true);
   const wire::Id event = a.ask<Kind::event_create>({0, 0, 1, 0}).handle;
-  a.ask<Kind::value_wait>({s, flag, 1, 4, {}});
+  a.ask<Kind::stream_wait_value>({s, flag, 1, 4, {}});
   a.ask<Kind::event_record>({s, event});
   const wire::IpcToken token = a.ask<Kind::event_export>({event});
   EXPECT_EQ(std::memcmp(&token, &static_cast<const wire::IpcToken&>(a.ask<Kind::event_export>({event})), sizeof token),
@@ -246,7 +246,7 @@ TEST(NodeMemory, IsAllFreeAgainWhenAProcessHasGoneInTheMiddleOfEverything) {
     coop.flags = wire::kCooperative;
     const uint64_t params[] = {memory, memory, memory + 4};
     ASSERT_EQ(a.status<Kind::launch>(coop, std::as_bytes(std::span(params))), Status::ok);
-    a.ask<Kind::value_wait>({u, flag, 1, 4, {}});
+    a.ask<Kind::stream_wait_value>({u, flag, 1, 4, {}});
     a.ask<Kind::callback>({u, 1});
     a.ask<Kind::callback>({t, 2});
     ASSERT_TRUE(host.settle());
@@ -276,7 +276,7 @@ TEST(NodeMemory, OfTheHostCountsAndEveryAllocationCostsAPage) {
   const uint64_t pinned = a.allocate(0, 10 << 20, MemoryKind::host);
   EXPECT_EQ(a.status<Kind::allocate>({0, MemoryKind::managed, 10 << 20}), Status::out_of_memory);
   EXPECT_EQ(a.status<Kind::allocate>({0, MemoryKind::device, 10 << 20}), Status::out_of_memory);
-  a.ask<Kind::release>({pinned, MemoryKind::host, 0});
+  a.ask<Kind::free>({pinned, MemoryKind::host, 0});
   uint64_t count = 0;
   while (a.status<Kind::allocate>({0, MemoryKind::device, 1}) == Status::ok) ASSERT_LT(++count, 10'000u);
   EXPECT_GT(count, 2'000u);

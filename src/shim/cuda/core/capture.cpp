@@ -35,12 +35,12 @@ void add_tails(Stream& stream, const std::vector<NodePtr>& nodes) {
 }
 
 // Every node that leads to one of `tails`, these included.
-std::set<const Node*> ancestors(const std::vector<NodePtr>& tails) {
-  std::set<const Node*> seen;
-  std::vector<const Node*> open;
+std::set<const GraphNode*> ancestors(const std::vector<NodePtr>& tails) {
+  std::set<const GraphNode*> seen;
+  std::vector<const GraphNode*> open;
   for (const auto& node : tails) open.push_back(node.get());
   while (!open.empty()) {
-    const Node* node = open.back();
+    const GraphNode* node = open.back();
     open.pop_back();
     if (!seen.insert(node).second) continue;
     open.insert(open.end(), node->after.begin(), node->after.end());
@@ -246,7 +246,7 @@ Error capture_work(Stream& stream, Work work) {
   const std::lock_guard lock(graph_lock());
   const auto capture = stream.capture;
   if (capture->invalidated) return cudaErrorStreamCaptureInvalidated;
-  std::vector<Node*> after;
+  std::vector<GraphNode*> after;
   for (const auto& node : stream.tails) after.push_back(node.get());
   stream.tails = {append_node(*capture->graph, stream.device, std::move(after), std::move(work))};
   return cudaSuccess;

@@ -14,12 +14,12 @@ namespace fb::shim {
 namespace {
 
 // Unified addressing lets any pointer be either end, except where the direction says what the pointer cannot be.
-Error check_direction(Place to, Place from, cudaMemcpyKind kind) {
+Error check_direction(MemoryType to, MemoryType from, cudaMemcpyKind kind) {
   const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
   const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
   if (kind == cudaMemcpyDefault) return cudaSuccess;
-  if (to_host ? to == Place::device : to == Place::pageable) return cudaErrorInvalidValue;
-  if (from_host ? from == Place::device : from == Place::pageable) return cudaErrorInvalidValue;
+  if (to_host ? to == MemoryType::device : to == MemoryType::pageable) return cudaErrorInvalidValue;
+  if (from_host ? from == MemoryType::device : from == MemoryType::pageable) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
@@ -87,10 +87,10 @@ Error send_staged(Stream& stream, const CopyWork& box, bool from_pageable) {
 
 }  // namespace
 
-Place place_of(const void* pointer) {
+MemoryType memory_type_of(const void* pointer) {
   const auto range = find_host_range(pointer);
-  if (range) return range->kind == wire::MemoryKind::managed ? Place::managed : Place::host;
-  return Session::get().owns(reinterpret_cast<uint64_t>(pointer)) ? Place::device : Place::pageable;
+  if (range) return range->kind == wire::MemoryKind::managed ? MemoryType::managed : MemoryType::host;
+  return Session::get().owns(reinterpret_cast<uint64_t>(pointer)) ? MemoryType::device : MemoryType::pageable;
 }
 
 wire::Copy to_wire(const CopyWork& box, wire::StreamRef stream) {
@@ -108,8 +108,8 @@ wire::Copy to_wire(const CopyWork& box, wire::StreamRef stream) {
 
 Error send_copy(Stream& stream, const CopyWork& wanted, bool wait) {
   const CopyWork box = flatten(wanted);
-  const bool to_pageable = place_of(box.to) == Place::pageable;
-  const bool from_pageable = place_of(box.from) == Place::pageable;
+  const bool to_pageable = memory_type_of(box.to) == MemoryType::pageable;
+  const bool from_pageable = memory_type_of(box.from) == MemoryType::pageable;
   if (to_pageable && from_pageable) {
     // No device takes part; what matters is the order with the stream's work.
     if (const Error e = call_on<wire::Kind::stream_wait>(stream.device, stream.ref()); e != cudaSuccess) return e;
@@ -128,29 +128,29 @@ Error copy(const CopyWork& box, cudaStream_t handle, bool synchronous) {
   if (const Error e = Session::get().connect(); e != cudaSuccess) return e;
   if (box.width == 0 || box.height == 0 || box.depth == 0) return cudaSuccess;
   if (!box.to || !box.from) return cudaErrorInvalidValue;
-  const Place to = place_of(box.to), from = place_of(box.from);
+  const MemoryType to = memory_type_of(box.to), from = memory_type_of(box.from);
   if (const Error e = check_direction(to, from, box.kind); e != cudaSuccess) return e;
   if (synchronous) {
     if (const Error e = check_default_stream(**stream); e != cudaSuccess) return e;
     if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
   }
-  const bool wait = synchronous && !(to == Place::device && from == Place::device);
+  const bool wait = synchronous && !(to == MemoryType::device && from == MemoryType::device);
   return submit(**stream, box, wait);
 }
 
-Error fill(const FillWork& box, cudaStream_t handle, bool synchronous) {
+Error fill(const MemsetWork& box, cudaStream_t handle, bool synchronous) {
   const auto stream = find_stream(handle);
   if (!stream) return stream.error();
   if (const Error e = Session::get().connect(); e != cudaSuccess) return e;
   if (box.width == 0 || box.height == 0 || box.depth == 0) return cudaSuccess;
-  const Place to = place_of(box.to);
-  if (!box.to || to == Place::pageable) return cudaErrorInvalidValue;
+  const MemoryType to = memory_type_of(box.to);
+  if (!box.to || to == MemoryType::pageable) return cudaErrorInvalidValue;
   if (reinterpret_cast<uint64_t>(box.to) % box.element != 0) return cudaErrorInvalidValue;
   if (synchronous) {
     if (const Error e = check_default_stream(**stream); e != cudaSuccess) return e;
     if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
   }
-  return submit(**stream, box, synchronous && to != Place::device);
+  return submit(**stream, box, synchronous && to != MemoryType::device);
 }
 
 }  // namespace fb::shim

@@ -8,13 +8,13 @@
 namespace fb::shim {
 
 // What an address is, as far as copies care.
-enum class Place { pageable, host, managed, device };
-Place place_of(const void* pointer);
+enum class MemoryType { pageable, host, managed, device };
+MemoryType memory_type_of(const void* pointer);
 
 // Checks directions as CUDA does and puts the copy on the stream. `synchronous`: as cudaMemcpy waits, that is not for
 // copies between devices.
 Error copy(const CopyWork& box, cudaStream_t stream, bool synchronous);
-Error fill(const FillWork& box, cudaStream_t stream, bool synchronous);
+Error fill(const MemsetWork& box, cudaStream_t stream, bool synchronous);
 
 inline CopyWork line(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return {.to = to,

@@ -22,7 +22,7 @@ struct Event {
 
   // Where it was recorded last, when that was a capturing stream (under graph_lock()).
   std::shared_ptr<Capture> capture;
-  std::vector<std::shared_ptr<Node>> nodes;
+  std::vector<std::shared_ptr<GraphNode>> nodes;
 
   bool timing() const { return (flags & cudaEventDisableTiming) == 0; }
 };

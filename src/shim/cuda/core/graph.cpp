@@ -8,9 +8,9 @@
 namespace fb::shim {
 namespace {
 
-Expected<std::vector<Node*>> read_nodes(const Graph& graph, const cudaGraphNode_t* handles, size_t count) {
+Expected<std::vector<GraphNode*>> read_nodes(const Graph& graph, const cudaGraphNode_t* handles, size_t count) {
   if (count > 0 && !handles) return failure(cudaErrorInvalidValue);
-  std::vector<Node*> nodes;
+  std::vector<GraphNode*> nodes;
   for (size_t k = 0; k < count; ++k) {
     const auto node = find_node(handles[k]);
     if (!node || (*node)->graph != &graph) return failure(cudaErrorInvalidValue);
@@ -51,8 +51,8 @@ Registry<cudaGraph_t, Graph>& graphs() {
   static auto* const all = new Registry<cudaGraph_t, Graph>;
   return *all;
 }
-Registry<cudaGraphNode_t, Node>& graph_nodes() {
-  static auto* const all = new Registry<cudaGraphNode_t, Node>;
+Registry<cudaGraphNode_t, GraphNode>& graph_nodes() {
+  static auto* const all = new Registry<cudaGraphNode_t, GraphNode>;
   return *all;
 }
 Registry<cudaUserObject_t, UserObject>& user_objects() {
@@ -87,9 +87,9 @@ void publish(const GraphPtr& graph) {
   }
 }
 
-NodePtr append_node(Graph& graph, int device, std::vector<Node*> after, Work work) {
+NodePtr append_node(Graph& graph, int device, std::vector<GraphNode*> after, Work work) {
   const std::lock_guard lock(graph_lock());
-  auto node = std::make_shared<Node>();
+  auto node = std::make_shared<GraphNode>();
   node->graph = &graph;
   node->device = device;
   node->after = std::move(after);
@@ -168,9 +168,9 @@ Error destroy_graph(cudaGraph_t handle) {
 GraphPtr clone_graph(const Graph& graph) {
   const std::lock_guard lock(graph_lock());
   auto clone = std::make_shared<Graph>();
-  std::map<const Node*, Node*> copies;
+  std::map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : graph.nodes) {
-    auto copy = std::make_shared<Node>(*node);
+    auto copy = std::make_shared<GraphNode>(*node);
     copy->handle = nullptr;
     copy->graph = clone.get();
     copy->original = node->handle;
@@ -179,20 +179,20 @@ GraphPtr clone_graph(const Graph& graph) {
     clone->nodes.push_back(std::move(copy));
   }
   for (const auto& node : clone->nodes) {
-    for (Node*& after : node->after) after = copies[after];
+    for (GraphNode*& after : node->after) after = copies[after];
   }
   clone->objects = graph.objects;
   for (const auto& [object, count] : clone->objects) object->references += count;
   return clone;
 }
 
-cudaGraphNodeType type_of(const Node& node) {
+cudaGraphNodeType type_of(const GraphNode& node) {
   constexpr int kBatchOfMemoryOperations = 12;  // the driver API alone makes these
   struct Type {
     cudaGraphNodeType operator()(const EmptyWork&) const { return cudaGraphNodeTypeEmpty; }
     cudaGraphNodeType operator()(const KernelWork&) const { return cudaGraphNodeTypeKernel; }
     cudaGraphNodeType operator()(const CopyWork&) const { return cudaGraphNodeTypeMemcpy; }
-    cudaGraphNodeType operator()(const FillWork&) const { return cudaGraphNodeTypeMemset; }
+    cudaGraphNodeType operator()(const MemsetWork&) const { return cudaGraphNodeTypeMemset; }
     cudaGraphNodeType operator()(const HostWork&) const { return cudaGraphNodeTypeHost; }
     cudaGraphNodeType operator()(const EventWork& work) const {
       return work.record ? cudaGraphNodeTypeEventRecord : cudaGraphNodeTypeWaitEvent;
@@ -205,7 +205,7 @@ cudaGraphNodeType type_of(const Node& node) {
   return std::visit(Type{}, node.work);
 }
 
-Error list_nodes(std::span<Node* const> nodes, cudaGraphNode_t* into, size_t* count) {
+Error list_nodes(std::span<GraphNode* const> nodes, cudaGraphNode_t* into, size_t* count) {
   if (!count) return cudaErrorInvalidValue;
   if (into) {
     for (size_t k = 0; k < *count; ++k) into[k] = k < nodes.size() ? nodes[k]->handle : nullptr;
@@ -216,25 +216,25 @@ Error list_nodes(std::span<Node* const> nodes, cudaGraphNode_t* into, size_t* co
   return cudaSuccess;
 }
 
-std::vector<Node*> dependents_of(const Node& node) {
-  std::vector<Node*> list;
+std::vector<GraphNode*> dependents_of(const GraphNode& node) {
+  std::vector<GraphNode*> list;
   for (const auto& other : node.graph->nodes) {
     if (std::ranges::find(other->after, &node) != other->after.end()) list.push_back(other.get());
   }
   return list;
 }
 
-Expected<std::vector<Node*>> sorted_nodes(const Graph& graph) {
-  std::vector<Node*> sorted;
-  std::map<const Node*, size_t> waits_for;
-  std::map<const Node*, std::vector<Node*>> unlocks;
+Expected<std::vector<GraphNode*>> sorted_nodes(const Graph& graph) {
+  std::vector<GraphNode*> sorted;
+  std::map<const GraphNode*, size_t> waits_for;
+  std::map<const GraphNode*, std::vector<GraphNode*>> unlocks;
   for (const auto& node : graph.nodes) {
     waits_for[node.get()] = node->after.size();
-    for (const Node* before : node->after) unlocks[before].push_back(node.get());
+    for (const GraphNode* before : node->after) unlocks[before].push_back(node.get());
     if (node->after.empty()) sorted.push_back(node.get());
   }
   for (size_t k = 0; k < sorted.size(); ++k) {
-    for (Node* next : unlocks[sorted[k]]) {
+    for (GraphNode* next : unlocks[sorted[k]]) {
       if (--waits_for[next] == 0) sorted.push_back(next);
     }
   }

@@ -16,16 +16,16 @@
 
 namespace fb::shim {
 
-struct Node {
+struct GraphNode {
   cudaGraphNode_t handle = nullptr;
   Graph* graph = nullptr;
   int device = 0;
   Work work;
-  std::vector<Node*> after;  // what it depends on, in the order of the edges
+  std::vector<GraphNode*> after;  // what it depends on, in the order of the edges
   bool enabled = true;
   cudaGraphNode_t original = nullptr;  // what a node of a clone was made from
 };
-using NodePtr = std::shared_ptr<Node>;
+using NodePtr = std::shared_ptr<GraphNode>;
 
 struct UserObject {
   void* pointer = nullptr;
@@ -62,7 +62,7 @@ using GraphExecPtr = std::shared_ptr<GraphExec>;
 
 Registry<cudaGraph_t, Graph>& graphs();
 Registry<cudaGraphExec_t, GraphExec>& graph_execs();
-Registry<cudaGraphNode_t, Node>& graph_nodes();
+Registry<cudaGraphNode_t, GraphNode>& graph_nodes();
 Registry<cudaUserObject_t, UserObject>& user_objects();
 
 // All of these under graph_lock(); the functions take it themselves.
@@ -74,26 +74,26 @@ GraphPtr make_graph();
 // Gives a graph and its nodes handles.
 void publish(const GraphPtr& graph);
 Expected<cudaGraphNode_t> add_node(cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, Work work);
-NodePtr append_node(Graph& graph, int device, std::vector<Node*> after, Work work);
+NodePtr append_node(Graph& graph, int device, std::vector<GraphNode*> after, Work work);
 Error add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count);
 Error remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count);
 Error destroy_node(cudaGraphNode_t node);
 Error destroy_graph(cudaGraph_t graph);
 // Without handles; its nodes know what they were made from.
 GraphPtr clone_graph(const Graph& graph);
-cudaGraphNodeType type_of(const Node& node);
+cudaGraphNodeType type_of(const GraphNode& node);
 // Node and dependency lists as CUDA returns them: `count` says how many fit, and then how many there are.
-Error list_nodes(std::span<Node* const> nodes, cudaGraphNode_t* into, size_t* count);
-std::vector<Node*> dependents_of(const Node& node);
+Error list_nodes(std::span<GraphNode* const> nodes, cudaGraphNode_t* into, size_t* count);
+std::vector<GraphNode*> dependents_of(const GraphNode& node);
 // The nodes so that each comes behind what it depends on. cudaErrorInvalidValue: there is a cycle.
-Expected<std::vector<Node*>> sorted_nodes(const Graph& graph);
+Expected<std::vector<GraphNode*>> sorted_nodes(const Graph& graph);
 
 Expected<cudaGraphExec_t> instantiate(cudaGraph_t graph, unsigned long long flags);
 Error launch_graph(cudaGraphExec_t exec, cudaStream_t stream);
 Error destroy_exec(cudaGraphExec_t exec);
 Error update_exec(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result);
 // The node of the exec's own copy.
-Expected<Node*> exec_node(GraphExec& exec, cudaGraphNode_t original);
+Expected<GraphNode*> exec_node(GraphExec& exec, cudaGraphNode_t original);
 // Replaces the work of one node, which keeps its type.
 Error set_exec_node(cudaGraphExec_t exec, cudaGraphNode_t original, Work work);
 Error set_node(cudaGraphNode_t node, Work work);

@@ -34,30 +34,30 @@ class Writer {
   Error add_graph(const Graph& graph, const std::vector<uint32_t>& before, std::vector<uint32_t>& ends) {
     const auto sorted = sorted_nodes(graph);
     if (!sorted) return sorted.error();
-    std::map<const Node*, uint32_t> numbers;
-    for (const Node* node : *sorted) {
+    std::map<const GraphNode*, uint32_t> numbers;
+    for (const GraphNode* node : *sorted) {
       std::vector<uint32_t> after;
-      for (const Node* other : node->after) after.push_back(numbers[other]);
+      for (const GraphNode* other : node->after) after.push_back(numbers[other]);
       if (after.empty()) after = before;
       const auto number = add(*node, after);
       if (!number) return number.error();
       numbers[node] = *number;
     }
-    for (const Node* node : *sorted) {
+    for (const GraphNode* node : *sorted) {
       const bool last = std::ranges::none_of(
-          *sorted, [&](const Node* other) { return std::ranges::find(other->after, node) != other->after.end(); });
+          *sorted, [&](const GraphNode* other) { return std::ranges::find(other->after, node) != other->after.end(); });
       if (last) ends.push_back(numbers[node]);
     }
     return cudaSuccess;
   }
 
-  Expected<uint32_t> add(const Node& node, const std::vector<uint32_t>& after) {
+  Expected<uint32_t> add(const GraphNode& node, const std::vector<uint32_t>& after) {
     if (!node.enabled) return emit(wire::Kind::none, nullptr, 0, {}, after);
     const wire::StreamRef stream{.stream = 0, .device = static_cast<uint32_t>(node.device), .zero = 0};
     if (const auto* kernel = std::get_if<KernelWork>(&node.work)) return add_kernel(*kernel, after);
     if (const auto* box = std::get_if<CopyWork>(&node.work)) return add_copy(*box, stream, after);
-    if (const auto* box = std::get_if<FillWork>(&node.work))
-      return emit(wire::Kind::fill, to_wire(*box, stream), after);
+    if (const auto* box = std::get_if<MemsetWork>(&node.work))
+      return emit(wire::Kind::memset, to_wire(*box, stream), after);
     if (const auto* host = std::get_if<HostWork>(&node.work))
       return add_host([work = *host] { work.function(work.data); }, stream, after);
     if (const auto* event = std::get_if<EventWork>(&node.work)) {
@@ -65,7 +65,8 @@ class Writer {
                   wire::EventOnStream{.stream = stream, .event = event->event->id}, after);
     }
     if (const auto* value = std::get_if<ValueWork>(&node.work)) {
-      return emit(value->write ? wire::Kind::value_write : wire::Kind::value_wait, to_wire(*value, stream), after);
+      return emit(value->write ? wire::Kind::stream_write_value : wire::Kind::stream_wait_value,
+                  to_wire(*value, stream), after);
     }
     if (const auto* child = std::get_if<ChildWork>(&node.work)) {
       std::vector<uint32_t> ends;
@@ -92,8 +93,8 @@ class Writer {
 
   // Pageable memory is read and written when the graph runs, by this process: through pinned memory of the graph's own.
   Expected<uint32_t> add_copy(const CopyWork& box, wire::StreamRef stream, const std::vector<uint32_t>& after) {
-    const bool from_pageable = place_of(box.from) == Place::pageable;
-    const bool to_pageable = place_of(box.to) == Place::pageable;
+    const bool from_pageable = memory_type_of(box.from) == MemoryType::pageable;
+    const bool to_pageable = memory_type_of(box.to) == MemoryType::pageable;
     if (from_pageable && to_pageable) return add_host([box] { copy_box(box); }, stream, after);
     if (!from_pageable && !to_pageable) return emit(wire::Kind::copy, to_wire(box, stream), after);
 
@@ -125,7 +126,7 @@ class Writer {
 
   Expected<uint32_t> emit(wire::Kind kind, const void* body, size_t body_bytes, std::span<const std::byte> blob,
                           const std::vector<uint32_t>& after) {
-    wire::Node node;
+    wire::GraphNodeHeader node;
     node.kind = kind;
     node.body = static_cast<uint32_t>(body_bytes);
     node.blob = static_cast<uint32_t>(blob.size());
@@ -183,14 +184,14 @@ void mark_recorded(const Graph& graph) {
 }
 
 // Takes over the work of a graph of the same shape. `where`: the node that differs.
-cudaGraphExecUpdateResult take_over(Graph& mine, const Graph& theirs, Node*& where) {
+cudaGraphExecUpdateResult take_over(Graph& mine, const Graph& theirs, GraphNode*& where) {
   if (mine.nodes.size() != theirs.nodes.size()) return cudaGraphExecUpdateErrorTopologyChanged;
-  const auto index_of = [](const Graph& graph, const Node* node) {
+  const auto index_of = [](const Graph& graph, const GraphNode* node) {
     return std::ranges::find(graph.nodes, node, &NodePtr::get) - graph.nodes.begin();
   };
   for (size_t k = 0; k < mine.nodes.size(); ++k) {
-    const Node& a = *mine.nodes[k];
-    const Node& b = *theirs.nodes[k];
+    const GraphNode& a = *mine.nodes[k];
+    const GraphNode& b = *theirs.nodes[k];
     where = theirs.nodes[k].get();
     if (type_of(a) != type_of(b)) return cudaGraphExecUpdateErrorNodeTypeChanged;
     if (a.after.size() != b.after.size()) return cudaGraphExecUpdateErrorTopologyChanged;
@@ -275,7 +276,7 @@ Error update_exec(cudaGraphExec_t exec_handle, cudaGraph_t graph_handle, cudaGra
   if (!exec) return exec.error();
   const auto graph = find_graph(graph_handle);
   if (!graph) return graph.error();
-  Node* where = nullptr;
+  GraphNode* where = nullptr;
   *result = {};
   result->result = take_over(*(*exec)->graph, **graph, where);
   if (result->result != cudaGraphExecUpdateSuccess) {
@@ -286,7 +287,7 @@ Error update_exec(cudaGraphExec_t exec_handle, cudaGraph_t graph_handle, cudaGra
   return cudaSuccess;
 }
 
-Expected<Node*> exec_node(GraphExec& exec, cudaGraphNode_t original) {
+Expected<GraphNode*> exec_node(GraphExec& exec, cudaGraphNode_t original) {
   for (const auto& node : exec.graph->nodes) {
     if (original && node->original == original) return node.get();
   }

@@ -28,7 +28,7 @@ Error release(void* pointer, wire::MemoryKind kind, Error when_missing) {
   // First the machine, which waits for work that uses it.
   // Managed memory is freed as device memory is.
   const auto asked = kind == wire::MemoryKind::managed ? wire::MemoryKind::device : kind;
-  const Error e = call<wire::Kind::release>({.address = address, .kind = asked});
+  const Error e = call<wire::Kind::free>({.address = address, .kind = asked});
   if (e == cudaSuccess) {
     unmap(range->begin, range->bytes);
   } else {
@@ -106,7 +106,7 @@ Expected<void*> allocate_host_always(size_t bytes, wire::MemoryKind kind, unsign
   if (::mmap(wanted, round_to_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) !=
       wanted) {
     const auto asked = kind == wire::MemoryKind::managed ? wire::MemoryKind::device : kind;
-    call<wire::Kind::release>({.address = address.address, .kind = asked});
+    call<wire::Kind::free>({.address = address.address, .kind = asked});
     return failure(cudaErrorMemoryAllocation);
   }
   host_ranges().add({.begin = address.address, .bytes = bytes, .kind = kind, .flags = flags});

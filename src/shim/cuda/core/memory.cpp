@@ -55,7 +55,7 @@ Error free_device(void* pointer) {
   if (is_managed(pointer)) return free_managed(pointer);
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!Session::get().owns(address) || find_host_range(pointer)) return cudaErrorInvalidValue;
-  const Error e = call<wire::Kind::release>({.address = address, .kind = wire::MemoryKind::device});
+  const Error e = call<wire::Kind::free>({.address = address, .kind = wire::MemoryKind::device});
   if (e == cudaSuccess) {
     const std::lock_guard lock(book().mutex);
     book().allocations.erase(address);
@@ -85,7 +85,7 @@ Error free_ordered(void* pointer, cudaStream_t handle) {
   if (const Error e = check_default_stream(**stream); e != cudaSuccess) return e;
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const Error e =
-      call_on<wire::Kind::release_ordered>((*stream)->device, {.stream = (*stream)->ref(), .address = address});
+      call_on<wire::Kind::free_ordered>((*stream)->device, {.stream = (*stream)->ref(), .address = address});
   if (e == cudaSuccess) {
     const std::lock_guard lock(book().mutex);
     book().allocations.erase(address);
@@ -195,7 +195,7 @@ Error reset_device(int device) {
     std::erase_if(book().allocations, [&](const auto& entry) { return entry.second == device; });
   }
   for (const uint64_t address : addresses) {
-    const Error one = call_on<wire::Kind::release>(device, {.address = address, .kind = wire::MemoryKind::device});
+    const Error one = call_on<wire::Kind::free>(device, {.address = address, .kind = wire::MemoryKind::device});
     if (one != cudaSuccess) e = one;
   }
   return e;

@@ -12,7 +12,7 @@
 namespace fb::shim {
 
 struct Capture;
-struct Node;
+struct GraphNode;
 
 struct Stream {
   wire::Id id = 0;  // 0: the device's default stream
@@ -23,7 +23,7 @@ struct Stream {
 
   // While it captures (under graph_lock()): what the next node of this stream depends on.
   std::shared_ptr<Capture> capture;
-  std::vector<std::shared_ptr<Node>> tails;
+  std::vector<std::shared_ptr<GraphNode>> tails;
 
   bool legacy() const { return id == 0; }
   bool blocking() const { return (flags & cudaStreamNonBlocking) == 0; }

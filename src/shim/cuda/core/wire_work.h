@@ -5,8 +5,8 @@
 namespace fb::shim {
 
 // Work in the words of the wire; of graphs only the stream's device counts.
-wire::Fill to_wire(const FillWork& box, wire::StreamRef stream);
-wire::ValueOnStream to_wire(const ValueWork& work, wire::StreamRef stream);
+wire::Memset to_wire(const MemsetWork& box, wire::StreamRef stream);
+wire::StreamValue to_wire(const ValueWork& work, wire::StreamRef stream);
 // Both ends are addresses of the machine.
 wire::Copy to_wire(const CopyWork& box, wire::StreamRef stream);
 

@@ -23,10 +23,10 @@ struct Sender {
                                        kernel.params);
   }
   Error operator()(const CopyWork& box) const { return send_copy(stream, box, wait); }
-  Error operator()(const FillWork& box) const {
-    wire::Fill request = to_wire(box, stream.ref());
+  Error operator()(const MemsetWork& box) const {
+    wire::Memset request = to_wire(box, stream.ref());
     request.wait = wait ? 1 : 0;
-    return call_on<wire::Kind::fill>(stream.device, request);
+    return call_on<wire::Kind::memset>(stream.device, request);
   }
   Error operator()(const HostWork& host) const {
     const auto number = add_callback([host] { host.function(host.data); }, true);
@@ -41,16 +41,16 @@ struct Sender {
                        : call_on<wire::Kind::event_depend>(stream.device, request);
   }
   Error operator()(const ValueWork& work) const {
-    const wire::ValueOnStream request = to_wire(work, stream.ref());
-    return work.write ? call_on<wire::Kind::value_write>(stream.device, request)
-                      : call_on<wire::Kind::value_wait>(stream.device, request);
+    const wire::StreamValue request = to_wire(work, stream.ref());
+    return work.write ? call_on<wire::Kind::stream_write_value>(stream.device, request)
+                      : call_on<wire::Kind::stream_wait_value>(stream.device, request);
   }
   Error operator()(const ChildWork&) const { return cudaErrorInvalidValue; }
 };
 
 }  // namespace
 
-wire::Fill to_wire(const FillWork& box, wire::StreamRef stream) {
+wire::Memset to_wire(const MemsetWork& box, wire::StreamRef stream) {
   return {.stream = stream,
           .to = reinterpret_cast<uint64_t>(box.to),
           .pitch = box.pitch,
@@ -62,7 +62,7 @@ wire::Fill to_wire(const FillWork& box, wire::StreamRef stream) {
           .element = box.element};
 }
 
-wire::ValueOnStream to_wire(const ValueWork& work, wire::StreamRef stream) {
+wire::StreamValue to_wire(const ValueWork& work, wire::StreamRef stream) {
   return {.stream = stream, .address = work.address, .value = work.value, .bytes = work.bytes, .compare = work.compare};
 }
 

@@ -40,7 +40,7 @@ struct CopyWork {
   cudaMemcpyKind kind = cudaMemcpyDefault;
 };
 
-struct FillWork {
+struct MemsetWork {
   void* to = nullptr;
   size_t pitch = 0, plane = 0;
   size_t width = 0, height = 1, depth = 1;  // width in elements
@@ -70,7 +70,7 @@ struct ChildWork {
 
 struct EmptyWork {};
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, EventWork, ValueWork, ChildWork>;
+using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork>;
 
 // `wait`: return when the work has ended; not allowed while capturing (cudaErrorStreamCaptureUnsupported).
 Error submit(Stream& stream, Work work, bool wait = false);

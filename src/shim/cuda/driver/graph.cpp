@@ -48,14 +48,14 @@ Expected<Work> to_work(const CUDA_MEMSET_NODE_PARAMS* parameters) {
   const unsigned int element = parameters->elementSize;
   if (element != 1 && element != 2 && element != 4) return failure(cudaErrorInvalidValue);
   if (parameters->dst == 0 || parameters->dst % element != 0) return failure(cudaErrorInvalidValue);
-  return FillWork{.to = pointer_of(parameters->dst),
-                  .pitch = parameters->height > 1 ? parameters->pitch : parameters->width * element,
-                  .plane = parameters->pitch * parameters->height,
-                  .width = parameters->width,
-                  .height = parameters->height,
-                  .depth = 1,
-                  .value = parameters->value,
-                  .element = element};
+  return MemsetWork{.to = pointer_of(parameters->dst),
+                    .pitch = parameters->height > 1 ? parameters->pitch : parameters->width * element,
+                    .plane = parameters->pitch * parameters->height,
+                    .width = parameters->width,
+                    .height = parameters->height,
+                    .depth = 1,
+                    .value = parameters->value,
+                    .element = element};
 }
 
 Expected<Work> to_work(const CUDA_MEMCPY3D* parameters) {
@@ -262,7 +262,7 @@ FB_API CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* c
     const std::lock_guard lock(graph_lock());
     const auto found = find_graph(graph);
     if (!found) return found.error();
-    std::vector<Node*> roots;
+    std::vector<GraphNode*> roots;
     for (const NodePtr& node : (*found)->nodes) {
       if (node->after.empty()) roots.push_back(node.get());
     }

@@ -12,7 +12,7 @@ namespace {
 
 Error check_address(CUdeviceptr address, uint32_t bytes) {
   if (address == 0 || address % bytes != 0) return cudaErrorInvalidValue;
-  return place_of(pointer_of(address)) == Place::pageable ? cudaErrorInvalidValue : cudaSuccess;
+  return memory_type_of(pointer_of(address)) == MemoryType::pageable ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 Expected<ValueWork> make_wait(CUdeviceptr address, uint64_t value, uint32_t bytes, unsigned int flags) {

@@ -41,7 +41,7 @@ cudaError_t list(cudaGraph_t handle, cudaGraphNode_t* into, size_t* count, bool 
   const std::lock_guard lock(shim::graph_lock());
   const auto graph = shim::find_graph(handle);
   if (!graph) return graph.error();
-  std::vector<shim::Node*> nodes;
+  std::vector<shim::GraphNode*> nodes;
   for (const auto& node : (*graph)->nodes) {
     if (!roots_only || node->after.empty()) nodes.push_back(node.get());
   }

@@ -24,7 +24,7 @@ cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t ch
   return shim::set_exec_node(exec, node, shim::ChildWork{.graph = shim::clone_graph(**graph)});
 }
 
-shim::Expected<shim::Node*> find(cudaGraphExec_t handle, cudaGraphNode_t node) {
+shim::Expected<shim::GraphNode*> find(cudaGraphExec_t handle, cudaGraphNode_t node) {
   const auto exec = shim::find_exec(handle);
   if (!exec) return shim::failure(exec.error());
   return shim::exec_node(**exec, node);

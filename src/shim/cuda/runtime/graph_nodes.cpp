@@ -135,7 +135,7 @@ FB_API cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to
   return record(set(node, shim::copy_work(to, from, bytes, kind)));
 }
 FB_API cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* parameters) {
-  return record(read<shim::FillWork>(node, parameters, [&](const shim::FillWork& box) {
+  return record(read<shim::MemsetWork>(node, parameters, [&](const shim::MemsetWork& box) {
     *parameters = {.dst = box.to,
                    .pitch = box.pitch,
                    .value = box.value,

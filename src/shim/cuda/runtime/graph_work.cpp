@@ -33,15 +33,15 @@ Expected<Work> to_work(const cudaMemsetParams* parameters) {
   if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4) return failure(cudaErrorInvalidValue);
   if (!p.dst || p.width == 0 || p.height == 0 || (p.height > 1 && p.pitch < p.width * p.elementSize))
     return failure(cudaErrorInvalidValue);
-  if (place_of(p.dst) == Place::pageable) return failure(cudaErrorInvalidValue);
-  return FillWork{.to = p.dst,
-                  .pitch = p.pitch,
-                  .plane = p.pitch * p.height,
-                  .width = p.width,
-                  .height = p.height,
-                  .depth = 1,
-                  .value = p.value,
-                  .element = p.elementSize};
+  if (memory_type_of(p.dst) == MemoryType::pageable) return failure(cudaErrorInvalidValue);
+  return MemsetWork{.to = p.dst,
+                    .pitch = p.pitch,
+                    .plane = p.pitch * p.height,
+                    .width = p.width,
+                    .height = p.height,
+                    .depth = 1,
+                    .value = p.value,
+                    .element = p.elementSize};
 }
 
 Expected<Work> to_work(const cudaHostNodeParams* parameters) {
