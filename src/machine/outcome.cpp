@@ -7,7 +7,7 @@
 namespace fb::machine {
 namespace {
 
-std::string describe(const CodePlace& p) {
+std::string describe(const simt::SourceLocation& p) {
   std::string text = demangle(p.kernel);
   if (p.function != p.kernel) text += fmt::format(" (in {})", demangle(p.function));
   if (p.line != 0) text += fmt::format(" at {}:{}", p.file, p.line);

@@ -6,24 +6,15 @@
 #include <string>
 
 #include "simt/block.h"
+#include "simt/source_location.h"
 #include "simt/trap.h"
 
 namespace fb::machine {
 
-// A place in guest code. `file` and `line` are CUDA C++ where the PTX says so; ptx_line always.
-struct CodePlace {
-  std::string kernel;
-  std::string function;  // the same as kernel unless it is a called function
-  std::string file;
-  uint32_t line = 0;
-  uint32_t ptx_line = 0;
-  std::string text;  // the instruction
-};
-
 struct Fault {
   simt::TrapKind kind{};
   std::string message;
-  CodePlace place;
+  simt::SourceLocation place;
   simt::Dim3 block, thread;
   uint64_t address = 0;
   uint32_t bytes = 0;

@@ -13,17 +13,17 @@ simt::Dim3 thread_position(const simt::Warp& warp, uint32_t lane) {
 
 }  // namespace
 
-CodePlace place_of(const simt::Grid& grid, const simt::Inst& inst) {
-  CodePlace place = place_in(*grid.program, inst.origin);
+simt::SourceLocation place_of(const simt::Grid& grid, const simt::Inst& inst) {
+  simt::SourceLocation place = place_in(*grid.program, inst.origin);
   place.kernel = grid.kernel->name;
   return place;
 }
 
-CodePlace place_in(const simt::Program& program, uint32_t number) {
+simt::SourceLocation place_in(const simt::Program& program, uint32_t number) {
   const simt::Origin origin = program.origins[number];
   const ptx::Module& module = *program.module;
   const ptx::Function& function = module.functions[origin.function];
-  CodePlace place;
+  simt::SourceLocation place;
   place.function = function.name;
   if (origin.index >= function.body.size()) return place;
   const ptx::Instruction& source = function.body[origin.index];

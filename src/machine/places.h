@@ -7,9 +7,9 @@
 
 namespace fb::machine {
 
-CodePlace place_of(const simt::Grid& grid, const simt::Inst& inst);
+simt::SourceLocation place_of(const simt::Grid& grid, const simt::Inst& inst);
 // The same for whoever has no grid at hand; without the kernel's name. `origin` is Inst::origin.
-CodePlace place_in(const simt::Program& program, uint32_t origin);
+simt::SourceLocation place_in(const simt::Program& program, uint32_t origin);
 Fault make_fault(const simt::Warp& warp, const simt::Trap& trap);
 
 }  // namespace fb::machine

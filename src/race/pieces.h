@@ -2,7 +2,7 @@
 
 // From an address of a warp to the memory behind it. Private to the checker's own files.
 
-#include "race/checker.h"
+#include "race/detector.h"
 #include "race/state.h"
 #include "simt/environment.h"
 
@@ -11,7 +11,7 @@ namespace fb::race {
 // f(shadow, allocation, host, offset) for the memory behind `bytes` at `a`: one piece, or one of each member of a
 // multicast object.
 template <class F>
-void Checker::each_piece(WarpState& s, mem::Address a, uint64_t bytes, F f) {
+void Detector::each_piece(WarpState& s, mem::Address a, uint64_t bytes, F f) {
   if (mem::is_shared(a)) {
     const auto in_window = static_cast<uint32_t>(a - mem::kSharedWindow);
     const uint32_t rank = in_window >> mem::kClusterShift;

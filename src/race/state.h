@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "race/checker.h"
+#include "race/detector.h"
 #include "simt/block.h"
 #include "simt/warp.h"
 
 namespace fb::race {
 
-struct Checker::OperationState {
+struct Detector::OperationState {
   uint32_t number = 0;
   BlockId block = 0;                            // by which it acts itself; 0: has not acted
   ClockRef knows;                               // when it begins
@@ -25,7 +25,7 @@ struct Checker::OperationState {
 };
 
 // Line `line` of a shadow, and where its bytes are.
-struct Checker::Whereabouts {
+struct Detector::Whereabouts {
   Shadow* shadow = nullptr;
   uint64_t line = 0;
   std::byte* host = nullptr;                    // of byte 0 of the line; null: bytes are not to be read
@@ -33,7 +33,7 @@ struct Checker::Whereabouts {
 };
 
 // The access that is being looked at.
-struct Checker::Doing {
+struct Detector::Doing {
   Mark mark;
   WarpState* warp = nullptr;  // null: an operation acts
   OperationState* operation = nullptr;
@@ -46,7 +46,7 @@ struct Checker::Doing {
 };
 
 // A strong load that has seen a signal, until a fence makes an acquire of it.
-struct Checker::Heard {
+struct Detector::Heard {
   Mask lanes = 0;
   const void* flag_line = nullptr;
   uint32_t flag_offset = 0;
@@ -58,7 +58,7 @@ struct Checker::Heard {
 // Why a signal that was seen has ordered nothing, or that it has.
 enum class Trouble : uint8_t { none, not_released, not_acquired, writer_scope, reader_scope, size };
 
-struct Checker::Edge {
+struct Detector::Edge {
   uint64_t number = 0;  // 0: none
   Mark write;
   uint32_t write_lane = 0;
@@ -86,7 +86,7 @@ struct FenceMark {
   Handed handed;
 };
 
-struct Checker::WarpState {
+struct Detector::WarpState {
   BlockState* block = nullptr;
   simt::Warp* warp = nullptr;
   uint16_t index = 0;
@@ -141,7 +141,7 @@ struct Checker::WarpState {
 };
 
 // A barrier that is filling up.
-struct Checker::Meeting {
+struct Detector::Meeting {
   Knowledge known;
   Knowledge last;  // of the warp that came last
   std::vector<Entry> own;
@@ -149,14 +149,14 @@ struct Checker::Meeting {
   bool complete = false;
 };
 
-struct Checker::AsyncIssue {
+struct Detector::AsyncIssue {
   BlockId block = 0;
   uint16_t warp = 0;  // from 1
   Mask lanes = 0;
   Tick tick = 0;
 };
 
-struct Checker::BlockState {
+struct Detector::BlockState {
   BlockId id = 0;
   StreamPlace place;  // of its operation
   simt::Block* block = nullptr;
@@ -175,7 +175,7 @@ struct Checker::BlockState {
   std::unordered_map<uint32_t, std::deque<Tick>> commits;
 };
 
-struct Checker::ClusterState {
+struct Detector::ClusterState {
   uint64_t number = 0;
   uint32_t blocks = 0;
   Meeting phases[2];

@@ -37,14 +37,14 @@ const ptx::Instruction& source_of(const simt::Grid& grid, const simt::Inst& inst
 }
 
 // The load itself often comes from a header such as <cuda/atomic>: then where its result is compared says more.
-CodePlace place_of_wait(const simt::Grid& grid, const simt::Split& split, const simt::Inst& load) {
-  const auto is_header = [](const CodePlace& place) { return place.file.contains("/include/"); };
-  CodePlace place = place_of(grid, load);
+simt::SourceLocation place_of_wait(const simt::Grid& grid, const simt::Split& split, const simt::Inst& load) {
+  const auto is_header = [](const simt::SourceLocation& place) { return place.file.contains("/include/"); };
+  simt::SourceLocation place = place_of(grid, load);
   if (!is_header(place)) return place;
   const simt::Inst* end = grid.program->code.data() + grid.program->code.size();
   constexpr size_t kMostLooked = 64;
   for (const simt::Inst* at = &load; at != end && at < &load + kMostLooked; ++at) {
-    CodePlace other = place_of(grid, *at);
+    simt::SourceLocation other = place_of(grid, *at);
     if (other.function != place.function) break;
     if (other.line != 0 && !is_header(other)) {
       other.ptx_line = place.ptx_line;
@@ -517,7 +517,7 @@ std::string short_name(const std::string& mangled) {
   return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
 }
 
-std::string short_place(const CodePlace& place) {
+std::string short_place(const simt::SourceLocation& place) {
   return place.line != 0 ? fmt::format("{}:{}", place.file, place.line) : fmt::format("PTX line {}", place.ptx_line);
 }
 

@@ -125,7 +125,7 @@ struct Wait {
   WaitKind kind{};
   size_t run = kNone;   // of Standstill::runs
   size_t work = kNone;  // … or of works: a stream
-  CodePlace place;
+  simt::SourceLocation place;
   std::vector<WaitingThreads> threads;
 
   // Of memory: the first of them, and how many words they wait for together.
@@ -172,7 +172,7 @@ WaitGraph make_wait_graph(Standstill facts);
 PastWrite make_past_write(const WriteHistory::Write& write, const Standstill& facts);
 
 // "file:line", or the PTX line.
-std::string short_place(const CodePlace& place);
+std::string short_place(const simt::SourceLocation& place);
 // A kernel without its parameters.
 std::string short_name(const std::string& mangled);
 

@@ -186,9 +186,9 @@ Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls
 void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
   for (const Move& move : moves) {
     if (node_.checking_ && checked != 0) {
-      node_.checking_->checker().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
-                                        *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
-                                        move.bytes);
+      node_.checking_->detector().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
+                                         *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
+                                         move.bytes);
     }
     if (move.load) {
       std::memcpy(move.tensor, move.arena, move.bytes);

@@ -44,18 +44,13 @@ namespace {
 // Streams of nobody's: what the judge does, and what a host does by itself.
 constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 
-race::CodePlace name_place(const simt::Program& program, uint32_t origin) {
-  const CodePlace place = place_in(program, origin);
-  return {place.file, place.line, place.function, place.text};
-}
-
 }  // namespace
 
 Checking::Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report)
-    : report_(std::move(report)), keep_going_(keep_going), checker_(options, name_place, [this](race::Finding&& f) {
+    : report_(std::move(report)), keep_going_(keep_going), detector_(options, place_in, [this](race::Report&& f) {
         report_({"race", f.rank, std::move(f.text), !keep_going_});
       }) {
-  both_ = std::make_unique<Both>(clock, checker_);
+  both_ = std::make_unique<Both>(clock, detector_);
 }
 Checking::~Checking() = default;
 
@@ -63,7 +58,7 @@ simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {
   const uint32_t own = op.process->number;
-  op.known = race::join(op.known, checker_.host_of(own));
+  op.known = race::join(op.known, detector_.host_of(own));
   if (!hosts_talk) return;
   for (const auto& [process, known] : ended_before_) {
     if (process != own) op.known = race::join(op.known, known);
@@ -87,27 +82,27 @@ void Checking::begun(Operation& op) {
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
   info.place = next_place(info.host, op.device, op.stream, op.graph_node);
-  op.checked = checker_.begin_operation(std::move(info), op.known);
+  op.checked = detector_.begin_operation(std::move(info), op.known);
 }
 
 void Checking::ended(Operation& op) {
-  op.leaves = op.checked != 0 ? checker_.end_operation(op.checked) : op.known;
+  op.leaves = op.checked != 0 ? detector_.end_operation(op.checked) : op.known;
   op.known = nullptr;
   auto& ended = ended_[op.process->number];
   ended = race::join(ended, op.leaves);
 }
 
-void Checking::host_saw(uint32_t process, const Operation& op) { checker_.host_learns(process, op.leaves); }
+void Checking::host_saw(uint32_t process, const Operation& op) { detector_.host_learns(process, op.leaves); }
 
 void Checking::hosts_met(const std::vector<uint32_t>& processes) {
   race::ClockRef all;
-  for (const uint32_t p : processes) all = race::join(all, checker_.host_of(p));
-  for (const uint32_t p : processes) checker_.host_learns(p, all);
+  for (const uint32_t p : processes) all = race::join(all, detector_.host_of(p));
+  for (const uint32_t p : processes) detector_.host_learns(p, all);
 }
 
 void Checking::all_is_known(const std::vector<uint32_t>& processes) {
   for (const uint32_t p : processes) {
-    for (const auto& [other, known] : ended_) checker_.host_learns(p, known);
+    for (const auto& [other, known] : ended_) detector_.host_learns(p, known);
   }
 }
 
@@ -122,7 +117,7 @@ void Checking::closed(uint32_t process, uint64_t token) {
   found->second[process] = place;
   race::Clock clock;
   clock.add(place);
-  checker_.host_learns(process, std::make_shared<const race::Clock>(std::move(clock)));
+  detector_.host_learns(process, std::make_shared<const race::Clock>(std::move(clock)));
 }
 
 // A close that this host can't know of may come later in another run. Whose it is, is not said: where all ranks make
@@ -130,7 +125,7 @@ void Checking::closed(uint32_t process, uint64_t token) {
 void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const race::ClockRef known = checker_.host_of(process);
+  const race::ClockRef known = detector_.host_of(process);
   const auto is_known = [&](const auto& opening) { return opening.second && known && known->covers(*opening.second); };
   const bool all = std::ranges::all_of(found->second, is_known);
   openings_.erase(found);
@@ -153,17 +148,17 @@ uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t devic
   info.of_judge = true;
   info.number = ++numbers_[process];
   info.place = next_place(process, device, kJudge, 0);
-  return checker_.begin_operation(std::move(info), checker_.host_of(process));
+  return detector_.begin_operation(std::move(info), detector_.host_of(process));
 }
 
 void Checking::end_of_judge(uint32_t process, uint32_t operation) {
-  checker_.host_learns(process, checker_.end_operation(operation));
+  detector_.host_learns(process, detector_.end_operation(operation));
 }
 
 void Checking::access(const Operation& op, simt::AccessKind kind, mem::Allocation* allocation, const std::byte* at,
                       uint64_t bytes) {
   if (op.checked == 0 || !allocation || bytes == 0) return;
-  checker_.access(op.checked, kind, *allocation, static_cast<uint64_t>(at - allocation->bytes.get()), bytes);
+  detector_.access(op.checked, kind, *allocation, static_cast<uint64_t>(at - allocation->bytes.get()), bytes);
 }
 
 }  // namespace fb::machine

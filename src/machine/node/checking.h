@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "machine/node/operation.h"
-#include "race/checker.h"
+#include "race/detector.h"
 #include "record/run_record.h"
 #include "simt/listener.h"
 
@@ -28,8 +28,8 @@ class Checking {
 
   // For grids.
   simt::Listener& listener();
-  race::Checker& checker() { return checker_; }
-  const std::vector<std::string>& history() const { return checker_.history(); }
+  race::Detector& detector() { return detector_; }
+  const std::vector<std::string>& history() const { return detector_.history(); }
 
   // An operation takes what its host knows with it. Where hosts may talk to each other unseen, it knows of all work of
   // other processes that has ended, too.
@@ -66,7 +66,7 @@ class Checking {
   std::unique_ptr<Both> both_;
   Report report_;
   bool keep_going_;
-  race::Checker checker_;
+  race::Detector detector_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamPlace> streams_;
   std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
   std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process

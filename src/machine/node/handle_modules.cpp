@@ -115,7 +115,7 @@ Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& 
 
 // Before a module goes: reports can't name its instructions any more.
 void Node::forget_code(const LoadedModule& module) {
-  if (checking_) checking_->checker().forget(module.program());
+  if (checking_) checking_->detector().forget(module.program());
 }
 
 void Node::drop_module(Process& process, uint32_t device, Id module) {

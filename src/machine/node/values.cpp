@@ -71,7 +71,7 @@ uint64_t Node::offset_of(const Bytes& bytes) {
 
 // A stream has waited for a word: it acquires.
 void Node::has_compared(const Operation& op, const Bytes& bytes, uint32_t size) {
-  if (checking_) checking_->checker().wait_value(op.checked, *bytes.allocation, offset_of(bytes), size);
+  if (checking_) checking_->detector().wait_value(op.checked, *bytes.allocation, offset_of(bytes), size);
 }
 
 Status Node::make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op) {
@@ -89,7 +89,7 @@ Status Node::make_stream_value(Process& process, const wire::StreamValue& m, boo
   op->work = [this, m, wait, bytes](const OperationPtr& self) {
     if (!wait) {
       writes_.note_operation(*bytes.allocation, bytes.host, m.bytes, "a value", self->process->number, engine_.now());
-      if (checking_) checking_->checker().write_value(self->checked, *bytes.allocation, offset_of(bytes), m.bytes);
+      if (checking_) checking_->detector().write_value(self->checked, *bytes.allocation, offset_of(bytes), m.bytes);
       std::memcpy(bytes.host, &m.value, m.bytes);
       engine_.watch().written(bytes.host, m.bytes);
       operations_.finish(self, self->begun);

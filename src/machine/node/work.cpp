@@ -161,7 +161,7 @@ Status Node::make_launch(Process& process, const wire::Launch& m, std::span<cons
     run->priority = priority;
     run->environment = &context(process, device);
     if (!options_.untimed) run->listener = checking_ ? &checking_->listener() : &clock_;
-    if (checking_) checking_->checker().begin_grid(run->grid.id, self->checked);
+    if (checking_) checking_->detector().begin_grid(run->grid.id, self->checked);
     const simt::FunctionInfo& kernel = *run->grid.kernel;
     writes_.note_grid({run->grid.id, run->gpu, process.number, kernel.name, 0, false, source, kernel.index,
                        run->grid.params, kernel.param_offsets});

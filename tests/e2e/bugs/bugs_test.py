@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 DEFECTIVE_SCHEDULES = 20
 DEFECTIVE_SECONDS = 10.0
 REPAIRED_SCHEDULES = int(os.environ.get("FABRICBENCH_SCHEDULES", "20"))

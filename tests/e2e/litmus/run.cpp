@@ -17,7 +17,7 @@
 #include "litmus/model.h"
 #include "litmus/ptx.h"
 #include "litmus/rig.h"
-#include "race/checker.h"
+#include "race/detector.h"
 
 namespace fb::litmus {
 namespace {
@@ -104,13 +104,15 @@ class Runner {
     while (wants_more()) {
       // Of its own for each test: with the same ones for all, one that shows nothing would show nothing in all.
       const uint64_t seed = number * kSeedStep + ++tally.runs;
-      std::optional<race::Checker> checker;
+      std::optional<race::Detector> checker;
       if (options_.check) {
         checker.emplace(
             race::Options{.seed = seed, .strict = options_.strict, .weak_lines = 1, .weak_chance = 2, .why = {}},
-            [](const simt::Program&, uint32_t origin) { return race::CodePlace{"kernel", origin, "litmus", ""}; },
-            [&](race::Finding&& finding) {
-              if (!race) race = fmt::format("seed {}: {}", seed, finding.text);
+            [](const simt::Program&, uint32_t origin) {
+              return simt::SourceLocation{.function = "litmus", .file = "kernel", .line = origin};
+            },
+            [&](race::Report&& report) {
+              if (!race) race = fmt::format("seed {}: {}", seed, report.text);
             });
       }
       Outcome outcome = rig.run(seed, checker ? &*checker : nullptr);

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "race/checker.h"
+#include "race/detector.h"
 #include "race/pieces.h"
 #include "race/state.h"
 
@@ -71,7 +71,7 @@ ClockRef everything(const Handed& handed) {
 
 // --- What lanes know
 
-void Checker::learn(WarpState& s, Mask lanes, const Knowledge& what) {
+void Detector::learn(WarpState& s, Mask lanes, const Knowledge& what) {
   const auto has = [](const ClockRef& own, const ClockRef& other) { return !other || (own && own->covers(*other)); };
   const bool all_lanes = (s.live() & ~lanes) == 0;
   if (!all_lanes && has(s.known.all, what.all) && has(s.known.proxied, what.proxied) && has(s.known.seen, what.seen))
@@ -80,7 +80,7 @@ void Checker::learn(WarpState& s, Mask lanes, const Knowledge& what) {
 }
 
 // The same, where it is known that the warp does not know it yet.
-void Checker::learn_news(WarpState& s, Mask lanes, const Knowledge& what) {
+void Detector::learn_news(WarpState& s, Mask lanes, const Knowledge& what) {
   if ((s.live() & ~lanes) == 0) {
     s.known = join(s.known, what);
     return;
@@ -93,7 +93,7 @@ void Checker::learn_news(WarpState& s, Mask lanes, const Knowledge& what) {
   s.lanes.push_back({lanes, what});
 }
 
-Knowledge Checker::knowledge_of(const WarpState& s, Mask lanes) const {
+Knowledge Detector::knowledge_of(const WarpState& s, Mask lanes) const {
   Knowledge known = s.known;
   for (const LaneKnowledge& k : s.lanes) {
     if ((lanes & ~k.lanes) == 0) known = join(known, k.what);
@@ -101,7 +101,7 @@ Knowledge Checker::knowledge_of(const WarpState& s, Mask lanes) const {
   return known;
 }
 
-Handed Checker::hand_over(WarpState& s, Mask lanes) {
+Handed Detector::hand_over(WarpState& s, Mask lanes) {
   BlockState& block = *s.block;
   return {knowledge_of(s, lanes),
           block.place,
@@ -114,7 +114,7 @@ Handed Checker::hand_over(WarpState& s, Mask lanes) {
 }
 
 // All lanes know what all did, and what each has learnt.
-void Checker::meet(WarpState& s) {
+void Detector::meet(WarpState& s) {
   for (const LaneKnowledge& k : s.lanes) s.known = join(s.known, k.what);
   s.lanes.clear();
   s.base = s.block->tick++;
@@ -122,7 +122,7 @@ void Checker::meet(WarpState& s) {
 
 // --- Flags
 
-void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doing) {
+void Detector::strong_access(WarpState& s, const simt::Access& access, Doing& doing) {
   const SiteTraits traits = s.traits[access.inst->origin];
   const uint32_t element = access.element == 0 ? access.bytes : access.element;
   // What the host says through memory that it sees, nobody tells the checker: it is believed.
@@ -164,8 +164,8 @@ void Checker::strong_access(WarpState& s, const simt::Access& access, Doing& doi
   ++s.block->tick;
 }
 
-void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
-                          const Flag& flag, uint32_t offset, uint32_t bytes) {
+void Detector::strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
+                           const Flag& flag, uint32_t offset, uint32_t bytes) {
   // A lane that was given older bytes hears what was said before.
   const Mask late = doing.late & lanes;
   const Signals& signals = late != 0 ? *flag.before : *flag.signals;
@@ -220,7 +220,7 @@ void Checker::strong_read(WarpState& s, const simt::Access& access, const Doing&
 }
 
 // A fence, or a load that acquires: what these lanes have heard becomes what they know, where scopes allow it.
-void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::Access* load) {
+void Detector::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::Access* load) {
   for (size_t k = 0; k < s.heard.size();) {
     Heard& h = s.heard[k];
     // An acquiring load makes an acquire of what was read from the same place only.
@@ -265,15 +265,15 @@ void Checker::acquire_heard(WarpState& s, Mask lanes, Scope scope, const simt::A
 }
 
 // What the host will see in memory that it shares.
-void Checker::host_hears(const WarpState& s, const Doing& doing, const Signals& signals) {
+void Detector::host_hears(const WarpState& s, const Doing& doing, const Signals& signals) {
   for (const Signal& signal : signals) {
     const bool reaches_host = signal.first_scope == Scope::sys && doing.mark.reach() == Scope::sys;
     if (signal.released && reaches_host) host_learns(agents_.operation_of(s.block->id).host, everything(signal.handed));
   }
 }
 
-void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, const SignalsRef& own,
-                           Flag& flag) {
+void Detector::strong_write(WarpState& s, const simt::Access& access, const Doing& doing, const SignalsRef& own,
+                            Flag& flag) {
   const SignalsRef found = flag.signals;
   if (options_.weak_lines != 0) flag.before = found;
   flag.signals = releases(access.order) ? own : with_earlier(s, own, *found);
@@ -308,7 +308,7 @@ void Checker::strong_write(WarpState& s, const simt::Access& access, const Doing
 }
 
 // Counters that many have raised: the older signals become one for each scope.
-void Checker::shorten(Signals& signals) {
+void Detector::shorten(Signals& signals) {
   constexpr size_t kMost = 32, kKept = 16;
   if (signals.size() <= kMost) return;
   Signals kept(signals.end() - kKept, signals.end());
@@ -332,7 +332,7 @@ void Checker::shorten(Signals& signals) {
 }
 
 // The write itself, with every release that it makes visible: its own, or those of fences before it.
-SignalsRef Checker::make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane) {
+SignalsRef Detector::make_signals(WarpState& s, const simt::Access& access, const Mark& mark, uint32_t lane) {
   Signal plain;
   plain.write = mark;
   plain.write.lane = lane & 31;
@@ -362,7 +362,7 @@ SignalsRef Checker::make_signals(WarpState& s, const simt::Access& access, const
 }
 
 // A release of a thread goes on with its later writes to the same word.
-SignalsRef Checker::with_earlier(const WarpState& s, const SignalsRef& own, const Signals& found) {
+SignalsRef Detector::with_earlier(const WarpState& s, const SignalsRef& own, const Signals& found) {
   const Signal& last = own->front();
   const auto goes_on = [&](const Signal& earlier) {
     // A later fence of the same thread that reaches as far hands on all of it.
@@ -388,7 +388,7 @@ SignalsRef Checker::with_earlier(const WarpState& s, const SignalsRef& own, cons
 
 // --- Fences
 
-void Checker::fence(WarpState& s, const simt::Sync& sync) {
+void Detector::fence(WarpState& s, const simt::Sync& sync) {
   const Site site = s.first_site + sync.inst->origin;
   if (s.traits[sync.inst->origin].proxy_fence) return proxy_fence(s, sync.lanes);
   if (sync.order == Order::weak) return;
@@ -424,7 +424,7 @@ void Checker::fence(WarpState& s, const simt::Sync& sync) {
 }
 
 // From here on the asynchronous proxy sees what these lanes know and have done.
-void Checker::proxy_fence(WarpState& s, Mask lanes) {
+void Detector::proxy_fence(WarpState& s, Mask lanes) {
   Handed handed = hand_over(s, lanes);
   const ClockRef all = everything(handed);
   learn(s, lanes, {nullptr, all});
@@ -433,7 +433,7 @@ void Checker::proxy_fence(WarpState& s, Mask lanes) {
 
 // --- Barriers
 
-void Checker::on_sync(simt::Warp& w, const simt::Sync& sync) {
+void Detector::on_sync(simt::Warp& w, const simt::Sync& sync) {
   WarpState& s = state_of(w);
   switch (sync.kind) {
     case simt::SyncKind::fence:
@@ -456,7 +456,7 @@ void Checker::on_sync(simt::Warp& w, const simt::Sync& sync) {
   }
 }
 
-void Checker::warp_barrier(WarpState& s, const simt::Sync& sync) {
+void Detector::warp_barrier(WarpState& s, const simt::Sync& sync) {
   const Mask live = s.live();
   const Mask wanted = sync.id & live;
   s.met |= sync.lanes;
@@ -475,7 +475,7 @@ void Checker::warp_barrier(WarpState& s, const simt::Sync& sync) {
   learn(s, wanted, together);
 }
 
-void Checker::block_arrive(WarpState& s, const simt::Sync& sync) {
+void Detector::block_arrive(WarpState& s, const simt::Sync& sync) {
   Meeting& barrier = s.block->barriers[sync.id];
   if (std::exchange(barrier.complete, false)) {
     barrier.known = barrier.last = {};
@@ -490,7 +490,7 @@ void Checker::block_arrive(WarpState& s, const simt::Sync& sync) {
   barrier.own.push_back({s.block->id, static_cast<uint16_t>(s.index + 1), sync.lanes, s.block->tick});
 }
 
-void Checker::block_release(WarpState& s, const simt::Sync& sync) {
+void Detector::block_release(WarpState& s, const simt::Sync& sync) {
   BlockState& block = *s.block;
   Meeting& barrier = block.barriers[sync.id];
   if (!std::exchange(barrier.complete, true)) {
@@ -520,7 +520,7 @@ void Checker::block_release(WarpState& s, const simt::Sync& sync) {
   }
 }
 
-void Checker::cluster_barrier(WarpState& s, const simt::Sync& sync) {
+void Detector::cluster_barrier(WarpState& s, const simt::Sync& sync) {
   simt::Cluster& cluster = s.warp->block().barrier_cluster();
   auto& state = clusters_[&cluster];
   if (!state) state = std::make_unique<ClusterState>();
@@ -539,7 +539,7 @@ void Checker::cluster_barrier(WarpState& s, const simt::Sync& sync) {
   }
 }
 
-void Checker::mbarrier(WarpState& s, const simt::Sync& sync) {
+void Detector::mbarrier(WarpState& s, const simt::Sync& sync) {
   const uint32_t rank = sync.id >> mem::kClusterShift;
   simt::Block* owner = &s.warp->block();
   if (rank != 0 && owner->cluster && rank <= owner->cluster->blocks.size()) owner = owner->cluster->blocks[rank - 1];
@@ -561,7 +561,7 @@ void Checker::mbarrier(WarpState& s, const simt::Sync& sync) {
 // --- Asynchronous copies
 
 // A copy is its block's other self. It begins when it is issued, and only who waits for it knows that it has ended.
-void Checker::async_access(WarpState& s, const simt::Access& access, Doing& doing) {
+void Detector::async_access(WarpState& s, const simt::Access& access, Doing& doing) {
   BlockState& block = *s.block;
   doing.mark.block = block.id + (access.kind == AccessKind::load ? kAsyncReads : kAsyncWrites);
   doing.mark.tick = block.async_tick;
@@ -577,7 +577,7 @@ void Checker::async_access(WarpState& s, const simt::Access& access, Doing& doin
   });
 }
 
-void Checker::on_copy_issue(const simt::AsyncCopy& copy) {
+void Detector::on_copy_issue(const simt::AsyncCopy& copy) {
   const auto found = blocks_.find(copy.block);
   if (found == blocks_.end()) return;
   BlockState& block = *found->second;
@@ -585,7 +585,7 @@ void Checker::on_copy_issue(const simt::AsyncCopy& copy) {
                                  block.async_tick++};
 }
 
-void Checker::on_copy_begin(const simt::AsyncCopy& copy) {
+void Detector::on_copy_begin(const simt::AsyncCopy& copy) {
   completing_ = nullptr;
   const auto found = blocks_.find(copy.block);
   if (found == blocks_.end()) return;
@@ -593,13 +593,13 @@ void Checker::on_copy_begin(const simt::AsyncCopy& copy) {
   if (issue != found->second->copies.end()) completing_ = &issue->second;
 }
 
-void Checker::on_copy_end(const simt::AsyncCopy& copy) {
+void Detector::on_copy_end(const simt::AsyncCopy& copy) {
   completing_ = nullptr;
   const auto found = blocks_.find(copy.block);
   if (found != blocks_.end()) found->second->copies.erase(copy.sequence);
 }
 
-void Checker::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
+void Detector::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
   const auto found = blocks_.find(&owner);
   if (found == blocks_.end() || !completing_) return;
   const auto offset = static_cast<uint32_t>(at - owner.shared());
@@ -613,7 +613,7 @@ void Checker::on_mbarrier_signal(simt::Block& owner, const std::byte* at) {
   meeting.known = join(meeting.known, {done, done});
 }
 
-void Checker::async_group(WarpState& s, const simt::Sync& sync) {
+void Detector::async_group(WarpState& s, const simt::Sync& sync) {
   BlockState& block = *s.block;
   each_lane(sync.lanes, [&](uint32_t lane) {
     const uint32_t kind = sync.id & ~simt::kGroupsMask, newest = sync.id & simt::kGroupsMask;
@@ -640,7 +640,7 @@ void Checker::async_group(WarpState& s, const simt::Sync& sync) {
 // --- Streams
 
 // A strong access of system scope, to a word of 4 or 8 bytes; the line in which it lies.
-Line& Checker::touch_word(Doing& doing, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+Line& Detector::touch_word(Doing& doing, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
   doing.mark.strong = 1;
   doing.mark.scope = static_cast<uint32_t>(Scope::sys) & 7;
   doing.mark.element = doing.mark.whole = bytes == 8 ? 3 : 2;
@@ -649,7 +649,7 @@ Line& Checker::touch_word(Doing& doing, mem::Allocation& allocation, uint64_t of
   return shadow.line(offset / kLineBytes);
 }
 
-void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+void Detector::write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
   const auto found = operations_.find(operation);
   if (found == operations_.end()) return;
   OperationState& op = *found->second;
@@ -665,7 +665,7 @@ void Checker::write_value(uint32_t operation, mem::Allocation& allocation, uint6
   flag.signals = std::make_shared<const Signals>(1, signal);
 }
 
-void Checker::wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
+void Detector::wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes) {
   const auto found = operations_.find(operation);
   if (found == operations_.end()) return;
   OperationState& op = *found->second;

@@ -27,18 +27,10 @@ enum class RaceClass : uint8_t {
 // "published without release"
 std::string_view name_of(RaceClass c);
 
-struct Finding {
+struct Report {
   RaceClass kind{};
   std::optional<int> rank;
   std::string text;  // begins with the class's name
-};
-
-// Where an instruction is written, for people.
-struct CodePlace {
-  std::string file;
-  uint32_t line = 0;
-  std::string function;
-  std::string text;  // the PTX instruction
 };
 
 }  // namespace fb::race

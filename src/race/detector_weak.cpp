@@ -8,7 +8,7 @@
 #include <bit>
 
 #include "base/hash.h"
-#include "race/checker.h"
+#include "race/detector.h"
 #include "race/state.h"
 
 namespace fb::race {
@@ -18,7 +18,7 @@ uint64_t name_of_warp(BlockId block, uint32_t warp) { return uint64_t{block} << 
 
 }  // namespace
 
-void Checker::keep_past(const Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end) {
+void Detector::keep_past(const Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end) {
   ++writes_;
   // Whole lines are data, however strong the stores are.
   const bool flag = doing.mark.strong && end - begin < kLineBytes;
@@ -42,7 +42,7 @@ void Checker::keep_past(const Doing& doing, Line& line, const Whereabouts& at, u
   list.push_back(std::move(past));
 }
 
-void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end) {
+void Detector::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end) {
   WarpState& s = *doing.warp;
   const uint64_t self = name_of_warp(s.block->id, s.index);
   auto& list = line.extras->pasts.list;
@@ -89,7 +89,7 @@ void Checker::choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end
   });
 }
 
-void Checker::settle(WarpState& s) {
+void Detector::settle(WarpState& s) {
   for (const auto& settled : s.observed) *settled = true;
   s.observed.clear();
 }

@@ -1,6 +1,6 @@
 // The checker's frame: operations, blocks and warps come and go.
 
-#include "race/checker.h"
+#include "race/detector.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,9 +10,9 @@
 
 namespace fb::race {
 
-Checker::Checker(const Options& options, Place place, Report report)
+Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
     : options_(options),
-      place_(std::move(place)),
+      locate_(std::move(locate)),
       report_(std::move(report)),
       rng_(options.seed ^ 0x5eed),
       edges_(4096) {
@@ -21,11 +21,11 @@ Checker::Checker(const Options& options, Place place, Report report)
     why_offset_ = why->offset;
   }
 }
-Checker::~Checker() = default;
+Detector::~Detector() = default;
 
 // --- Operations
 
-uint32_t Checker::begin_operation(OperationInfo info, const ClockRef& knows) {
+uint32_t Detector::begin_operation(OperationInfo info, const ClockRef& knows) {
   const uint32_t number = agents_.add_operation(std::move(info));
   auto state = std::make_unique<OperationState>();
   state->number = number;
@@ -34,7 +34,7 @@ uint32_t Checker::begin_operation(OperationInfo info, const ClockRef& knows) {
   return number;
 }
 
-ClockRef Checker::end_operation(uint32_t operation) {
+ClockRef Detector::end_operation(uint32_t operation) {
   const auto found = operations_.find(operation);
   if (found == operations_.end()) return nullptr;
   for (const auto& settled : found->second->observed) *settled = true;
@@ -49,7 +49,7 @@ ClockRef Checker::end_operation(uint32_t operation) {
 
 // What fences of order sc have left is handed to everybody who fences, and would grow for ever. Who relies on the order
 // of such fences alone, without a flag and across kernels, is not believed.
-void Checker::forget_blocks(const StreamPlace& of) {
+void Detector::forget_blocks(const StreamPlace& of) {
   const auto shorten = [&](ClockRef& clock) {
     if (!clock) return;
     auto kept = std::make_shared<Clock>(*clock);
@@ -64,26 +64,26 @@ void Checker::forget_blocks(const StreamPlace& of) {
   for (auto& [device, known] : sc_of_device_) shorten_all(known);
 }
 
-void Checker::begin_grid(uint64_t grid, uint32_t operation) { grids_[grid] = operation; }
+void Detector::begin_grid(uint64_t grid, uint32_t operation) { grids_[grid] = operation; }
 
-ClockRef Checker::host_of(uint32_t host) const {
+ClockRef Detector::host_of(uint32_t host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? nullptr : found->second;
 }
 
-void Checker::host_learns(uint32_t host, const ClockRef& what) {
+void Detector::host_learns(uint32_t host, const ClockRef& what) {
   ClockRef& known = hosts_[host];
   known = join(known, what);
 }
 
 // --- Blocks and warps
 
-Checker::WarpState& Checker::state_of(simt::Warp& w) {
+Detector::WarpState& Detector::state_of(simt::Warp& w) {
   if (!w.listener_state) on_warp_start(w);
   return *static_cast<WarpState*>(w.listener_state);
 }
 
-void Checker::on_warp_start(simt::Warp& w) {
+void Detector::on_warp_start(simt::Warp& w) {
   if (w.listener_state) return;
   simt::Block& block = w.block();
   auto& slot = blocks_[&block];
@@ -129,7 +129,7 @@ void Checker::on_warp_start(simt::Warp& w) {
   slot->warps[w.index()] = std::move(state);
 }
 
-void Checker::on_warp_exit(simt::Warp& w) {
+void Detector::on_warp_exit(simt::Warp& w) {
   if (!w.listener_state) return;
   WarpState& s = *static_cast<WarpState*>(w.listener_state);
   if (std::exchange(s.exited, true)) return;

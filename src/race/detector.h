@@ -21,12 +21,13 @@
 #include "base/rng.h"
 #include "mem/address_space.h"
 #include "race/agents.h"
-#include "race/finding.h"
 #include "race/flag.h"
+#include "race/report.h"
 #include "race/shadow.h"
 #include "simt/async.h"
 #include "simt/block.h"
 #include "simt/listener.h"
+#include "simt/source_location.h"
 
 namespace fb::race {
 
@@ -38,13 +39,13 @@ struct Options {
   std::string why;           // "m7+0x40": write down everything that touches this byte
 };
 
-class Checker final : public simt::Listener {
+class Detector final : public simt::Listener {
  public:
-  using Report = std::function<void(Finding&&)>;
-  using Place = std::function<CodePlace(const simt::Program& program, uint32_t origin)>;
+  using ReportFn = std::function<void(Report&&)>;
+  using LocateFn = std::function<simt::SourceLocation(const simt::Program& program, uint32_t origin)>;
 
-  Checker(const Options& options, Place place, Report report);
-  ~Checker() override;
+  Detector(const Options& options, LocateFn locate, ReportFn report);
+  ~Detector() override;
 
   // --- Operations of streams. `knows`: what those before it, and the host that issued it, have handed on.
   uint32_t begin_operation(OperationInfo info, const ClockRef& knows);
@@ -89,7 +90,7 @@ class Checker final : public simt::Listener {
   struct Whereabouts;
   struct AsyncIssue;
 
-  // Accesses (checker_access.cpp)
+  // Accesses (detector_access.cpp)
   Shadow& shadow_of(mem::Allocation& allocation);
   template <class F>
   void each_piece(WarpState& s, mem::Address a, uint64_t bytes, F f);
@@ -112,13 +113,13 @@ class Checker final : public simt::Listener {
   bool includes(Scope scope, BlockId own, BlockId other) const;
   void look_inside(WarpState& s, const simt::Access& access, const Mark& mark);
 
-  // Weak delivery (checker_weak.cpp)
+  // Weak delivery (detector_weak.cpp)
   void keep_past(const Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end);
   void choose_past(Doing& doing, Line& line, uint32_t begin, uint32_t end);
   // What the warp has seen, others are about to be told.
   void settle(WarpState& s);
 
-  // Synchronisation (checker_sync.cpp)
+  // Synchronisation (detector_sync.cpp)
   void strong_access(WarpState& s, const simt::Access& access, Doing& doing);
   void strong_read(WarpState& s, const simt::Access& access, const Doing& doing, Mask lanes, Line& line,
                    const Flag& flag, uint32_t offset, uint32_t bytes);
@@ -142,7 +143,7 @@ class Checker final : public simt::Listener {
   void mbarrier(WarpState& s, const simt::Sync& sync);
   void async_group(WarpState& s, const simt::Sync& sync);
 
-  // Words (checker_report.cpp)
+  // Words (detector_report.cpp)
   uint64_t note_edge(const Edge& edge);
   Edge* edge_of(uint64_t number);
   void report_race(const Doing& doing, const Mark& earlier, const Whereabouts& at, uint32_t offset);
@@ -157,8 +158,8 @@ class Checker final : public simt::Listener {
   void forget_blocks(const StreamPlace& of);
 
   Options options_;
-  Place place_;
-  Report report_;
+  LocateFn locate_;
+  ReportFn report_;
   Agents agents_;
   Rng rng_;
   std::unordered_map<uint32_t, std::unique_ptr<OperationState>> operations_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "race/checker.h"
+#include "race/detector.h"
 #include "race/pieces.h"
 #include "race/state.h"
 
@@ -16,12 +16,12 @@ bool is_strong(Order order) { return order != Order::weak; }
 
 }  // namespace
 
-Shadow& Checker::shadow_of(mem::Allocation& allocation) {
+Shadow& Detector::shadow_of(mem::Allocation& allocation) {
   if (!allocation.attachment) allocation.attachment = std::make_shared<Shadow>(next_shadow_++, allocation.size);
   return *static_cast<Shadow*>(allocation.attachment.get());
 }
 
-bool Checker::includes(Scope scope, BlockId own, BlockId other) const {
+bool Detector::includes(Scope scope, BlockId own, BlockId other) const {
   const BlockInfo& a = agents_.block(own);
   const BlockInfo& b = agents_.block(other);
   switch (scope) {
@@ -39,7 +39,7 @@ bool Checker::includes(Scope scope, BlockId own, BlockId other) const {
   return false;
 }
 
-bool Checker::are_morally_strong(const Mark& a, const Mark& b) const {
+bool Detector::are_morally_strong(const Mark& a, const Mark& b) const {
   if (!a.strong || !b.strong) return false;
   // Hardware performs accesses of up to 16 bytes as a whole, however they are divided into elements.
   if (a.element != b.element && (options_.strict || a.whole != b.whole)) return false;
@@ -49,7 +49,7 @@ bool Checker::are_morally_strong(const Mark& a, const Mark& b) const {
 
 // --- Is it ordered?
 
-bool Checker::is_known(const Doing& doing, const Mark& mark, Mask lanes, Mask mine, const ClockRef& clock) {
+bool Detector::is_known(const Doing& doing, const Mark& mark, Mask lanes, Mask mine, const ClockRef& clock) {
   WarpState* s = doing.warp;
   if (s && !doing.async && mark.block == doing.block->id) {
     if (mark.tick <= doing.block->base) return true;
@@ -77,7 +77,7 @@ bool Checker::is_known(const Doing& doing, const Mark& mark, Mask lanes, Mask mi
   });
 }
 
-bool Checker::is_ordered(const Doing& doing, const Mark& mark, uint32_t offset) {
+bool Detector::is_ordered(const Doing& doing, const Mark& mark, uint32_t offset) {
   if (mark.block == doing.mark.block && !doing.warp) return true;  // an operation's own doing
   const Mask theirs = mark.lanes_at(offset);
   const Mask mine = doing.mark.spread == kEveryLane ? doing.lanes : doing.mark.lanes_at(offset);
@@ -101,7 +101,7 @@ bool Checker::is_ordered(const Doing& doing, const Mark& mark, uint32_t offset) 
   return is_known(doing, mark, theirs, mine, doing.warp->known.all);
 }
 
-bool Checker::has_seen(const Doing& doing, const Mark& write, const Whereabouts& at, uint32_t offset) const {
+bool Detector::has_seen(const Doing& doing, const Mark& write, const Whereabouts& at, uint32_t offset) const {
   if (!doing.warp || !write.strong) return false;
   const uint32_t element = uint32_t{1} << write.element;
   const SeenWrite seen{&at.shadow->line(at.line),
@@ -118,7 +118,7 @@ bool Checker::has_seen(const Doing& doing, const Mark& write, const Whereabouts&
 }
 
 // One earlier access that conflicts with what is being done.
-void Checker::look_at(Doing& doing, const Mark& earlier, const Segment& segment, const Whereabouts& at) {
+void Detector::look_at(Doing& doing, const Mark& earlier, const Segment& segment, const Whereabouts& at) {
   if (!earlier) return;
   const Mark& mark = doing.mark;
   // The same thread again, byte for byte.
@@ -148,7 +148,7 @@ void Checker::look_at(Doing& doing, const Mark& earlier, const Segment& segment,
   }
 }
 
-bool Checker::earlier_lanes_matter(const Doing& doing, const Mark& earlier) const {
+bool Detector::earlier_lanes_matter(const Doing& doing, const Mark& earlier) const {
   if (earlier.spread == kOneLane || earlier.spread == kEveryLane) return false;
   if (!doing.warp) return false;
   const WarpState& s = *doing.warp;
@@ -160,7 +160,7 @@ bool Checker::earlier_lanes_matter(const Doing& doing, const Mark& earlier) cons
                                   static_cast<uint16_t>(earlier.warp + 1), simt::kAllLanes, earlier.tick);
 }
 
-void Checker::look(Doing& doing, const Segment& segment, const Whereabouts& at) {
+void Detector::look(Doing& doing, const Segment& segment, const Whereabouts& at) {
   if (doing.mark.writes()) doing.mark.update = has_read(doing, segment);
   look_at(doing, segment.write, segment, at);
   if (!doing.mark.writes()) return;
@@ -170,7 +170,7 @@ void Checker::look(Doing& doing, const Segment& segment, const Whereabouts& at) 
 }
 
 // The same lanes have read what they write now.
-bool Checker::has_read(const Doing& doing, const Segment& segment) {
+bool Detector::has_read(const Doing& doing, const Segment& segment) {
   const auto own = [&](const Mark& read) {
     return read.block == doing.mark.block && read.warp == doing.mark.warp && read.lane == doing.mark.lane &&
            read.spread == doing.mark.spread;
@@ -178,7 +178,7 @@ bool Checker::has_read(const Doing& doing, const Segment& segment) {
   return own(segment.read) || (segment.more_reads && std::ranges::any_of(*segment.more_reads, own));
 }
 
-void Checker::leave(Doing& doing, Segment& segment) {
+void Detector::leave(Doing& doing, Segment& segment) {
   constexpr size_t kFewReads = 8, kMostReads = 64;
   if (doing.mark.writes()) {
     segment.write = doing.mark;
@@ -216,7 +216,7 @@ void Checker::leave(Doing& doing, Segment& segment) {
 
 // --- Which bytes
 
-void Checker::touch(Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end) {
+void Detector::touch(Doing& doing, Line& line, const Whereabouts& at, uint32_t begin, uint32_t end) {
   if (at.shadow->number() == why_shadow_ && why_shadow_ != 0) note_history(doing, at, begin, end);
   line.each(begin, end, [&](Segment& segment) {
     look(doing, segment, at);
@@ -232,8 +232,8 @@ void Checker::touch(Doing& doing, Line& line, const Whereabouts& at, uint32_t be
   }
 }
 
-void Checker::touch_range(Doing& doing, Shadow& shadow, const mem::Allocation* allocation, std::byte* host,
-                          uint64_t offset, uint64_t bytes) {
+void Detector::touch_range(Doing& doing, Shadow& shadow, const mem::Allocation* allocation, std::byte* host,
+                           uint64_t offset, uint64_t bytes) {
   const uint32_t lane = doing.mark.lane;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t at = offset + done;
@@ -252,13 +252,13 @@ void Checker::touch_range(Doing& doing, Shadow& shadow, const mem::Allocation* a
   doing.mark.lane = lane & 31;
 }
 
-void Checker::access_run(WarpState& s, Doing& doing, mem::Address a, uint64_t bytes) {
+void Detector::access_run(WarpState& s, Doing& doing, mem::Address a, uint64_t bytes) {
   each_piece(s, a, bytes, [&](Shadow& shadow, const mem::Allocation* allocation, std::byte* host, uint64_t offset) {
     touch_range(doing, shadow, allocation, host, offset, bytes);
   });
 }
 
-void Checker::on_access(simt::Warp& w, const simt::Access& access) {
+void Detector::on_access(simt::Warp& w, const simt::Access& access) {
   const mem::Address first = access.addresses[std::countr_zero(access.lanes)];
   if (!mem::is_global(first) && !mem::is_shared(first)) return;
   WarpState& s = state_of(w);
@@ -330,7 +330,7 @@ void Checker::on_access(simt::Warp& w, const simt::Access& access) {
 }
 
 // Two lanes of one store write the same bytes: which of them wins is anybody's guess.
-void Checker::look_inside(WarpState& s, const simt::Access& access, const Mark& mark) {
+void Detector::look_inside(WarpState& s, const simt::Access& access, const Mark& mark) {
   for (Mask m = access.lanes; m != 0; m &= m - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(m));
     for (Mask k = m & (m - 1); k != 0; k &= k - 1) {
@@ -358,7 +358,7 @@ void Checker::look_inside(WarpState& s, const simt::Access& access, const Mark& 
 
 // --- Operations of streams
 
-Checker::Doing Checker::doing_of(OperationState& op, AccessKind kind) {
+Detector::Doing Detector::doing_of(OperationState& op, AccessKind kind) {
   if (op.block == 0) op.block = agents_.add_block(op.number, 0, 0);
   Doing doing;
   doing.operation = &op;
@@ -370,8 +370,8 @@ Checker::Doing Checker::doing_of(OperationState& op, AccessKind kind) {
   return doing;
 }
 
-void Checker::access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset,
-                     uint64_t bytes) {
+void Detector::access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset,
+                      uint64_t bytes) {
   const auto found = operations_.find(operation);
   if (found == operations_.end()) return;
   Doing doing = doing_of(*found->second, kind);

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "base/demangle.h"
-#include "race/checker.h"
+#include "race/detector.h"
 #include "race/state.h"
 
 namespace fb::race {
@@ -71,21 +71,21 @@ std::string_view name_of(RaceClass c) {
 
 // --- Who has heard of whom
 
-uint64_t Checker::note_edge(const Edge& edge) {
+uint64_t Detector::note_edge(const Edge& edge) {
   Edge& slot = edges_[next_edge_ % edges_.size()];
   slot = edge;
   slot.number = next_edge_;
   return next_edge_++;
 }
 
-Checker::Edge* Checker::edge_of(uint64_t number) {
+Detector::Edge* Detector::edge_of(uint64_t number) {
   Edge& slot = edges_[number % edges_.size()];
   return slot.number == number ? &slot : nullptr;
 }
 
 // The last time that the later agent's block heard something which was said after the access: by whoever did it, or by
 // somebody who knew of it.
-const Checker::Edge* Checker::find_edge(const Mark& earlier, uint32_t lane, const Mark& later) const {
+const Detector::Edge* Detector::find_edge(const Mark& earlier, uint32_t lane, const Mark& later) const {
   const Edge* best = nullptr;
   const auto said_after = [&](const Edge& e) {
     if (same_block(e.write.block, earlier.block)) return e.write.tick >= earlier.tick;
@@ -113,7 +113,7 @@ const Checker::Edge* Checker::find_edge(const Mark& earlier, uint32_t lane, cons
 
 // --- Names
 
-std::string Checker::who(const Mark& mark, uint32_t lane) const {
+std::string Detector::who(const Mark& mark, uint32_t lane) const {
   const BlockInfo& block = agents_.block(mark.block);
   const OperationInfo& op = agents_.operation(block.operation);
   std::string text =
@@ -124,22 +124,22 @@ std::string Checker::who(const Mark& mark, uint32_t lane) const {
                      mark.warp * simt::kLanes + lane, block.async ? " (its asynchronous copy)" : "");
 }
 
-std::string Checker::where(Site site) const {
+std::string Detector::where(Site site) const {
   const auto [program, origin] = agents_.origin(site);
   if (!program) return "";
-  const CodePlace place = place_(*program, origin);
+  const simt::SourceLocation place = locate_(*program, origin);
   return place.line == 0 ? place.function : fmt::format("{}:{}", last_part(place.file), place.line);
 }
 
-std::string Checker::what(const Mark& mark) const {
+std::string Detector::what(const Mark& mark) const {
   const auto [program, origin] = agents_.origin(mark.site);
   if (!program) return "as an operation of its stream";
-  const CodePlace place = place_(*program, origin);
+  const simt::SourceLocation place = locate_(*program, origin);
   const std::string at = place.line == 0 ? place.function : fmt::format("{}:{}", last_part(place.file), place.line);
   return fmt::format("{} ({})", at, place.text);
 }
 
-std::string Checker::location(const Whereabouts& at, uint32_t offset) const {
+std::string Detector::location(const Whereabouts& at, uint32_t offset) const {
   const uint64_t byte = at.line * kLineBytes + offset;
   if (!at.allocation) return fmt::format("byte {} of shared memory", byte);
   const mem::Allocation& a = *at.allocation;
@@ -148,7 +148,7 @@ std::string Checker::location(const Whereabouts& at, uint32_t offset) const {
                      at.shadow->number(), byte);
 }
 
-void Checker::note_history(const Doing& doing, const Whereabouts& at, uint32_t begin, uint32_t end) {
+void Detector::note_history(const Doing& doing, const Whereabouts& at, uint32_t begin, uint32_t end) {
   const uint64_t first = at.line * kLineBytes + begin, last = at.line * kLineBytes + end;
   if (why_offset_ < first || why_offset_ >= last || history_.size() >= kMostHistory) return;
   const auto offset = static_cast<uint32_t>(why_offset_ % kLineBytes);
@@ -158,7 +158,7 @@ void Checker::note_history(const Doing& doing, const Whereabouts& at, uint32_t b
 
 // --- The report
 
-void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereabouts& at, uint32_t offset) {
+void Detector::report_race(const Doing& doing, const Mark& earlier, const Whereabouts& at, uint32_t offset) {
   const Mark& later = doing.mark;
   const uint32_t earlier_lane = earlier.lane_at(offset), later_lane = later.lane_at(offset);
   const OperationInfo& earlier_op = agents_.operation_of(earlier.block);
@@ -305,10 +305,10 @@ void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereab
   const auto verb = [](const Mark& m) {
     return m.access() == AccessKind::atomic ? "updates" : m.writes() ? "writes" : "reads";
   };
-  Finding finding;
-  finding.kind = kind;
-  if (later_op.rank >= 0) finding.rank = later_op.rank;
-  finding.text = fmt::format(
+  Report report;
+  report.kind = kind;
+  if (later_op.rank >= 0) report.rank = later_op.rank;
+  report.text = fmt::format(
       "{}: two accesses to the same bytes, and nothing orders them\n"
       "  first:  {} {}: {}\n"
       "  then:   {} {}: {}\n"
@@ -317,7 +317,7 @@ void Checker::report_race(const Doing& doing, const Mark& earlier, const Whereab
       "  smallest change: {}",
       name_of(kind), who(earlier, earlier_lane), verb(earlier), what(earlier), who(later, later_lane), verb(later),
       what(later), location(at, offset), last, change);
-  report_(std::move(finding));
+  report_(std::move(report));
 }
 
 }  // namespace fb::race
