@@ -11,8 +11,7 @@ namespace {
 
 constexpr uint64_t kWorkspaceBytes = 256;
 constexpr size_t kMostOutput = 64 << 20;
-// One instruction, one cycle: nothing here is about time.
-constexpr Time kCycle = 570;
+// One instruction, one cycle: nothing is timed here.
 constexpr uint32_t kManySchedulers = 1 << 20;
 
 }  // namespace
@@ -95,7 +94,7 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
   auto grid = make_grid(module, request, limits_);
   if (!grid) return error(std::move(grid.error().message));
   EngineOptions engine_options;
-  engine_options.order = options.seed == 0 ? Order::first_come : Order::random;
+  engine_options.schedule = options.seed == 0 ? ScheduleKind::first_come : ScheduleKind::random;
   engine_options.seed = options.seed;
   engine_options.budget = options.budget;
   engine_.emplace(engine_options);
@@ -105,7 +104,7 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
   launched->grid.id = next_grid_++;
   if (launched->grid.cooperative) launched->grid.workspace = allocate(kWorkspaceBytes, "grid workspace");
   const mem::Address workspace = launched->grid.workspace;
-  launched->gpu = engine_->add_gpu(limits_, kCycle, 1, kManySchedulers);
+  launched->gpu = engine_->add_gpu(limits_, kDefaultCycle, 1, kManySchedulers);
   launched->environment = this;
   launched->listener = options.listener;
   std::optional<Outcome> outcome;

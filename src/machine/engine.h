@@ -1,25 +1,20 @@
 #pragma once
 
-// Runs grids: the warps of all GPUs of the node, one after the other in one thread, and whatever else happens at a
-// time. Deterministic: the same calls with the same seed give the same run.
+// Runs grids: the warps of all GPUs of the node, one after the other in one thread, and events in virtual time. The
+// SchedulePolicy selects what is next. Deterministic: the same calls with the same seed give the same run.
 //
-// Time is virtual, in picoseconds. Every warp has its own clock; who is woken is no earlier than who woke it. Ordered
-// by time, the earliest agent runs first. In the other orders the clocks still follow the chains of who waited for
-// whom.
+// Time is virtual, in picoseconds. Every warp has its own clock; a woken warp's clock is advanced to at least its
+// waker's clock, under every policy.
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <tuple>
 #include <vector>
 
-#include "machine/choices.h"
 #include "machine/device_limits.h"
 #include "machine/outcome.h"
-#include "machine/run_queue.h"
+#include "machine/schedule/schedule_policy.h"
 #include "machine/sm_slots.h"
 #include "simt/async.h"
 #include "simt/block.h"
@@ -28,7 +23,8 @@
 
 namespace fb::machine {
 
-using Time = uint64_t;  // picoseconds
+// The cycle of a GPU where nothing is timed: 1.755 GHz.
+inline constexpr Time kDefaultCycle = 570;
 
 // A launched grid.
 struct GridRun {
@@ -51,31 +47,20 @@ struct GridRun {
   std::vector<std::unique_ptr<simt::Cluster>> clusters;
 };
 
-// What a listener that keeps time tells the scheduler.
+// Implemented by the listener that models the time of accesses.
 class TimeKeeper {
  public:
-  // When the access reported last takes effect at the memory's owner: those whom it wakes go on no earlier.
+  // When the access reported last takes effect at the memory's owner: warps that it wakes go on no earlier.
   virtual Time last_arrival() const = 0;
 
  protected:
   ~TimeKeeper() = default;
 };
 
-// What an event is about, for orders other than by time.
-struct EventAbout {
-  enum class Kind : uint8_t {
-    bookkeeping,  // touches no memory that kernels see
-    memory,       // reads or writes such memory
-    poll,         // answers a host that asks again and again
-  };
-  Kind kind = Kind::bookkeeping;
-  uint32_t device = kNoDevice;  // whose link or copy engine it needs
-};
-
 struct EngineOptions {
-  Order order = Order::first_come;
+  ScheduleKind schedule = ScheduleKind::first_come;
   uint64_t seed = 0;
-  std::vector<uint32_t> choices;     // Order::chosen: the first of them; then always the first way to go on
+  std::vector<uint32_t> choices;     // ScheduleKind::chosen: the first ones; after them always the first option
   uint64_t budget = 20'000'000'000;  // warp instructions of the whole run
   const TimeKeeper* time_keeper = nullptr;
 };
@@ -84,53 +69,71 @@ class Engine {
  public:
   explicit Engine(const EngineOptions& options);
   ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
-  // A GPU; the number by which grids name it. A warp issues an instruction every `cycles_per_instruction` cycles of
-  // `cycle` picoseconds, or less often where many warps share the SM's `schedulers`.
-  uint32_t add_gpu(const DeviceLimits& limits, Time cycle = 570, uint32_t cycles_per_instruction = 4,
+  // Adds a GPU and returns the number by which grids name it. A warp issues an instruction every
+  // `cycles_per_instruction` cycles of `cycle` picoseconds, or less often where many warps share the SM's `schedulers`.
+  uint32_t add_gpu(const DeviceLimits& limits, Time cycle = kDefaultCycle, uint32_t cycles_per_instruction = 4,
                    uint32_t schedulers = 4);
 
   GridRun& launch(std::unique_ptr<GridRun> run);
   // Ends all grids that run in this environment, without calling on_end.
   void abandon(const simt::Environment& environment);
 
-  // Something that happens at a time. Among those at the same time the smaller `tie` comes first, then who was first:
-  // what is scheduled on behalf of a host, whose messages arrive in any order, needs a tie of its own.
+  // An event at a time. Events at the same time fire by `tie`, then by order of scheduling: an event on behalf of a
+  // host, whose messages arrive in any order, needs a tie of its own.
   void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
 
-  // Does the next thing. False: there is nothing to do, everybody waits (or the budget is used up).
-  bool step();
-  // Nothing can run: lets time pass for those who look at the clock. False if nobody does, or it does not help.
+  // Performs what the policy selects. False: nothing can run (or the budget is used up).
+  bool step() { return !out_of_budget() && policy_->step(*this); }
+  // Nothing can run: lets time pass for warps that poll the clock. False if none does, or it does not help.
   bool pass_time();
   bool out_of_budget() const { return instructions_ >= options_.budget; }
 
-  // --- Schedules
-  // For the listener that sees what warps do.
-  SyncSteps& sync_steps() { return queue_.steps; }
-  Strategy strategy() const { return queue_.strategy(); }
-  // The device whose link is slow in this run; kNoDevice: none is.
-  uint32_t slow_device() const { return queue_.slow_device(); }
-  // Order::chosen: all choices there were.
-  const std::vector<record::Choice>& choices() const { return choices_.taken(); }
+  // For the listener that counts synchronisation steps.
+  SyncSteps& sync_steps() { return steps_; }
+  // ScheduleKind::chosen: all choices there were.
+  std::vector<record::Choice> choices() const { return policy_->choices(); }
 
-  // For the environments of blocks.
+  // For the environments of blocks
   simt::Watch& watch() { return watch_; }
   void make_ready(simt::Warp& warp, simt::Environment::Cause cause);
   void start(simt::AsyncCopy copy);
   uint64_t cycles();
   uint64_t nanoseconds();
-  // Before memory goes away or moves: no copy is in flight to it and nobody sleeps on it afterwards.
+  // Before memory is freed or moved: completes all copies, and wakes the warps that sleep on memory.
   void forget(const simt::Environment& environment);
-  // Memory may have been written by a process of the host: wakes who slept on it.
-  void look_again();
+  // A host process may have written memory: wakes warps whose watched bytes have changed.
+  void recheck_watches();
 
   Time now() const { return now_; }
-  // The time of whoever acts: the running warp's, or now().
+  // The running warp's clock, or now() between quanta.
   Time acting_time() const { return running_ ? running_->clock.now : now_; }
   uint64_t instructions() const { return instructions_; }
-  // Of every turn that was given: who, and how long. Two runs with the same hash took the same course.
-  uint64_t course() const { return course_; }
+  // Rolling hash of every scheduling quantum (warp, instruction count). Equal hashes mean identical schedules.
+  uint64_t schedule_hash() const { return schedule_hash_; }
   const std::vector<std::unique_ptr<GridRun>>& runs() const { return runs_; }
+
+  // For schedule policies
+  void run_quantum(simt::Warp& warp);  // of a warp that has been taken out of the policy's ready warps
+  void fire(const TimedEvent& event);
+  // Asynchronous copies that have been issued and not performed, oldest first.
+  const std::deque<simt::AsyncCopy>& copies() const { return copies_; }
+  void perform_copy(size_t k);
+  // Does nothing if the copy has been performed already.
+  void perform_copy(const simt::Block* block, uint64_t sequence);
+  // When a copy that is being issued arrives.
+  Time arrival_of(const simt::AsyncCopy& copy) const;
+  // Starts as many blocks as there is room for, on one GPU or on all.
+  void start_all_blocks(uint32_t gpu);
+  void start_all_blocks();
+  // At most one block (or cluster) on each GPU. False: none was started.
+  bool start_a_block_on_each_gpu();
+  // Every so often warps that poll must make room for blocks, events and copies, and warps that sleep until a time must
+  // look at the clock.
+  bool is_poll_due() const { return now_ >= next_poll_; }
+  void poll_clock_readers();
 
  private:
   struct Gpu {
@@ -141,42 +144,10 @@ class Engine {
     uint32_t schedulers = 0;
     uint32_t waiting = 0;  // grids that have blocks not yet started
   };
-  struct Event {
-    Time at = 0;
-    uint64_t tie = 0;
-    uint64_t number = 0;
-    uint32_t device = kNoDevice;
-    std::function<void()> what;
-    friend bool operator<(const Event& a, const Event& b) {
-      return std::tie(a.at, a.tie, a.number) > std::tie(b.at, b.tie, b.number);
-    }
-  };
 
-  // Events wait in lines. By time there is one. At random those of the slow link have their own; as chosen, those that
-  // touch memory and those that answer polls have.
-  enum Line : uint8_t { kMain, kSlow, kMemory = kSlow, kPolls, kLines };
-  using Events = std::vector<Event>;  // a heap
-
-  bool step_by_time();
-  bool step_in_turn();
-  bool step_as_chosen();
-  Line line_of(const EventAbout& about) const;
-  std::optional<Line> next_line(bool idle);
-  bool happen(const Event& event);
-  void use(uint32_t device, bool nobody_works);
-  bool run_event(Line line = kMain);
-  std::optional<size_t> next_copy(bool idle);
-  bool perform_copy(size_t k);
-  bool run_warp();
-  bool run_warp(simt::Warp& warp);
-  bool look_now_and_then();
-  bool choose_next();
-  void add_events(std::vector<std::function<void()>>& options);
-  void note_stop(const simt::Warp& warp, simt::Stop stop);
   bool start_next(uint32_t gpu);
-  bool start_some();
   bool start_blocks(GridRun& run);
-  void start_all(uint32_t gpu);
+  void finish_warp(GridRun& run, simt::Warp& warp);
   void retire(simt::Block& block);
   void end(GridRun& run, Outcome&& outcome);
   void remove(GridRun& run);
@@ -187,25 +158,22 @@ class Engine {
   Time issue_time(const Gpu& gpu, const simt::Warp& warp) const;
 
   EngineOptions options_;
-  RunQueue queue_;
-  Choices choices_;
-  simt::Warp* current_ = nullptr;  // as chosen: who ran last, if it can go on
-  uint32_t turns_of_current_ = 0;
-  bool at_choice_ = false;  // current_ has come to where others may be chosen
+  SyncSteps steps_;
+  std::unique_ptr<SchedulePolicy> policy_;
+  bool timed_ = false;  // SchedulePolicy::is_timed()
   simt::Watch watch_;
   std::vector<Gpu> gpus_;
   std::vector<std::unique_ptr<GridRun>> runs_;
-  std::array<Events, kLines> events_;
   uint64_t next_event_ = 0;
   std::deque<simt::AsyncCopy> copies_;
   simt::Warp* running_ = nullptr;
-  simt::Warp* faulting_ = nullptr;  // on whose behalf the engine acts: its trap
+  simt::Warp* faulting_ = nullptr;  // the warp that a trap is charged to
   uint64_t instructions_ = 0;
-  uint64_t course_ = 0;
+  uint64_t schedule_hash_ = 0;
   Time now_ = 0;
-  uint64_t ticks_ = 0;  // reads of the clock: it never stands still
-  Time next_look_ = 0;  // when those who poll must make room
-  Time leap_ = 0;       // how far time jumped when everybody waited for it; 0 once anybody was woken by somebody
+  uint64_t clock_reads_ = 0;  // added to the untimed clock, so that it advances with every read
+  Time next_poll_ = 0;
+  Time idle_jump_ = 0;  // size of the last idle-time jump; doubled on each, reset when another agent wakes a warp
 };
 
 }  // namespace fb::machine

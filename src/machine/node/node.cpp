@@ -39,10 +39,10 @@ DeviceLimits limits_of(const fabric::Platform& p) {
 
 EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keeper) {
   EngineOptions o;
-  o.order = options.choices     ? Order::chosen
-            : options.untimed   ? Order::first_come
-            : options.seed == 0 ? Order::by_time
-                                : Order::random;
+  o.schedule = options.choices     ? ScheduleKind::chosen
+               : options.untimed   ? ScheduleKind::first_come
+               : options.seed == 0 ? ScheduleKind::by_time
+                                   : ScheduleKind::random;
   o.seed = options.seed;
   o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;

@@ -49,7 +49,7 @@ struct Call {
 
 struct NodeOptions {
   uint64_t seed = 0;  // 0: by time
-  // Not by time nor drawn: the first choices of who goes on (Order::chosen).
+  // Not by time nor drawn: the first choices of who goes on (ScheduleKind::chosen).
   std::optional<std::vector<uint32_t>> choices = {};
   // Results only: nothing is observed and warps run as they come, so that clocks mean nothing. Not with a seed, choices
   // or a check.

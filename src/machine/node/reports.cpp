@@ -23,7 +23,7 @@ void Node::log(const char* what, std::initializer_list<uint64_t> words) {
   if (!events_) return;
   std::string line = what;
   for (const uint64_t w : words) line += fmt::format(" {}", w);
-  std::fprintf(events_, "%s course %016lx\n", line.c_str(), engine_.course());
+  std::fprintf(events_, "%s schedule %016lx\n", line.c_str(), engine_.schedule_hash());
 }
 
 void Node::log_call(HostThread& thread, Status status) {
@@ -81,7 +81,7 @@ std::string Node::history() const {
 }
 
 uint64_t Node::log_of_all() const {
-  uint64_t hash = mix(log_hash_, engine_.course());
+  uint64_t hash = mix(log_hash_, engine_.schedule_hash());
   // Threads of a process, and processes, are added in no particular order: sums do not mind.
   uint64_t calls = calls_of_gone_;
   for (const auto& thread : threads_) calls += mix(thread->calls, static_cast<uint64_t>(thread->process->rank));

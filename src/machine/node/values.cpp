@@ -105,7 +105,7 @@ Status Node::make_stream_value(Process& process, const wire::StreamValue& m, boo
 }
 
 void Node::look_again() {
-  engine_.look_again();
+  engine_.recheck_watches();
   for (const auto& [tie, wait] : value_waits_) wait->look();
 }
 

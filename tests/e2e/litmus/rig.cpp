@@ -23,7 +23,7 @@ machine::DeviceLimits small_device() {
 
 machine::EngineOptions at_random(uint64_t seed) {
   machine::EngineOptions options;
-  options.order = machine::Order::random;
+  options.schedule = machine::ScheduleKind::random;
   options.seed = seed;
   return options;
 }

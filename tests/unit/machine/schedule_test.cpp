@@ -7,7 +7,7 @@
 #include <set>
 
 #include "launcher/explore.h"
-#include "machine/strategy.h"
+#include "machine/schedule/strategy.h"
 #include "tests/unit/machine/node_host.h"
 
 namespace fb::machine {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Synchronisation steps of warps: strong accesses, fences, arrivals at barriers. At these one warp may order another,
-// so schedules that matter differ in who takes which step first. A listener counts them (MemoryClock); the scheduler
-// says at which of them the warp is to stop.
+// so the schedules worth telling apart differ in the order of these steps. A listener counts them (MemoryClock); the
+// schedule policy says at which of them the warp is preempted.
 
 #include <cstdint>
 
@@ -13,28 +13,28 @@ namespace fb::machine {
 
 class SyncSteps {
  public:
-  // Somebody counts: from here on a count that stands still means that nothing synchronises.
+  // A listener counts steps from now on; a constant count then means that no synchronisation happened.
   void attach() { attached_ = true; }
   bool attached() const { return attached_; }
 
-  // Whoever takes this step stops behind it.
+  // The warp that takes this step stops behind it.
   void stop_at(uint64_t step) { stop_at_ = step; }
-  // Everybody stops behind every access that may order others.
+  // Every warp stops behind every access that may order others.
   void stop_at_each() { each_ = true; }
   uint64_t count() const { return count_; }
 
   void take(simt::Warp& warp, const simt::Access& access);
   void take(simt::Warp& warp, const simt::Sync& sync);
-  // Where nothing is observed: the end of a turn stands for a step.
-  void take_turn() { due_ |= ++count_ == stop_at_; }
+  // Where nothing is observed: the end of a quantum counts as a step.
+  void take_quantum() { due_ |= ++count_ == stop_at_; }
 
-  // Whether somebody has stopped since this was asked last.
+  // Whether a warp has stopped since the last call.
   bool take_due();
-  // Others have acted: what was polled before may have changed.
+  // Another agent has acted: a polled word may have changed.
   void forget_poll() { poll_ = {}; }
 
  private:
-  // A load that a warp repeats while nobody else acts sees the same again: no step of its own.
+  // Re-reading the same address with no intervening action is not a scheduling point.
   struct Poll {
     const simt::Warp* warp = nullptr;
     const simt::Inst* inst = nullptr;

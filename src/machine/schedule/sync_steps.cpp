@@ -1,4 +1,4 @@
-#include "machine/sync_steps.h"
+#include "machine/schedule/sync_steps.h"
 
 #include <bit>
 #include <utility>
@@ -34,7 +34,7 @@ void SyncSteps::take(simt::Warp& warp, const simt::Sync& sync) {
     case SyncKind::fence:
     case SyncKind::block_arrive:
     case SyncKind::cluster_arrive:
-      return count(warp);  // nobody sees a fence; who waits at a barrier stops by itself
+      return count(warp);  // a fence has no visible effect; a warp that waits at a barrier stops by itself
     case SyncKind::mbarrier_arrive:
       count(warp);
       poll_ = {};
@@ -48,7 +48,7 @@ void SyncSteps::take(simt::Warp& warp, const simt::Sync& sync) {
       return;
     }
     default:
-      return;  // of a warp with itself, or what an arrival has counted
+      return;  // within one warp, or counted by an arrival
   }
 }
 

@@ -1,4 +1,4 @@
-#include "machine/strategy.h"
+#include "machine/schedule/strategy.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ uint64_t draw(uint64_t seed, uint64_t number) { return Rng(seed ^ (number + 1) *
 
 }  // namespace
 
-// An odd number of cases: whoever makes seeds of one parity only gets all of them, too.
+// An odd number of cases: seeds of one parity cover all of them, too.
 Strategy strategy_of(uint64_t seed) {
   switch (seed % 7) {
     case 0:

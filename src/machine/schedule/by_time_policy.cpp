@@ -1,0 +1,28 @@
+#include "machine/schedule/by_time_policy.h"
+
+#include "machine/engine.h"
+
+namespace fb::machine {
+
+bool ByTimePolicy::step(Engine& engine) {
+  engine.poll_clock_readers();
+  if (!events_.empty() && (ready_.empty() || events_.front().at <= ready_.front_key())) {
+    engine.fire(events_.pop());
+    return true;
+  }
+  if (ready_.empty()) return false;
+  engine.run_quantum(ready_.pop());
+  return true;
+}
+
+void ByTimePolicy::on_room(Engine& engine, uint32_t gpu) { engine.start_all_blocks(gpu); }
+
+// The copy stays among the engine's copies, where a retiring block or a fault finds it; the event performs it if it is
+// still there.
+void ByTimePolicy::on_copy(Engine& engine, const simt::AsyncCopy& copy) {
+  const simt::Block* block = copy.block;
+  const uint64_t sequence = copy.sequence;
+  engine.schedule(engine.arrival_of(copy), 0, [&engine, block, sequence] { engine.perform_copy(block, sequence); });
+}
+
+}  // namespace fb::machine

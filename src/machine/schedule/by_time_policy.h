@@ -1,0 +1,31 @@
+#pragma once
+
+// The earliest event or warp in virtual time, events before warps. Blocks start as soon as there is room; copies are
+// events.
+
+#include "machine/schedule/schedule_policy.h"
+#include "machine/schedule/warp_heap.h"
+
+namespace fb::machine {
+
+class ByTimePolicy final : public SchedulePolicy {
+ public:
+  bool step(Engine& engine) override;
+  bool has_ready_warp() const override { return !ready_.empty(); }
+  void remove(const simt::Grid& grid) override { ready_.remove(grid); }
+  void add(TimedEvent event) override { events_.push(std::move(event)); }
+  uint64_t quantum() override { return kQuantum; }
+  void on_room(Engine& engine, uint32_t gpu) override;
+  void on_copy(Engine& engine, const simt::AsyncCopy& copy) override;
+  bool is_timed() const override { return true; }
+
+ private:
+  static constexpr uint64_t kQuantum = 256;
+
+  void insert(simt::Warp& warp) override { ready_.push(warp.clock.now, warp); }
+
+  WarpHeap ready_;
+  EventQueue events_;
+};
+
+}  // namespace fb::machine

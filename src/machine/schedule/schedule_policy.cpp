@@ -1,0 +1,29 @@
+#include "machine/schedule/schedule_policy.h"
+
+#include "base/check.h"
+#include "machine/schedule/by_time_policy.h"
+#include "machine/schedule/chosen_policy.h"
+#include "machine/schedule/first_come_policy.h"
+#include "machine/schedule/priority_policy.h"
+#include "machine/schedule/random_policy.h"
+
+namespace fb::machine {
+
+std::unique_ptr<SchedulePolicy> make_policy(ScheduleKind kind, uint64_t seed, const std::vector<uint32_t>& choices,
+                                            SyncSteps& steps) {
+  switch (kind) {
+    case ScheduleKind::first_come:
+      return std::make_unique<FirstComePolicy>();
+    case ScheduleKind::random:
+      if (strategy_of(seed) == Strategy::priorities) return std::make_unique<PriorityPolicy>(seed, steps);
+      return std::make_unique<RandomPolicy>(seed);
+    case ScheduleKind::by_time:
+      return std::make_unique<ByTimePolicy>();
+    case ScheduleKind::chosen:
+      return std::make_unique<ChosenPolicy>(choices, steps);
+  }
+  FB_CHECK(false);
+  return nullptr;
+}
+
+}  // namespace fb::machine
