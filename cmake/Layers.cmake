@@ -23,25 +23,3 @@ function(fb_layer name)
     target_precompile_headers(fb_${name} REUSE_FROM ${headers})
   endif()
 endfunction()
-
-# fb_test(NAME SOURCES … LAYERS … [LOCK name] [OPTIMISED]): one GoogleTest program; every test in it is a CTest test of its
-# own. Tests with the same lock never run side by side. OPTIMISED: what is tested are functions of headers, to be compiled as
-# in the layers.
-function(fb_test name)
-  cmake_parse_arguments(ARG "OPTIMISED" "LOCK" "SOURCES;LAYERS;LIBS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit
-                             ${PROJECT_SOURCE_DIR}/tests/e2e)
-  foreach(layer IN LISTS ARG_LAYERS)
-    target_link_libraries(${name} PRIVATE fb_${layer})
-  endforeach()
-  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE FB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FB_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(NOT ARG_OPTIMISED)
-    target_compile_options(${name} PRIVATE ${FB_TEST_OPTIONS})
-    if(FB_PCH AND ARG_LAYERS)
-      target_precompile_headers(${name} REUSE_FROM fb_test_precompiled)
-    endif()
-  endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 RESOURCE_LOCK "${ARG_LOCK}")
-endfunction()

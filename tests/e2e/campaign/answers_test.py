@@ -13,7 +13,7 @@ import sys
 import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 KINDS = {"complete": "judged", "truncated": "truncated", "refused": "refused", "empty": "empty"}
 
 

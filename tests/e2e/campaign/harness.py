@@ -11,7 +11,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 STUB = HERE / "stub_worker.py"
-PROVIDER = HERE.parents[1] / "unit" / "llm" / "fake_provider.py"
+PROVIDER = HERE.parent / "llm" / "fake_provider.py"
 KEY = "sk-loopback-0123456789abcdef"
 
 

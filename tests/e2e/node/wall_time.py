@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 ATTEMPTS = 4
 CASES = {  # seconds, platform, ranks, example, arguments
     "all_reduce": (1.0, "h100x8", 8, "10_one_shot_all_reduce.cu", ["262144"]),  # 1 MiB of f32

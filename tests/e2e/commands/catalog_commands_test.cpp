@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "run_tool.h"
-#include "sample.h"
+#include "catalog/sample.h"
+#include "commands/run_tool.h"
 
 namespace fb::catalog {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "run_tool.h"
+#include "commands/run_tool.h"
 #include "scratch_folder.h"
 
 namespace fb {
@@ -14,7 +14,7 @@ namespace {
 
 // Golden files; `FABRICBENCH_APPROVE=1 ctest --preset dev -R Cli` writes them anew.
 void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(FB_SOURCE_DIR) + "/tests/unit/cli/golden/" + name;
+  const std::string path = std::string(FB_SOURCE_DIR) + "/tests/e2e/commands/golden/" + name;
   if (std::getenv("FABRICBENCH_APPROVE") != nullptr) write_file(path, text);
   EXPECT_EQ(text, read_file(path)) << path;
 }

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "unit", "prove", "fixtures")
 IMPOSTORS = "outputs of impostors are refused"
 CANDIDATES = "impostors do not pass"
 BAD = {"oracle is deterministic": "two seeds give the same expected values",

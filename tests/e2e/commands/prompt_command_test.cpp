@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "run_tool.h"
+#include "commands/run_tool.h"
 #include "scratch_folder.h"
 
 namespace fb {

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SMALL = f"{HERE}/runs/small"
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "unit", "report")
+SMALL = f"{DATA}/runs/small"
 PROGRAM = os.path.abspath(sys.argv[1])
 
 
@@ -33,7 +33,7 @@ def expect_error(arguments, *words):
 
 
 def golden(name):
-    with open(f"{HERE}/golden/{name}", encoding="utf-8", newline="") as file:
+    with open(f"{DATA}/golden/{name}", encoding="utf-8", newline="") as file:
         return file.read()
 
 

@@ -12,7 +12,7 @@ namespace {
 
 // Printed by squeue 22.05 of a cluster of four nodes.
 std::vector<QueuedTask> recorded(const std::string& name) {
-  const auto tasks = parse_queue(read_file(FB_SOURCE_DIR "/tests/e2e/campaign/slurm/" + name + ".txt"));
+  const auto tasks = parse_queue(read_file(FB_SOURCE_DIR "/tests/unit/campaign/slurm/" + name + ".txt"));
   EXPECT_TRUE(tasks.has_value());
   return tasks.value_or(std::vector<QueuedTask>());
 }
