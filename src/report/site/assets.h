@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that pages load from assets/.
+// The files in assets/.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace fb::report::site {
 
-// Hand-written ones, compiled in from web/: names and contents.
+// Names and contents of the files that are compiled in from web/.
 std::vector<std::pair<std::string_view, std::string_view>> embedded_assets();
 
-// The folder with plots.js and its licences: $FABRICBENCH_WEB, or else what is installed or built beside the program.
-// None: plots were not built.
-std::optional<std::string> locate_plots();
+// The folder with plots.js, code.js and their licences, which npm makes: $FABRICBENCH_WEB, or else the folder that is
+// installed or built beside the program. None: they were not built.
+std::optional<std::string> locate_bundles();
 
 }  // namespace fb::report::site

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <utility>
 
 #include "base/strings.h"
-#include "report/site/answer_parts.h"
 #include "report/site/code_view.h"
 #include "report/site/markdown.h"
 #include "report/site/pages.h"
@@ -20,24 +21,48 @@ using record::Verdict;
 constexpr size_t kMostShown = 400'000;  // bytes of an answer
 
 struct Answer {
+  std::string text = {};
   bool is_cut = false;
-  std::vector<AnswerPart> parts = {};
-  int judged = -1;  // among the parts
+  record::LineRange judged = {};               // unknown: no verdict, or one of a version that did not record it
+  std::vector<record::LineRange> blocks = {};  // of code, as Markdown has them
 
-  const AnswerPart* code() const { return judged < 0 ? nullptr : &parts.begin()[judged]; }
+  // The lines that were judged; empty where they are unknown.
+  std::string_view code() const { return judged.known() ? lines(judged.first, judged.last) : std::string_view(); }
+
+  // Empty where `first` is beyond the end.
+  std::string_view lines(uint32_t first, uint32_t last) const {
+    std::string_view rest = text;
+    const auto next = [&](std::string_view from) { return std::min(from.find('\n'), from.size() - 1) + 1; };
+    uint32_t line = 1;
+    for (; line < first && !rest.empty(); ++line) rest.remove_prefix(next(rest));
+    size_t length = 0;
+    for (; line <= last && length < rest.size(); ++line) length += next(rest.substr(length));
+    return rest.substr(0, length);
+  }
 };
 
-// No parts where there is no file: a failed call has no answer.
+bool overlap(record::LineRange a, record::LineRange b) { return a.first <= b.last && b.first <= a.last; }
+
+record::LineRange lines_of(std::string_view code, uint32_t first_line) {
+  return {.first = first_line, .last = first_line + static_cast<uint32_t>(std::ranges::count(code, '\n')) - 1};
+}
+
+// Empty where there is no file: a failed call has no answer.
 Answer answer_of(const record::Run& run, const Attempt& attempt) {
   const std::string file = record::round_file(
       run.folder,
       {.model = attempt.model, .problem = attempt.problem, .sample = attempt.sample, .round = attempt.round},
       "answer.md");
   if (!std::filesystem::exists(file)) return {};
-  const std::string text = read_file(file);
-  Answer answer{.is_cut = text.size() > kMostShown,
-                .parts = split_answer(std::string_view(text).substr(0, kMostShown))};
-  answer.judged = judged_part(answer.parts);
+  Answer answer{.text = read_file(file)};
+  answer.is_cut = answer.text.size() > kMostShown;
+  answer.text.resize(std::min(answer.text.size(), kMostShown));
+  const auto lines = static_cast<uint32_t>(std::ranges::count(answer.text, '\n')) + 1;
+  if (attempt.verdict && attempt.verdict->judged_lines.first <= lines) answer.judged = attempt.verdict->judged_lines;
+  render_markdown(answer.text, 1, [&](std::string_view code, uint32_t first_line) {
+    if (first_line > 0) answer.blocks.push_back(lines_of(code, first_line));
+    return Html();
+  });
   return answer;
 }
 
@@ -46,10 +71,9 @@ LineNotes notes_of(const Attempt& attempt, const Answer& answer) {
   if (!attempt.verdict || attempt.passed()) return {};
   LineNotes notes = mentioned_lines(attempt.verdict->summary + "\n" + attempt.verdict->explanation);
   std::erase_if(notes, [&](const auto& note) {
-    return std::ranges::none_of(answer.parts, [&](const AnswerPart& part) {
-      const auto lines = static_cast<uint32_t>(std::ranges::count(part.text, '\n'));
-      return part.is_code && note.first >= part.first_line && note.first < part.first_line + lines;
-    });
+    const record::LineRange line{.first = note.first, .last = note.first};
+    return !(answer.judged.known() && overlap(answer.judged, line)) &&
+           std::ranges::none_of(answer.blocks, [&](record::LineRange block) { return overlap(block, line); });
   });
   return notes;
 }
@@ -248,43 +272,50 @@ struct Section {
 };
 
 Html code_section(const Answer& answer, const LineNotes& notes) {
-  if (answer.parts.empty()) return html("<p class=\"muted\">There is no answer.</p>\n");
-  const AnswerPart* code = answer.code();
-  if (code == nullptr) return html("<p class=\"muted\">The answer has no block of code.</p>\n");
-  std::string about = "Numbers are the answer’s own lines.";
+  std::string about = "Line numbers are those of the answer.";
   if (!notes.empty()) about += " Lines that the verdict names are marked.";
   if (answer.is_cut) about += " The answer is very long; this is its beginning.";
-  return html("<p class=\"muted\">{}</p>\n{}", about, code_view(code->text, code->first_line, notes));
+  return html("<p class=\"muted\">{}</p>\n{}", about, code_view(answer.code(), answer.judged.first, notes));
 }
 
-// A model's words between its code; nothing where the code is all there is.
-Html words_section(const Answer& answer, const LineNotes& notes) {
-  if (answer.parts.size() == 1 && answer.code() != nullptr) return {};
-  Html out;
-  for (const AnswerPart& part : answer.parts) {
-    if (&part == answer.code()) {
-      out += html("<p class=\"muted\">… <a href=\"#code\">the code that was judged</a> …</p>\n");
-    } else if (part.is_code) {
-      out += code_view(part.text, part.first_line, notes);
-    } else {
-      out += html("<div class=\"prose\">{}</div>\n", render_markdown(part.text, 4));
-    }
-  }
-  return out;
+// The answer as Markdown. A link takes the place of the code that was judged; other code has its line numbers.
+Html answer_section(const Answer& answer, const LineNotes& notes) {
+  const Html link = html("<p class=\"muted\">… <a href=\"#code\">the code that was judged</a> …</p>\n");
+  bool is_linked = false;
+  const auto render = [&](std::string_view text, uint32_t lines_before) {
+    return render_markdown(text, 4, [&](std::string_view code, uint32_t first_line) {
+      if (first_line == 0) return code_block(code);
+      first_line += lines_before;
+      if (!answer.judged.known() || !overlap(lines_of(code, first_line), answer.judged))
+        return code_view(code, first_line, notes);
+      return std::exchange(is_linked, true) ? Html() : link;
+    });
+  };
+  const bool is_fenced =
+      std::ranges::any_of(answer.blocks, [&](record::LineRange block) { return overlap(block, answer.judged); });
+  if (!answer.judged.known() || is_fenced) return html("<div class=\"prose\">{}</div>\n", render(answer.text, 0));
+  // Code without a fence is not rendered as Markdown.
+  constexpr uint32_t kToTheEnd = UINT32_MAX - 1;
+  const std::string_view before = answer.lines(1, answer.judged.first - 1),
+                         after = answer.lines(answer.judged.last + 1, kToTheEnd);
+  if (trim(before).empty() && trim(after).empty()) return {};
+  return html("<div class=\"prose\">{}{}{}</div>\n", render(before, 0), link, render(after, answer.judged.last));
 }
 
 std::vector<Section> answer_sections(const Round& round, const Answer& answer, const LineNotes& notes) {
+  if (answer.text.empty()) return {{"code", "Code", html("<p class=\"muted\">There is no answer.</p>\n")}};
+  if (answer.code().empty()) return {{"answer", "Answer", answer_section(answer, notes)}};
   std::vector<Section> sections = {{"code", "Code", code_section(answer, notes)}};
-  if (round.index > 0 && answer.code() != nullptr) {
+  if (round.index > 0) {
     const Attempt& before = round.site.attempt(round.sample, round.index - 1);
     const Answer old = answer_of(round.site.runs[round.sample.run], before);
-    if (const AnswerPart *was = old.code(), *is = answer.code(); was != nullptr) {
-      sections.push_back({"diff", fmt::format("What changed since round {}", before.round),
-                          diff_view(was->text, was->first_line, is->text, is->first_line)});
+    if (!old.code().empty()) {
+      sections.push_back({"diff", fmt::format("Changes since round {}", before.round),
+                          diff_view(old.code(), old.judged.first, answer.code(), answer.judged.first)});
     }
   }
-  if (Html words = words_section(answer, notes); !words.empty())
-    sections.push_back({"answer", "What the model wrote around it", std::move(words)});
+  if (Html words = answer_section(answer, notes); !words.empty())
+    sections.push_back({"answer", "The rest of the answer", std::move(words)});
   return sections;
 }
 
@@ -298,6 +329,7 @@ std::string attempt_page(const Site& site, const Model& model, size_t problem_in
   Page page{.title = fmt::format("{} at {}, sample {} round {} · {}", model.label, problem.name, sample.number,
                                  attempt.round, site.title),
             .root = "../../../",
+            .wants_code = true,
             .trail = {{site.title, "index.html"}, {problem.name, problem_address(problem)}}};
   const Answer answer = answer_of(site.runs[sample.run], attempt);
   const LineNotes notes = notes_of(attempt, answer);

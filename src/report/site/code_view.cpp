@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "report/site/highlight.h"
 #include "report/site/line_diff.h"
 
 namespace fb::report::site {
@@ -43,7 +42,7 @@ std::optional<Mention> next_mention(std::string_view text, size_t from) {
   return std::nullopt;
 }
 
-// What stands behind "file:17" or "file:17:10: ".
+// The message after "file:17:10: "; empty after "file:17" alone.
 std::string_view message_behind(std::string_view rest) {
   if (rest.starts_with(':')) {
     rest.remove_prefix(1);
@@ -78,7 +77,7 @@ LineNotes mentioned_lines(std::string_view text) {
     for (auto found = next_mention(line, 0); found; found = next_mention(line, found->end)) {
       auto& said = notes[found->line];
       const std::string_view message = message_behind(line.substr(found->end));
-      // Where in the PTX is of no use to a reader of the source, and would make the same note many.
+      // Without the PTX line, which means nothing to a reader of the source and would make equal notes differ.
       std::string_view whole = trim(line);
       whole = whole.substr(0, whole.find(" [PTX line"));
       const std::string note(message.empty() ? whole : message);
@@ -89,15 +88,14 @@ LineNotes mentioned_lines(std::string_view text) {
 }
 
 Html code_block(std::string_view code) {
-  Html lines;
-  for (const Html& line : highlight_lines(code)) lines += html("{}\n", line);
-  return html("<pre class=\"code plain\" tabindex=\"0\"><code>{}</code></pre>\n", lines);
+  if (code.ends_with('\n')) code.remove_suffix(1);
+  return html("<pre class=\"code plain\" tabindex=\"0\"><code>{}\n</code></pre>\n", code);
 }
 
 Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes) {
   Html lines;
   uint32_t number = first_line;
-  for (const Html& line : highlight_lines(code)) {
+  for (const std::string_view line : lines_of(code)) {
     const auto said = notes.find(number);
     lines += html("<span class=\"l{}\" id=\"L{}\"><a href=\"#L{}\" data-n=\"{}\"></a><span>{}\n</span></span>",
                   said == notes.end() ? "" : " hit", number, number, number, line);
@@ -110,12 +108,12 @@ Html code_view(std::string_view code, uint32_t first_line, const LineNotes& note
 }
 
 Html diff_view(std::string_view before, uint32_t before_first, std::string_view after, uint32_t after_first) {
-  const auto old_html = highlight_lines(before), new_html = highlight_lines(after);
-  const auto diff = diff_lines(lines_of(before), lines_of(after));
+  const auto old_lines = lines_of(before), new_lines = lines_of(after);
+  const auto diff = diff_lines(old_lines, new_lines);
   const auto shown = near_changes(diff);
   Html lines;
   size_t left_out = 0, removed = 0, added = 0;
-  const auto tell_left_out = [&] {
+  const auto end_gap = [&] {
     if (left_out > 0) lines += html("<span class=\"gap\">{} unchanged lines</span>", left_out);
     left_out = 0;
   };
@@ -124,14 +122,13 @@ Html diff_view(std::string_view before, uint32_t before_first, std::string_view 
       ++left_out;
       continue;
     }
-    tell_left_out();
+    end_gap();
     const auto [kind, old_line, new_line] = diff[i];
     const bool is_old = kind == DiffLine::Kind::removed, is_new = kind == DiffLine::Kind::added;
     removed += is_old;
     added += is_new;
     const uint32_t line = is_old ? old_line : new_line, number = line - 1 + (is_old ? before_first : after_first);
-    const auto& side = is_old ? old_html : new_html;
-    const Html text = line <= side.size() ? side[line - 1] : Html();
+    const std::string_view text = (is_old ? old_lines : new_lines)[line - 1];
     if (is_old || is_new) {
       lines += html("<span class=\"l {}\"><i data-n=\"{}\" data-s=\"{}\"></i><span>{}\n</span></span>",
                     is_old ? "del" : "add", number, is_old ? "\u2212" : "+", text);
@@ -139,7 +136,7 @@ Html diff_view(std::string_view before, uint32_t before_first, std::string_view 
       lines += html("<span class=\"l\"><i data-n=\"{}\" data-s=\"\"></i><span>{}\n</span></span>", number, text);
     }
   }
-  tell_left_out();
+  end_gap();
   if (removed + added == 0) return html("<p class=\"muted\">The code is the same.</p>\n");
   return html(
       "<p class=\"muted\"><span class=\"plus\">+{}</span> <span class=\"minus\">\u2212{}</span> lines</p>\n"

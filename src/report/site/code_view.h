@@ -1,7 +1,7 @@
 #pragma once
 
-// Code on a page: with the numbers of its lines, what a verdict says about them, and what changed since the round
-// before.
+// Code on a page, with line numbers, the verdict's messages about lines, and the changes since the previous round.
+// The bundle code.js adds the colours.
 
 #include <cstdint>
 #include <map>
@@ -13,21 +13,21 @@
 
 namespace fb::report::site {
 
-// What is said about a line, by the line's number in the answer.
+// Messages about lines, by the line's number in the answer.
 using LineNotes = std::map<uint32_t, std::vector<std::string>>;
 
-// Lines of the answer that a text of the judge names ("solution.cu:17:10: …", "in f() at answer.md:17"), with what it
-// says there. Files of the judge's own and headers are not the answer.
+// Lines of the answer that a text of the judge names ("solution.cu:17:10: …", "in f() at answer.md:17"), with the
+// message. The judge's own files and headers do not count.
 LineNotes mentioned_lines(std::string_view text);
 
-// A short piece, without numbers.
+// A short piece of code, without line numbers.
 Html code_block(std::string_view code);
 
-// Line n has the id "L<n>", which begins at `first_line`.
+// The lines are numbered from `first_line`; line n has the id "L<n>".
 Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes);
 
-// Both texts as one, with the changes marked and long stretches without any left out.
-// The first lines are those of the texts in their answers.
+// A unified diff; long unchanged stretches are left out. `before_first` and `after_first` are the line numbers of the
+// texts in their answers.
 Html diff_view(std::string_view before, uint32_t before_first, std::string_view after, uint32_t after_first);
 
 // A text of the judge, with links from "file:17" to line 17.

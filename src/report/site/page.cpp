@@ -38,11 +38,12 @@ std::string attempt_address(const Model& model, const Problem& problem, const Sa
 std::string render(const Site& site, const Page& page) {
   const std::string& root = page.root;
   Html scripts = html("<script src=\"{}assets/site.js\"></script>\n", root);
-  if (page.wants_plots && site.has_plots) {
+  if (page.wants_plots && site.has_bundles) {
     scripts += html(
         "<script defer src=\"{0}assets/plots.js\"></script>\n<script defer src=\"{0}assets/charts.js\"></script>\n",
         root);
   }
+  if (page.wants_code && site.has_bundles) scripts += html("<script defer src=\"{}assets/code.js\"></script>\n", root);
   return html(
              "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
@@ -92,14 +93,14 @@ Html attempt_chip(const Site& site, const std::string& root, const Model& model,
 
 Html plot(const Site& site, std::string_view kind, std::string_view title, std::string_view json, const Html& table) {
   // With a plot the table is there for whoever opens it; without, it is all there is.
-  const Html figure = site.has_plots
+  const Html figure = site.has_bundles
                           ? html("<div class=\"plot\" data-plot=\"{}\" role=\"img\" aria-label=\"{}\"></div>\n{}", kind,
                                  title, Html::data(fmt::format("data-{}", kind), json))
                           : Html();
   const Html rows =
       html("<details{}><summary>The figures as a table</summary>\n<div class=\"scroll\">{}</div></details>\n",
-           site.has_plots ? "" : " open", table);
-  const Html hint = site.has_plots
+           site.has_bundles ? "" : " open", table);
+  const Html hint = site.has_bundles
                         ? Html()
                         : html(
                               "<p class=\"muted noplots\">Plots need the bundle <code>plots.js</code>: configure "

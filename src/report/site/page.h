@@ -22,7 +22,7 @@ struct Site {
   const Summary* summary = nullptr;
   std::span<const record::Run> runs = {};
   std::string title = {};
-  bool has_plots = false;
+  bool has_bundles = false;                        // plots.js and code.js
   size_t attempt_pages = 0;                        // the limit, where it left something out; else 0
   std::set<std::pair<size_t, size_t>> paged = {};  // {run, attempt} that have a page
 
@@ -41,7 +41,7 @@ std::string attempt_address(const Model& model, const Problem& problem, const Sa
 struct Page {
   std::string title = {};
   std::string root = {};  // the way to the site's folder: "" or "../"…
-  bool wants_plots = false;
+  bool wants_plots = false, wants_code = false;
   std::vector<std::pair<std::string, std::string>> trail = {};  // names and addresses of the pages above
   Html body = {};
 };

@@ -131,7 +131,7 @@ Html times_section(const Site& site, size_t index) {
   for (const SizeTimes& times : all) tables += times_table(*site.summary, times);
   const auto drawn =
       std::ranges::count_if(all, [](const SizeTimes& s) { return s.cost != nullptr && s.cost->link_bytes > 0; });
-  if (drawn >= 2 && site.has_plots) {
+  if (drawn >= 2 && site.has_bundles) {
     plots = html(
         "<div class=\"two\"><figure><figcaption>Time against data over the links</figcaption>"
         "<div class=\"plot\" data-plot=\"times\" data-from=\"data-curves\" role=\"img\" aria-label=\"Time against "
@@ -232,6 +232,7 @@ std::string problem_page(const Site& site, size_t index) {
   Page page{.title = fmt::format("{} · {}", problem.name, site.title),
             .root = "../",
             .wants_plots = true,
+            .wants_code = true,
             .trail = {{site.title, "index.html"}, {"Problems", "index.html#problems"}}};
   Html tags;
   for (const std::string& tag : problem.tags) tags += html("<span class=\"tag\">{}</span>", tag);

@@ -22,7 +22,7 @@ void for_each_attempt(const Summary& summary, const Visit& visit) {
   }
 }
 
-// What a reader looks for first: of each model and problem the best attempt, then the first, then the last.
+// Attempts in the order of a reader's interest: the best of each model and problem, then the first, then the last.
 std::vector<std::pair<size_t, size_t>> most_wanted(const Summary& summary) {
   std::vector<std::pair<size_t, size_t>> best, first, last;
   for (const Model& model : summary.models) {
@@ -68,12 +68,12 @@ void write_page(const fs::path& file, const std::string& text) {
   write_file(file.string(), text);
 }
 
-void write_assets(const fs::path& folder, const std::optional<std::string>& plots) {
+void write_assets(const fs::path& folder, const std::optional<std::string>& bundles) {
   fs::create_directories(folder);
   for (const auto& [name, content] : embedded_assets()) write_file((folder / name).string(), content);
-  if (!plots) return;
-  for (const char* name : {"plots.js", "plots.licences.txt"}) {
-    const fs::path from = fs::path(*plots) / name;
+  if (!bundles) return;
+  for (const char* name : {"plots.js", "code.js", "licences.txt"}) {
+    const fs::path from = fs::path(*bundles) / name;
     if (fs::exists(from)) write_file((folder / name).string(), read_file(from.string()));
   }
 }
@@ -99,13 +99,14 @@ Result<void> write_site(const Summary& summary, std::span<const record::Run> run
   const fs::path root(folder);
   if (fs::exists(root / "campaign.json"))
     return error(fmt::format("{} is the folder of a run: the pages need one of their own", folder));
-  if (fs::exists(root) && !fs::is_directory(root)) return error(fmt::format("{} is no folder", folder));
+  if (fs::exists(root) && !fs::is_directory(root)) return error(fmt::format("{} is not a folder", folder));
 
-  const auto plots = locate_plots();
-  Site pages{.summary = &summary, .runs = runs, .title = title_of(summary, options), .has_plots = plots.has_value()};
+  const auto bundles = locate_bundles();
+  Site pages{
+      .summary = &summary, .runs = runs, .title = title_of(summary, options), .has_bundles = bundles.has_value()};
   choose_pages(pages, options.attempt_pages);
 
-  write_assets(root / "assets", plots);
+  write_assets(root / "assets", bundles);
   for (size_t p = 0; p < summary.problems.size(); ++p)
     write_page(root / problem_address(summary.problems[p]), problem_page(pages, p));
   for_each_attempt(summary, [&](const Model& model, size_t p, const Sample& sample, uint32_t i) {
@@ -113,7 +114,7 @@ Result<void> write_site(const Summary& summary, std::span<const record::Run> run
     const std::string address = attempt_address(model, summary.problems[p], sample, pages.attempt(sample, i).round);
     write_page(root / address, attempt_page(pages, model, p, sample, i));
   });
-  // Last, so that it never leads to what is not there yet.
+  // Last, so that all its links lead to pages that exist.
   write_page(root / "index.html", index_page(pages));
   return {};
 }

@@ -24,7 +24,7 @@ rmSync(site, { recursive: true, force: true });
 rmSync(screenshots, { recursive: true, force: true });
 mkdirSync(screenshots, { recursive: true });
 execFileSync(tool, ["report", run, "--html", site], { timeout: 60000 });
-assert(existsSync(join(site, "assets/plots.js")), "the build has plots, and the site has not");
+assert(existsSync(join(site, "assets/plots.js")), "the build has bundles, and the site has not");
 
 const kWide = { width: 1440, height: 900 }, kNarrow = { width: 390, height: 844 };
 const root = process.getuid?.() === 0;
@@ -44,6 +44,7 @@ const open = async (address, { viewport = kWide, colorScheme = "light" } = {}) =
   await page.goto(`${allowed}/${address}`);
   // Plots are drawn later; each says when.
   await page.waitForFunction(() => [...document.querySelectorAll("[data-plot]")].every((plot) => plot.dataset.drawn), null, { timeout: 30000 });
+  if (await page.locator("script[src$='code.js']").count() > 0) await page.waitForFunction(() => document.documentElement.dataset.coloured);
   return { page, done: () => context.close() };
 };
 
@@ -128,7 +129,7 @@ check("filters narrow models and problems", async () => {
   const { page, done } = await open("index.html");
   await page.fill("#find-model", "SMALL");
   assert.deepEqual(await visibleModels(page), ["made-up-small"]);
-  await page.fill("#find-model", "nobody");
+  await page.fill("#find-model", "no such model");
   assert.deepEqual(await visibleModels(page), []);
   assert(await page.getByText("Nothing has this name.").first().isVisible());
   await page.fill("#find-model", "");
@@ -198,6 +199,23 @@ check("a verdict's lines are marked in the code, and linked", async () => {
   assert(await page.locator(`#${line}`).evaluate((element) => { const { top } = element.getBoundingClientRect(); return top > 0 && top < innerHeight; }));
   assert(await page.locator(".diff .add").count() > 0);
   assert.equal(await page.locator(".timeline li").count(), 3);
+  await done();
+});
+
+check("code is coloured, and stays the same text", async () => {
+  const { page, done } = await open(failedAttempt);
+  const plain = readFileSync(join(site, failedAttempt), "utf8");
+  for (const view of ["#code .code", "#diff .diff"]) {
+    for (const word of ["keyword", "comment", "type"]) assert(await page.locator(`${view} .hljs-${word}`).count() > 0, `${view} has no ${word}`);
+  }
+  assert(await page.locator(".diff .del span span[class^=hljs]").count() > 0, "removed lines have no colours");
+  const texts = await page.$$eval(".code .l", (lines) => lines.map((line) => line.lastElementChild.textContent));
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const without = await context.newPage();
+  await without.goto(pathToFileURL(join(site, failedAttempt)).href);
+  assert.deepEqual(texts, await without.$$eval(".code .l", (lines) => lines.map((line) => line.lastElementChild.textContent)));
+  assert(!plain.includes("hljs"));
+  await context.close();
   await done();
 });
 

@@ -64,7 +64,7 @@ def changed(rng, code, outcome, speed):
             code = re.sub(r"kThreads = \d+", f"kThreads = {rng.choice([64, 128])}", code)
         return code.replace("// [solution]", "// [solution]\n// " + rng.choice([
             "Flags carry the number of the call, so they never have to be reset.",
-            "One kernel: wait for the peers, move the data, tell them that it is over.",
+            "One kernel: wait for the peers, move the data, signal them.",
             "Every block waits for its own part only."])), 0
     inside = [i for i, line in enumerate(lines) if "{" in line and "//" not in line and "namespace" not in line]
     if outcome == "compile_error":
@@ -121,10 +121,10 @@ def finding(rng, outcome, code, line, problem):
                          f"    sees {(seen := rng.randrange(2))} in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of rank {r}, device {r} "
                          f"(64 bytes); needs 2 or more\n"
                          f"    last written by rank {r}, a fill: {seen}, 250.26 us before the last look\n"
-                         f"    could still write it: nobody\n")
+                         f"    could still write it: no remaining writer\n")
         summary = (f"never signalled: rank 0, device 0, kernel {kernel}, block 0, warp 0 needs 2 or more and sees 0 at {here}; the last to write "
                    "there was rank 0, a fill.")
-        look = "Look at: who should write this value, in which call, and why it did not."
+        look = "Look at: which rank should write this value, in which call, and why it did not."
         return summary, f"{summary}\n{look}\n\n" + "\n".join(parts), place
     if outcome == "fault":
         place["rank"] = rank
@@ -204,13 +204,19 @@ def answer_text(rng, outcome, code, round_number, problem):
         "The main difficulty is that `run` is called back to back, so every flag must survive reuse.",
     ]) if round_number == 1 else rng.choice([
         "You are right, the wait was wrong. I now compare with the number of the call:",
-        "The verdict shows that a rank waits for a flag that nobody sets any more. *The fix* is to use **epochs**:"])
+        "The verdict shows that a rank waits for a flag that is never set again. *The fix* is to use **epochs**:"])
     points = "\n".join(f"- {text}" for text in rng.sample([
-        "each rank writes into its peer's memory with 16-byte stores", "flags carry the call's number, so nobody resets them",
+        "each rank writes into its peer's memory with 16-byte stores", "flags carry the call's number, so they are never reset",
         "a release of system scope follows the last store", "the kernel waits at its exit, so the input may be overwritten",
         "blocks are few enough to be resident at once"], 3))
     text = f"{opening}\n\nHow it works:\n\n{points}\n\n```cuda\n{code}\n```\n\nThe kernel needs `O(n)` time; see [the manual](https://example.com).\n"
     return text[:len(text) * 2 // 3] if outcome == "truncated" else text
+
+
+def judged_lines(answer):
+    """The lines of the first fenced block, as the judge records them."""
+    fences = [number for number, line in enumerate(answer.split("\n"), 1) if line.startswith("```")]
+    return {"first": fences[0] + 1, "last": fences[1] - 1}
 
 
 def write_attempt(folder, attempt, answer):
@@ -234,6 +240,8 @@ def play_sample(rng, folder, model, problem, reference, sample, hostile):
             line += answer[:max(answer.find("```"), 0)].count("\n") + 1
         judged = outcome not in ("truncated", "refused", "empty", "failed")
         verdict = verdict_of(rng, outcome, problem, code, line, speed) if judged else None
+        if verdict:
+            verdict["judged_lines"] = judged_lines(answer)
         if hostile and verdict:
             verdict["summary"] = "<script>window.hacked=1</script> solution.cu:7: \"quotes\" & ]]>"
             verdict["explanation"] = verdict["summary"] + "\nsolution.cu:7:3: </pre><script>window.hacked=1</script>\n"

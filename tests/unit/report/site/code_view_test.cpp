@@ -6,48 +6,10 @@
 #include <string>
 
 #include "base/rng.h"
-#include "report/site/highlight.h"
 #include "report/site/line_diff.h"
 
 namespace fb::report::site {
 namespace {
-
-std::string highlighted(std::string_view code) {
-  std::string out;
-  for (const Html& line : highlight_lines(code)) out += line.str() + "\n";
-  return out;
-}
-
-TEST(SiteHighlight, ColoursWordsLiteralsAndComments) {
-  EXPECT_EQ(highlighted("__global__ void f(float* x) { x[0] = 1.5f; }  // \"no text\"\n"),
-            "<span class=\"d\">__global__</span> <span class=\"t\">void</span> f(<span class=\"t\">float</span>* x) { "
-            "x[<span class=\"n\">0</span>] = <span class=\"n\">1.5f</span>; }  <span class=\"c\">// &quot;no "
-            "text&quot;</span>\n");
-  EXPECT_EQ(highlighted("#include <a>  // why\n"),
-            "<span class=\"p\">#include &lt;a&gt;  </span><span class=\"c\">// why</span>\n");
-  EXPECT_EQ(highlighted("return \"a\\\"b\" + 'c';"),
-            "<span class=\"k\">return</span> <span class=\"s\">&quot;a\\&quot;b&quot;</span> + <span "
-            "class=\"s\">&#39;c&#39;</span>;\n");
-}
-
-TEST(SiteHighlight, ColoursGoOnOverLines) {
-  EXPECT_EQ(highlighted("/* a\nb */ x\n"), "<span class=\"c\">/* a</span>\n<span class=\"c\">b */</span> x\n");
-  EXPECT_EQ(highlighted("R\"x(a\n)\" )x\" y\n"),
-            "<span class=\"s\">R&quot;x(a</span>\n<span class=\"s\">)&quot; )x&quot;</span> y\n");
-}
-
-TEST(SiteHighlight, LosesNoLineWhateverTheTextIs) {
-  Rng rng(1);
-  constexpr std::string_view kPieces[] = {"\"", "'",  "/*",  "*/", "//", "\n", "R\"(", ")\"",
-                                          "#",  "\\", "int", " ",  "1",  "<",  "\t"};
-  for (int round = 0; round < 500; ++round) {
-    std::string text;
-    for (int i = 0; i < 40; ++i) text += kPieces[rng.below(std::size(kPieces))];
-    text += "x\n";
-    EXPECT_EQ(highlight_lines(text).size(), static_cast<size_t>(std::ranges::count(text, '\n'))) << text;
-    EXPECT_EQ(highlighted(text).find("<<"), std::string::npos);
-  }
-}
 
 std::vector<std::string_view> lines(std::string_view letters) {
   std::vector<std::string_view> out;

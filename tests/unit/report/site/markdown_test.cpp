@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "report/site/answer_parts.h"
-
 namespace fb::report::site {
 namespace {
 
@@ -33,10 +31,10 @@ TEST(SiteMarkdown, RendersTables) {
   EXPECT_NE(rendered("| a |\n|--:|\n| 1 |\n").find("<td class=\"num\">1</td>"), std::string::npos);
 }
 
-TEST(SiteMarkdown, HighlightsFencedCode) {
+TEST(SiteMarkdown, RendersFencedCode) {
   const std::string text = rendered("Look:\n\n```cuda\nint a;\n```\n");
   EXPECT_NE(text.find("<pre class=\"code plain\""), std::string::npos);
-  EXPECT_NE(text.find("<span class=\"t\">int</span> a;"), std::string::npos);
+  EXPECT_NE(text.find("int a;\n</code>"), std::string::npos);
 }
 
 TEST(SiteMarkdown, NothingThatIsWrittenBecomesMarkup) {
@@ -100,42 +98,6 @@ TEST(SiteMarkdown, AHostileTableIsShownUnrendered) {
   const std::string out = rendered(table);
   EXPECT_TRUE(out.starts_with("<pre>|a|a"));
   EXPECT_LT(out.size(), 2 * table.size());
-}
-
-TEST(SiteAnswer, IsTakenApartWithTheLinesOfTheWhole) {
-  const auto parts = split_answer("Hello\n\n```cuda\nint a;\n```\nBye\n~~~~\nraw ```\n~~~~\n");
-  ASSERT_EQ(parts.size(), 4u);
-  EXPECT_FALSE(parts[0].is_code);
-  EXPECT_TRUE(parts[1].is_code);
-  EXPECT_EQ(parts[1].language, "cuda");
-  EXPECT_EQ(parts[1].text, "int a;\n");
-  EXPECT_EQ(parts[1].first_line, 4u);
-  EXPECT_EQ(parts[2].text, "Bye\n");
-  EXPECT_EQ(parts[2].first_line, 6u);
-  EXPECT_EQ(parts[3].text, "raw ```\n");
-}
-
-TEST(SiteAnswer, AFenceThatIsNeverClosedReachesToTheEnd) {
-  const auto parts = split_answer("```\nclass Solution {\n");
-  ASSERT_EQ(parts.size(), 1u);
-  EXPECT_TRUE(parts[0].is_code);
-  EXPECT_EQ(parts[0].text, "class Solution {\n");
-}
-
-TEST(SiteAnswer, CodeWithoutFencesIsCode) {
-  EXPECT_TRUE(split_answer("#include <cuda_runtime.h>\nclass Solution {};\n").at(0).is_code);
-  EXPECT_FALSE(split_answer("I would write a class Solution.\n").at(0).is_code);
-  EXPECT_TRUE(split_answer(" \n\n").empty());
-}
-
-TEST(SiteAnswer, TheJudgedBlockIsTheLastWithMarkersOrElseWithTheClass) {
-  const std::string marked = "```\n// [solution]\nclass Solution {};\n// [/solution]\n```\n";
-  const std::string plain = "```\nclass Solution { int longer_than_the_other_one; };\n```\n",
-                    other = "```\nls -l\n```\n";
-  EXPECT_EQ(judged_part(split_answer(marked + "text\n" + plain)), 0);
-  EXPECT_EQ(judged_part(split_answer(marked + "text\n" + marked)), 2);
-  EXPECT_EQ(judged_part(split_answer(other + "text\n" + plain)), 2);
-  EXPECT_EQ(judged_part(split_answer("only prose\n")), -1);
 }
 
 }  // namespace

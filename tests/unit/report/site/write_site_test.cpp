@@ -54,6 +54,56 @@ TEST_F(WriteSite, WritesAPageForEveryProblemAndAttempt) {
   EXPECT_EQ(attempt_pages(), 3u);
 }
 
+// Runs with one model at one problem, whose answer is on disk.
+class AnswerPage : public WriteSite {
+ protected:
+  std::string page_of(std::string_view answer, record::LineRange judged) {
+    auto run = made_run({"one"}, {"copy"});
+    run.folder = scratch_.path("run");
+    run.attempts = {made_attempt("one", "copy", 1, 1, "wrong")};
+    run.attempts[0].verdict->judged_lines = judged;
+    const std::string file =
+        record::round_file(run.folder, {.model = "one", .problem = "copy", .sample = 1, .round = 1}, "answer.md");
+    fs::create_directories(fs::path(file).parent_path());
+    write_file(file, answer);
+    write({run});
+    return page("attempts/one/copy/s1r1.html");
+  }
+};
+
+TEST_F(AnswerPage, ShowsTheLinesThatTheVerdictRecorded) {
+  // The second block looks more like a solution; the record decides.
+  const std::string text =
+      page_of("Hello\n\n```\nint judged;\n```\n\n```\nclass Solution {};\n```\nBye\n", {.first = 4, .last = 4});
+  EXPECT_LT(text.find("int judged;"), text.find("<section id=\"answer\""));
+  EXPECT_GT(text.find("class Solution"), text.find("<section id=\"answer\""));
+  EXPECT_TRUE(has(text, "id=\"L4\""));
+  EXPECT_TRUE(has(text, "id=\"L8\""));
+  EXPECT_TRUE(has(text, "the code that was judged"));
+}
+
+TEST_F(AnswerPage, CodeWithoutAFenceIsNotRenderedAsMarkdown) {
+  const std::string text = page_of("# define A\nint *a, *b;\n", {.first = 1, .last = 2});
+  EXPECT_TRUE(has(text, "int *a, *b;"));
+  EXPECT_FALSE(has(text, "<section id=\"answer\""));
+  const std::string mixed = page_of("Code:\nint *a, *b;\n**Done**\n", {.first = 2, .last = 2});
+  EXPECT_TRUE(has(mixed, "int *a, *b;"));
+  EXPECT_TRUE(has(mixed, "<strong>Done</strong>"));
+}
+
+TEST_F(AnswerPage, ARecordWithoutLinesMarksNothing) {
+  const std::string text = page_of("Hello\n\n```\nclass Solution {};\n```\n", {});
+  EXPECT_FALSE(has(text, "<section id=\"code\""));
+  EXPECT_FALSE(has(text, "the code that was judged"));
+  EXPECT_TRUE(has(text, "id=\"L4\""));
+}
+
+// A range that does not belong to the answer: the file was changed later.
+TEST_F(AnswerPage, ARangeBeyondTheAnswerMarksNothing) {
+  EXPECT_FALSE(has(page_of("Hello\n", {.first = 40, .last = 50}), "<section id=\"code\""));
+  EXPECT_TRUE(has(page_of("a;\nb;\n", {.first = 2, .last = 50}), "id=\"L2\""));
+}
+
 TEST_F(WriteSite, AnEmptyRunHasAPageToo) {
   write({made_run({"one"}, {"copy"})});
   EXPECT_TRUE(has(page("index.html"), "Leaderboard"));

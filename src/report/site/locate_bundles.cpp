@@ -3,14 +3,14 @@
 
 namespace fb::report::site {
 
-// A build folder has the same form as an installation. There is no such file in the source tree.
-std::optional<std::string> locate_plots() {
+// A build folder has the layout of an installation. The source tree has no bundles.
+std::optional<std::string> locate_bundles() {
   auto folder = locate({.variable = "FABRICBENCH_WEB",
                         .name = "web",
                         .source = "",
                         .sign = "plots.js",
-                        .kind = "folder of plots",
-                        .them = "the plots"});
+                        .kind = "folder of bundles",
+                        .them = "the bundles"});
   return folder ? std::optional(std::move(*folder)) : std::nullopt;
 }
 
