@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "machine/places.h"
+#include "machine/instruction_location.h"
 
 namespace fb::machine {
 namespace {

@@ -19,7 +19,7 @@ std::string describe(const simt::Dim3& d) { return fmt::format("({},{},{})", d.x
 }  // namespace
 
 std::string describe(const Fault& f) {
-  return fmt::format("{}: {}\n  in {}\n  block {} thread {}\n", to_string(f.kind), f.message, describe(f.place),
+  return fmt::format("{}: {}\n  in {}\n  block {} thread {}\n", to_string(f.kind), f.message, describe(f.location),
                      describe(f.block), describe(f.thread));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a launch ended: plain records, printed by report.cpp.
+// How a launch ended: plain records.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace fb::machine {
 struct Fault {
   simt::TrapKind kind{};
   std::string message;
-  simt::SourceLocation place;
+  simt::SourceLocation location;
   simt::Dim3 block, thread;
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -25,7 +25,7 @@ struct Deadlock {
   uint64_t waiting_threads = 0;
   uint64_t resident_blocks = 0;
   uint64_t finished_blocks = 0;
-  uint64_t unstarted_blocks = 0;  // have no room on the device
+  uint64_t unstarted_blocks = 0;  // for lack of room on the device
 };
 
 enum class Ending : uint8_t { finished, fault, deadlock, budget };

@@ -17,7 +17,7 @@ std::string mangled_kernel_of(const WaitGraph& g, const Wait& w) {
   return w.run == Wait::kNone ? "" : g.facts.runs[w.run].run->grid.kernel->name;
 }
 
-std::string place(const Wait& w) { return w.run == Wait::kNone ? "" : " at " + short_place(w.place); }
+std::string at_location(const Wait& w) { return w.run == Wait::kNone ? "" : " at " + short_location(w.location); }
 
 std::string needs(const Wait& w) {
   return w.need_text.empty() ? fmt::format("sees {}", w.seen)
@@ -25,7 +25,7 @@ std::string needs(const Wait& w) {
 }
 
 std::string written_by(const PastWrite& w) {
-  return w.where.empty() ? w.who : fmt::format("{}, at {}", w.who, w.where);
+  return w.where.empty() ? w.writer : fmt::format("{}, at {}", w.writer, w.where);
 }
 
 }  // namespace rules
@@ -102,11 +102,11 @@ Finding find_cause(const WaitGraph& graph) {
 }
 
 std::string name_of(const WaitGraph& graph, const Wait& wait) {
-  if (wait.work != Wait::kNone) {
-    const StuckWork& work = graph.facts.works[wait.work];
-    return fmt::format("a stream of {}", work.owner);
+  if (wait.op != Wait::kNone) {
+    const BlockedOp& op = graph.facts.ops[wait.op];
+    return fmt::format("a stream of {}", op.owner);
   }
-  const StuckRun& run = graph.facts.runs[wait.run];
+  const BlockedRun& run = graph.facts.runs[wait.run];
   const WaitingThreads& first = wait.threads.front();
   return fmt::format("{}{}kernel {}, block {}, warp {}", run.owner, run.owner.empty() ? "" : ", ",
                      short_name(run.run->grid.kernel->name), first.block, first.index);

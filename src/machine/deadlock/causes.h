@@ -1,6 +1,6 @@
 #pragma once
 
-// Why nothing can go on, by rules about the wait-for graph, the most specific first.
+// The cause of a deadlock, by rules about the wait-for graph, the most specific first.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Finding {
   Cause cause{};
   std::string sentence;       // without a full stop
   std::string look_at;        // the smallest change
-  std::vector<size_t> waits;  // of the graph, that show it; first in the text
+  std::vector<size_t> waits;  // of the graph: the evidence; first in the text
 };
 
 Finding find_cause(const WaitGraph& graph);

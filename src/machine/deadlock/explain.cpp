@@ -9,18 +9,18 @@
 
 namespace fb::machine {
 
-std::string explain(Standstill standstill) {
-  const WaitGraph graph = make_wait_graph(std::move(standstill));
+std::string explain(DeadlockSnapshot snapshot) {
+  const WaitGraph graph = make_wait_graph(std::move(snapshot));
   return describe(graph, find_cause(graph));
 }
 
 Deadlock explain_deadlock(const GridRun& run, const LoadedModule& module, const mem::AddressSpace& memory) {
-  Standstill facts;
-  StuckRun stuck;
-  stuck.run = &run;
-  stuck.space = &memory;
-  stuck.address_of = [&](std::string_view variable) { return module.address_of(variable); };
-  facts.runs.push_back(std::move(stuck));
+  DeadlockSnapshot facts;
+  BlockedRun blocked;
+  blocked.run = &run;
+  blocked.space = &memory;
+  blocked.address_of = [&](std::string_view variable) { return module.address_of(variable); };
+  facts.runs.push_back(std::move(blocked));
   facts.owner_of = [](uint32_t, uint32_t) { return std::string("the device"); };
   facts.name_of = [](const mem::Allocation& a) { return fmt::format("{} #{} ({} bytes)", a.label, a.id, a.size); };
   const WaitGraph graph = make_wait_graph(std::move(facts));

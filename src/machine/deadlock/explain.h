@@ -1,6 +1,6 @@
 #pragma once
 
-// A deadlock of one device by itself (machine/device.h). Of a whole node: Node::explain_deadlock().
+// The explanation of a deadlock. Of one device by itself (machine/device.h), or of a snapshot of a whole node.
 
 #include "machine/deadlock/wait_graph.h"
 #include "machine/loaded_module.h"
@@ -8,10 +8,10 @@
 
 namespace fb::machine {
 
-// What every resident warp of a grid waits for, and why it will wait for ever.
+// What every resident warp of a grid waits for, and the cause.
 Deadlock explain_deadlock(const GridRun& run, const LoadedModule& module, const mem::AddressSpace& memory);
 
-// The graph, its cause and its words.
-std::string explain(Standstill standstill);
+// Builds the graph, finds the cause and describes both.
+std::string explain(DeadlockSnapshot snapshot);
 
 }  // namespace fb::machine

@@ -12,10 +12,10 @@ namespace {
 using wire::Kind;
 
 constexpr size_t kMostNamed = 4;
-constexpr size_t kMostWorks = 256;
+constexpr size_t kMostOps = 256;
 constexpr size_t kMostFollowed = 4096;  // operations behind one
 
-// The operation and all that come after it, near or far.
+// The operation and all that transitively depend on it.
 std::set<const Operation*> with_followers(const Operation* op) {
   std::set<const Operation*> all;
   std::vector<const Operation*> todo{op};
@@ -70,7 +70,7 @@ mem::Address address_in(const Context& context, const simt::Program* program, st
 
 class Gatherer {
  public:
-  Gatherer(Standstill& facts, const NodeState& node) : facts_(facts), node_(node) {}
+  Gatherer(DeadlockSnapshot& facts, const NodeState& node) : facts_(facts), node_(node) {}
 
   void add_process(const Process& process) {
     facts_.ranks.push_back({process.number, process.rank, name_of(process), process.gone,
@@ -83,27 +83,27 @@ class Gatherer {
     for (const OperationPtr& op : process.pending) {
       const bool says_something = op->facts.grid || op->facts.memory;
       const bool runs = op->facts.grid_id != 0;
-      if (!op->has_ended && !runs && says_something && facts_.works.size() < kMostWorks) add_work(process, *op);
+      if (!op->has_ended && !runs && says_something && facts_.ops.size() < kMostOps) add_op(process, *op);
     }
   }
 
-  // Who comes after whom; when all processes were added.
+  // The order of operations; after all processes were added.
   void add_order() {
     for (const Operation* op : of_run_) after_run_.push_back(op ? with_followers(op) : std::set<const Operation*>{});
-    for (const Operation* op : of_work_) after_work_.push_back(with_followers(op));
-    for (size_t w = 0; w < of_work_.size(); ++w) {
+    for (const Operation* op : of_op_) after_op_.push_back(with_followers(op));
+    for (size_t w = 0; w < of_op_.size(); ++w) {
       for (size_t r = 0; r < of_run_.size(); ++r) {
-        if (after_run_[r].contains(of_work_[w])) facts_.works[w].after_runs.push_back(r);
+        if (after_run_[r].contains(of_op_[w])) facts_.ops[w].after_runs.push_back(r);
       }
-      for (size_t o = 0; o < of_work_.size(); ++o) {
-        if (o != w && after_work_[o].contains(of_work_[w])) facts_.works[w].after_works.push_back(o);
+      for (size_t o = 0; o < of_op_.size(); ++o) {
+        if (o != w && after_op_[o].contains(of_op_[w])) facts_.ops[w].after_ops.push_back(o);
       }
     }
   }
 
   void add_thread(const HostThread& thread) {
     if (thread.gone || !thread.waiting || thread.request == Kind::callback_next) return;
-    StuckHost host;
+    BlockedHost host;
     host.process = thread.process->number;
     host.rank = thread.process->rank;
     if (const auto wait = node_.explain_wait ? node_.explain_wait(thread) : std::nullopt) {
@@ -119,8 +119,8 @@ class Gatherer {
       for (size_t r = 0; r < of_run_.size(); ++r) {
         if (after_run_[r].contains(w.get())) host.runs.push_back(r);
       }
-      for (size_t o = 0; o < of_work_.size(); ++o) {
-        if (after_work_[o].contains(w.get())) host.works.push_back(o);
+      for (size_t o = 0; o < of_op_.size(); ++o) {
+        if (after_op_[o].contains(w.get())) host.ops.push_back(o);
       }
       if (++named > kMostNamed) continue;
       host.text +=
@@ -133,62 +133,62 @@ class Gatherer {
 
  private:
   void add_run(const Process& process, uint32_t device, const Context& context, const GridRun& run) {
-    StuckRun stuck;
-    stuck.run = &run;
-    stuck.space = &context.space;
-    stuck.address_of = [&context, program = run.grid.program](std::string_view v) {
+    BlockedRun blocked;
+    blocked.run = &run;
+    blocked.space = &context.space;
+    blocked.address_of = [&context, program = run.grid.program](std::string_view v) {
       return address_in(context, program, v);
     };
-    stuck.process = process.number;
-    stuck.rank = process.rank;
-    stuck.owner = fmt::format("{}, device {}", name_of(process), device);
-    if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) stuck.launch = known->launch;
-    facts_.runs.push_back(std::move(stuck));
+    blocked.process = process.number;
+    blocked.rank = process.rank;
+    blocked.owner = fmt::format("{}, device {}", name_of(process), device);
+    if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) blocked.launch = known->launch;
+    facts_.runs.push_back(std::move(blocked));
     const auto op = std::ranges::find_if(
         process.pending, [&](const OperationPtr& w) { return !w->has_ended && w->facts.grid_id == run.grid.id; });
     of_run_.push_back(op == process.pending.end() ? nullptr : op->get());
   }
 
-  void add_work(const Process& process, const Operation& op) {
-    StuckWork work;
+  void add_op(const Process& process, const Operation& op) {
+    BlockedOp blocked;
     const uint32_t device = op.device - process.first_device;
-    work.owner = fmt::format("{}, device {}", name_of(process), device);
-    work.name = op.name;
-    work.process = process.number;
-    work.rank = process.rank;
-    work.begun = op.has_begun;
+    blocked.owner = fmt::format("{}, device {}", name_of(process), device);
+    blocked.name = op.name;
+    blocked.process = process.number;
+    blocked.rank = process.rank;
+    blocked.begun = op.has_begun;
     const auto context = process.contexts.find(device);
     if (op.facts.grid && context != process.contexts.end()) {
-      work.grid = op.facts.grid.get();
-      work.space = &context->second->space;
-      work.address_of = [c = context->second.get(), program = op.facts.grid->program](std::string_view v) {
+      blocked.grid = op.facts.grid.get();
+      blocked.space = &context->second->space;
+      blocked.address_of = [c = context->second.get(), program = op.facts.grid->program](std::string_view v) {
         return address_in(*c, program, v);
       };
     } else if (op.facts.waits) {
-      work.waits_on = op.facts.memory.get();
-      work.offset = op.facts.begin;
-      work.bytes = static_cast<uint32_t>(op.facts.end - op.facts.begin);
-      work.need = need_of(op.facts);
-      work.need_text = work.need->text();
+      blocked.waits_on = op.facts.memory.get();
+      blocked.offset = op.facts.begin;
+      blocked.bytes = static_cast<uint32_t>(op.facts.end - op.facts.begin);
+      blocked.need = need_of(op.facts);
+      blocked.need_text = blocked.need->text();
     } else {
-      work.writes = op.facts.memory.get();
-      work.begin = op.facts.begin;
-      work.end = op.facts.end;
+      blocked.writes = op.facts.memory.get();
+      blocked.begin = op.facts.begin;
+      blocked.end = op.facts.end;
     }
-    facts_.works.push_back(std::move(work));
-    of_work_.push_back(&op);
+    facts_.ops.push_back(std::move(blocked));
+    of_op_.push_back(&op);
   }
 
-  Standstill& facts_;
+  DeadlockSnapshot& facts_;
   const NodeState& node_;
-  std::vector<const Operation*> of_run_, of_work_;                  // of Standstill::runs and works
-  std::vector<std::set<const Operation*>> after_run_, after_work_;  // these and what comes after them
+  std::vector<const Operation*> of_run_, of_op_;                  // of DeadlockSnapshot::runs and ops
+  std::vector<std::set<const Operation*>> after_run_, after_op_;  // these and everything behind them
 };
 
 }  // namespace
 
-Standstill gather(const NodeState& node) {
-  Standstill facts;
+DeadlockSnapshot gather(const NodeState& node) {
+  DeadlockSnapshot facts;
   facts.history = &node.history;
   const auto find_process = [&processes = node.processes](uint32_t number) -> const Process* {
     const auto found = std::ranges::find(processes, number, [](const auto& p) { return p->number; });

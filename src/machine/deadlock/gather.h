@@ -26,6 +26,6 @@ struct NodeState {
 };
 
 // In the order of processes and launches, so that it is the same in every run. Refers to `node`.
-Standstill gather(const NodeState& node);
+DeadlockSnapshot gather(const NodeState& node);
 
 }  // namespace fb::machine

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kMostLines = 40;
 constexpr size_t kMostWaits = 4;  // of a kernel
-constexpr size_t kMostNamed = 3;  // of those who could write
+constexpr size_t kMostNamed = 3;  // of remaining writers
 
 std::string time_between(uint64_t write, uint64_t look) {
   const bool before = write <= look;
   const uint64_t apart = before ? look - write : write - look;
-  return fmt::format("{:.2f} us {} the last look", static_cast<double>(apart) * 1e-6, before ? "before" : "after");
+  return fmt::format("{:.2f} us {} the last load", static_cast<double>(apart) * 1e-6, before ? "before" : "after");
 }
 
 // "the same: blocks 1 to 63, warp 0".
@@ -48,8 +48,8 @@ class Text {
     for (const size_t k : finding_.waits) add_party(g_.waits[k]);
     for (const Wait& w : g_.waits) add_party(w);
     add_runs_without_waits();
-    if (g_.not_looked_at != 0) text_ += fmt::format("\n{} more warps wait and were not looked at\n", g_.not_looked_at);
-    add_works();
+    if (g_.not_examined != 0) text_ += fmt::format("\n{} more warps wait and were not examined\n", g_.not_examined);
+    add_ops();
     add_hosts();
     return cut();
   }
@@ -58,9 +58,9 @@ class Text {
   // The kernel or stream that a wait belongs to, with all its waits; once.
   void add_party(const Wait& wait) {
     if (wait.run == Wait::kNone) {
-      if (!streams_.insert(wait.work).second) return;
-      const StuckWork& work = g_.facts.works[wait.work];
-      text_ += fmt::format("\n{}: a stream waits for a value\n", work.owner);
+      if (!streams_.insert(wait.op).second) return;
+      const BlockedOp& op = g_.facts.ops[wait.op];
+      text_ += fmt::format("\n{}: a stream waits for a value\n", op.owner);
       add_memory(wait);
       return;
     }
@@ -78,12 +78,12 @@ class Text {
   }
 
   void add_run(size_t r) {
-    const StuckRun& stuck = g_.facts.runs[r];
-    const GridRun& run = *stuck.run;
+    const BlockedRun& blocked = g_.facts.runs[r];
+    const GridRun& run = *blocked.run;
     const uint64_t unstarted = run.grid.grid.count() - run.next_block;
-    text_ += fmt::format("\n{}{}kernel {}{}; blocks: {} resident, {} finished{}\n", stuck.owner,
-                         stuck.owner.empty() ? "" : ": ", demangle(run.grid.kernel->name),
-                         stuck.launch != 0 ? fmt::format(", launch {}", stuck.launch) : "", run.blocks.size(),
+    text_ += fmt::format("\n{}{}kernel {}{}; blocks: {} resident, {} finished{}\n", blocked.owner,
+                         blocked.owner.empty() ? "" : ": ", demangle(run.grid.kernel->name),
+                         blocked.launch != 0 ? fmt::format(", launch {}", blocked.launch) : "", run.blocks.size(),
                          run.finished_blocks,
                          unstarted != 0 ? fmt::format(", {} not started: there is no room for them", unstarted) : "");
   }
@@ -96,10 +96,11 @@ class Text {
 
   void add_wait(const Wait& w) {
     const WaitingThreads& first = w.threads.front();
-    text_ += fmt::format("  block {}, warp {}, lanes {:#010x}, at {}{} [PTX line {}: {}]\n", first.block, first.index,
-                         first.lanes, short_place(w.place),
-                         w.place.function != w.place.kernel ? fmt::format(" in {}", demangle(w.place.function)) : "",
-                         w.place.ptx_line, w.place.text);
+    text_ += fmt::format(
+        "  block {}, warp {}, lanes {:#010x}, at {}{} [PTX line {}: {}]\n", first.block, first.index, first.lanes,
+        short_location(w.location),
+        w.location.function != w.location.kernel ? fmt::format(" in {}", demangle(w.location.function)) : "",
+        w.location.ptx_line, w.location.text);
     switch (w.kind) {
       case WaitKind::memory:
       case WaitKind::shared_memory:
@@ -121,7 +122,7 @@ class Text {
         text_ += fmt::format("    waits for lanes {:#010x} of its warp\n", w.missing_lanes);
         break;
       case WaitKind::copies:
-        text_ += "    waits for copies of its own to complete\n";
+        text_ += "    waits for its own asynchronous copies\n";
         break;
       case WaitKind::nothing:
         text_ += "    waits for nothing: an endless loop that reads no memory\n";
@@ -139,18 +140,19 @@ class Text {
     if (!w.allocation) return;
     if (!w.writes.empty()) {
       const PastWrite& last = w.writes.back();
-      text_ += fmt::format("    last written by {}{}{}{}\n", last.who, last.where.empty() ? "" : ", at " + last.where,
-                           last.value ? fmt::format(": {}", *last.value) : "",
-                           w.since != 0 ? ", " + time_between(last.time, w.since) : "");
+      text_ +=
+          fmt::format("    last written by {}{}{}{}\n", last.writer, last.where.empty() ? "" : ", at " + last.where,
+                      last.value ? fmt::format(": {}", *last.value) : "",
+                      w.since != 0 ? ", " + time_between(last.time, w.since) : "");
     } else if (g_.facts.history) {
-      text_ += "    written by nobody\n";
+      text_ += "    never written\n";
     }
-    text_ += fmt::format("    could still write it: {}\n", could_write(w));
+    text_ += remaining_writers(w);
   }
 
-  std::string could_write(const Wait& w) const {
+  std::string remaining_writers(const Wait& w) const {
     std::vector<std::string> names;
-    // One of each kernel; others before its own.
+    // One of each kernel; other kernels before its own.
     std::set<size_t> named;
     for (const bool own : {false, true}) {
       for (const size_t k : w.waits) {
@@ -159,46 +161,45 @@ class Text {
           names.push_back(name_of(g_, writer) + ", which waits");
       }
     }
-    if (w.itself && w.threads.size() > 1) names.push_back("others that wait at the same place");
+    if (w.itself && w.threads.size() > 1) names.push_back("other threads that wait at the same line");
     for (const size_t r : w.unstarted) {
-      const StuckRun& run = g_.facts.runs[r];
+      const BlockedRun& run = g_.facts.runs[r];
       names.push_back(fmt::format("blocks of {}{}{} that have not started", run.owner, run.owner.empty() ? "" : ", ",
                                   short_name(run.run->grid.kernel->name)));
     }
-    for (const size_t o : w.works)
-      names.push_back(
-          fmt::format("\"{}\" of {}, which can't begin yet", g_.facts.works[o].name, g_.facts.works[o].owner));
+    for (const size_t o : w.ops)
+      names.push_back(fmt::format("\"{}\" of {}, which can't begin yet", g_.facts.ops[o].name, g_.facts.ops[o].owner));
     if (w.host) names.push_back("the host, in its own memory");
-    if (names.empty()) return "nobody";
+    if (names.empty()) return "    no remaining writer\n";
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    std::string text;
+    std::string text = "    could still write it: ";
     for (size_t k = 0; k < std::min(names.size(), kMostNamed); ++k) text += (k == 0 ? "" : "; ") + names[k];
     if (names.size() > kMostNamed) text += fmt::format("; and {} more", names.size() - kMostNamed);
-    return text;
+    return text + "\n";
   }
 
-  void add_works() {
+  void add_ops() {
     size_t named = 0, left = 0;
-    for (const StuckWork& work : g_.facts.works) {
-      if (work.waits_on && work.begun) continue;
+    for (const BlockedOp& op : g_.facts.ops) {
+      if (op.waits_on && op.begun) continue;
       if (++named > kMostNamed) {
         ++left;
         continue;
       }
-      text_ += fmt::format("{}{}: \"{}\" {}\n", named == 1 ? "\n" : "", work.owner, work.name,
-                           work.begun ? "has begun and does not end" : "can't begin yet");
+      text_ += fmt::format("{}{}: \"{}\" {}\n", named == 1 ? "\n" : "", op.owner, op.name,
+                           op.begun ? "has begun and does not end" : "can't begin yet");
     }
     if (left != 0) text_ += fmt::format("{} more operations of streams can't begin yet\n", left);
   }
 
   void add_hosts() {
     bool first = true;
-    for (const StuckHost& h : g_.facts.hosts)
+    for (const BlockedHost& h : g_.facts.hosts)
       text_ += std::exchange(first, false) ? "\n" + h.text + "\n" : h.text + "\n";
     for (const RankFacts& rank : g_.facts.ranks) {
       if (!rank.gone) continue;
-      text_ += fmt::format("{}{} has ended: nothing can come from it any more.\n",
-                           std::exchange(first, false) ? "\n" : "", rank.name);
+      text_ += fmt::format("{}{} has ended and can write nothing any more.\n", std::exchange(first, false) ? "\n" : "",
+                           rank.name);
     }
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The wait-for graph in words: the cause in the first line, then who waits for what, at most some forty lines.
+// The wait-for graph as text: the cause in the first line, then every wait and its remaining writers, about forty lines
+// at most.
 
 #include <string>
 

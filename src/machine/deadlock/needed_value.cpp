@@ -60,7 +60,7 @@ Relation mirrored(Relation r) {
 
 struct Compare {
   Relation relation{};
-  bool is_unsigned = false;  // whatever the type says
+  bool is_unsigned = false;  // regardless of the type
 };
 
 std::optional<Compare> compare_of(const ptx::Instruction& inst) {
@@ -75,7 +75,7 @@ std::optional<Compare> compare_of(const ptx::Instruction& inst) {
   return std::nullopt;
 }
 
-// Follows what was loaded from register to register, up to the branch.
+// Follows the loaded value from register to register, up to the branch.
 class Follower {
  public:
   Follower(const simt::Warp& warp, const simt::Split& split, uint32_t lane)
@@ -204,7 +204,7 @@ class Follower {
   static std::optional<Need> convert(Need need, const ptx::Instruction& inst) {
     const uint32_t bits = ptx::bits_of(inst.type(0)), from = ptx::bits_of(inst.type(1));
     const bool plain = need.add == 0 && need.flip == 0 && !need.negative;
-    // A wider number is compared like the narrow one, and a narrower one where nothing was done to it before.
+    // A wider value compares like the narrow one; a narrower one only if nothing was computed from it before.
     if (bits < need.bits && !plain) return std::nullopt;
     if (bits < need.bits || from < need.bits) {
       need.bits = std::min(bits, from);
@@ -271,7 +271,7 @@ class Follower {
     const auto is_inside = [&](const Inst* target) { return target >= split_.ip && target <= close_; };
     bool leaves = !is_inside(at.target);
     if (!leaves && &at != close_) {
-      // Over the way out, to the rest of the loop.
+      // Skips the branch that leaves the loop.
       const Inst* next = &at + 1;
       const bool way_out = next <= close_ && source(*next).form == Form::bra && !is_inside(next->target);
       if (!way_out) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which value ends a loop that waits for memory: read off the comparison between the load and the branch that closes
-// the loop. Where the comparison is not understood, nothing is said.
+// The value that ends a loop that waits for memory: read off the comparison between the load and the branch that closes
+// the loop. Empty where the comparison is not understood.
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct Need {
   uint64_t add = 0, flip = 0, mask = ~uint64_t{0};
   uint64_t value = 0;
 
-  // `seen` is what the load has read.
+  // `seen`: the bytes that the load has read.
   bool holds(uint64_t seen) const;
   // The one number that the memory is compared with, where it is compared as it is (or as a difference).
   std::optional<uint64_t> number() const;
@@ -31,7 +31,7 @@ struct Need {
   std::string text() const;
 };
 
-// What the split, asleep, needs of the bytes that `read` names; `lane` is one of those that read them.
+// The value that the sleeping split needs in the bytes of `read`; `lane` is one of the lanes that read them.
 std::optional<Need> find_need(const simt::Warp& warp, const simt::Split& split, const simt::WatchedRead& read,
                               uint32_t lane);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules of causes.cpp, one function each: what they have found, or nothing.
+// The rules of causes.cpp, one function each. A rule returns its finding, or nothing if it does not apply.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace fb::machine::rules {
 
 using Found = std::optional<Finding>;
 
-// Barriers, what can't begin, and ranks that do not meet (rules_of_order.cpp).
+// Barriers, work that can't begin, and ranks that do not take part (rules_of_order.cpp).
 Found counted_barrier(const WaitGraph& g);
 Found barrier(const WaitGraph& g);
 Found mbarrier(const WaitGraph& g);
@@ -22,14 +22,14 @@ Found host_and_device(const WaitGraph& g);
 Found missing_rank(const WaitGraph& g);
 Found different_collectives(const WaitGraph& g);
 
-// By the values that were seen and needed (rules_of_values.cpp).
+// Values that were written, seen and needed (rules_of_values.cpp).
 Found overwritten(const WaitGraph& g);
 Found lost_count(const WaitGraph& g);
 Found not_cleared(const WaitGraph& g);
 Found epochs_differ(const WaitGraph& g);
 Found elsewhere(const WaitGraph& g);
 
-// Cycles, ends, and what is left (rules_of_ends.cpp).
+// Cycles, agents that have ended, and the last resorts (rules_of_ends.cpp).
 Found cycle(const WaitGraph& g);
 Found early_exit_of_blocks(const WaitGraph& g);
 Found self_cycle(const WaitGraph& g);
@@ -40,11 +40,11 @@ Found endless_loop(const WaitGraph& g);
 Found barriers_at_last(const WaitGraph& g);
 Found hosts(const WaitGraph& g);
 
-// Words for sentences.
+// Parts of sentences.
 std::string kernel_of(const WaitGraph& g, const Wait& w);
 std::string mangled_kernel_of(const WaitGraph& g, const Wait& w);
-std::string place(const Wait& w);  // " at file:line"
-std::string needs(const Wait& w);  // "needs 1 and sees 0"
+std::string at_location(const Wait& w);  // " at file:line"
+std::string needs(const Wait& w);        // "needs 1 and sees 0"
 std::string written_by(const PastWrite& w);
 
 }  // namespace fb::machine::rules

@@ -1,4 +1,4 @@
-// Cycles, those who have ended, and what is left when no other rule applies.
+// Cycles, agents that have ended, and the last resorts when no other rule applies.
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ bool are_of_one_block(const Wait& a, const Wait& b) {
 
 namespace {
 
-// The shortest way from a wait back to itself, over those who could end it. `across`: not between threads of one block,
-// which wait for each other at every barrier.
+// The shortest cycle of edges. `across`: without edges between threads of one block, which wait for each other at every
+// barrier.
 std::vector<size_t> shortest_cycle(const WaitGraph& g, bool across) {
   std::vector<size_t> best;
   for (size_t start = 0; start < g.waits.size(); ++start) {
@@ -62,9 +62,13 @@ Found cycle(const WaitGraph& g) {
   std::string text;
   for (size_t k = 0; k < found.size() && k < 4; ++k) {
     const Wait& w = g.waits[found[k]];
-    text += fmt::format("{}{}{}", k == 0 ? "" : k == 1 ? " waits for " : ", which waits for ", name_of(g, w), place(w));
+    text += fmt::format("{}{}{}",
+                        k == 0   ? ""
+                        : k == 1 ? " waits for "
+                                 : ", which waits for ",
+                        name_of(g, w), at_location(w));
   }
-  text += found.size() > 4 ? ", which waits for others, who wait for the first" : ", which waits for the first";
+  text += found.size() > 4 ? ", which waits for others, which wait for the first" : ", which waits for the first";
   return Finding{Cause::cycle, text, "the order of signal and wait: at least one of them must signal before it waits",
                  found};
 }
@@ -75,7 +79,7 @@ Found early_exit_of_blocks(const WaitGraph& g) {
     if (w.ended_blocks.empty()) continue;
     return Finding{
         Cause::early_exit,
-        fmt::format("{} {}{}; {} could have written it and have ended", name_of(g, w), needs(w), place(w),
+        fmt::format("{} {}{}; {} could have written it and have ended", name_of(g, w), needs(w), at_location(w),
                     w.ended_blocks.front()),
         "the condition under which a block returns before it has signalled, and the number that is waited for",
         {k}};
@@ -83,14 +87,14 @@ Found early_exit_of_blocks(const WaitGraph& g) {
   return std::nullopt;
 }
 
-// Threads that wait alike, each for what another of them would write afterwards.
+// Threads that wait alike, each for a word that another of them would write after its wait.
 Found self_cycle(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
     if (!w.itself || w.threads.size() < 2 || w.words < 2) continue;
     return Finding{Cause::cycle,
-                   fmt::format("{} {}{}; only threads that wait at the same place would write it, afterwards",
-                               name_of(g, w), needs(w), place(w)),
+                   fmt::format("{} {}{}; only threads that wait at the same line would write it, after their wait",
+                               name_of(g, w), needs(w), at_location(w)),
                    "the order of signal and wait: at least one of them must signal before it waits",
                    {k}};
   }
@@ -100,28 +104,28 @@ Found self_cycle(const WaitGraph& g) {
 Found early_exit(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
-    if (!w.waits.empty() || !w.unstarted.empty() || !w.works.empty()) continue;
+    if (!w.waits.empty() || !w.unstarted.empty() || !w.ops.empty()) continue;
     const auto& ended = !w.ended_threads.empty() ? w.ended_threads : w.ended_kernels;
     if (ended.empty()) continue;
     return Finding{Cause::early_exit,
-                   fmt::format("{} {}{}; {} could have written it and {} ended", name_of(g, w), needs(w), place(w),
-                               ended.front(), w.ended_threads.empty() ? "has" : "have"),
+                   fmt::format("{} {}{}; {} could have written it and {} ended", name_of(g, w), needs(w),
+                               at_location(w), ended.front(), w.ended_threads.empty() ? "has" : "have"),
                    "the condition under which the writer returns before it has signalled",
                    {k}};
   }
   return std::nullopt;
 }
 
-// Whoever has left can't signal any more.
+// A rank that has ended can't signal any more.
 Found rank_has_left(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
-    if (w.kind != WaitKind::memory || !w.nobody_left()) continue;
+    if (w.kind != WaitKind::memory || !w.has_no_writer()) continue;
     for (const RankFacts& rank : g.facts.ranks) {
       if (!rank.gone) continue;
       return Finding{Cause::missing_rank,
-                     fmt::format("{} {}{}, and {} has ended", name_of(g, w), needs(w), place(w), rank.name),
-                     fmt::format("why {} ends before the others have what they wait for", rank.name),
+                     fmt::format("{} {}{}, and {} has ended", name_of(g, w), needs(w), at_location(w), rank.name),
+                     fmt::format("why {} ends before the others have received their signals", rank.name),
                      {k}};
     }
   }
@@ -132,16 +136,16 @@ Found never_signalled(const WaitGraph& g) {
   const Wait* found = nullptr;
   for (const Wait& w : g.waits) {
     if (w.kind != WaitKind::memory && w.kind != WaitKind::shared_memory && w.kind != WaitKind::mbarrier) continue;
-    if (!found || (w.nobody_left() && !found->nobody_left())) found = &w;
+    if (!found || (w.has_no_writer() && !found->has_no_writer())) found = &w;
   }
   if (!found) return std::nullopt;
   const Wait& w = *found;
   const bool written = !w.writes.empty();
   return Finding{Cause::never_signalled,
-                 fmt::format("{} {}{}; {}", name_of(g, w), needs(w), place(w),
-                             written ? fmt::format("the last to write there was {}", written_by(w.writes.back()))
-                                     : "nobody has written there"),
-                 "who should write this value, in which call, and why it did not",
+                 fmt::format("{} {}{}; {}", name_of(g, w), needs(w), at_location(w),
+                             written ? fmt::format("the last write was by {}", written_by(w.writes.back()))
+                                     : "no write to it was made"),
+                 "which agent should write this value, in which call, and why it did not",
                  {static_cast<size_t>(found - g.waits.data())}};
 }
 
@@ -151,7 +155,7 @@ Found endless_loop(const WaitGraph& g) {
     return Finding{
         Cause::endless_loop,
         fmt::format("{} runs in a loop{} that reads no memory and changes nothing", name_of(g, g.waits[k]),
-                    place(g.waits[k])),
+                    at_location(g.waits[k])),
         "the loop's condition: perhaps the compiler has moved a plain load out of the loop (use an atomic or "
         "volatile one)",
         {k}};
@@ -163,8 +167,8 @@ Found barriers_at_last(const WaitGraph& g) {
   if (g.waits.empty()) return std::nullopt;
   const Wait& w = g.waits.front();
   return Finding{Cause::barrier_divergence,
-                 fmt::format("{} waits{} for threads that do not come", name_of(g, w), place(w)),
-                 "which threads come to this barrier, and which do not",
+                 fmt::format("{} waits{} for threads that do not arrive", name_of(g, w), at_location(w)),
+                 "which threads arrive at this barrier, and which do not",
                  {0}};
 }
 
@@ -176,9 +180,9 @@ Found hosts(const WaitGraph& g) {
                    fmt::format("why {} ends before the others", rank.name),
                    {}};
   }
-  // Some wait for the others where these have left already.
+  // Some ranks wait for others that have returned already.
   const auto returned = std::ranges::find(g.facts.ranks, true, &RankFacts::returned);
-  for (const StuckHost& host : g.facts.hosts) {
+  for (const BlockedHost& host : g.facts.hosts) {
     const auto rank = std::ranges::find(g.facts.ranks, host.process, &RankFacts::process);
     if (returned == g.facts.ranks.end() || !host.for_peers || rank == g.facts.ranks.end() || rank->returned) continue;
     return Finding{Cause::missing_rank,
@@ -188,7 +192,7 @@ Found hosts(const WaitGraph& g) {
   }
   return Finding{Cause::hosts,
                  "no kernel runs, and all host threads wait for each other",
-                 "messages and barriers between processes or threads: somebody is waited for who waits too",
+                 "messages and barriers between processes or threads: each of them waits for one that waits too",
                  {}};
 }
 

@@ -1,4 +1,4 @@
-// Signals that were overwritten, lost, misplaced or of another count.
+// Signals that were overwritten, lost, misplaced, or of another epoch.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 std::string reset_sentence(const WaitGraph& g, const Wait& w, const PastWrite& there, const PastWrite& over) {
   return fmt::format("{} {}{}; {} was there, written by {}, and was overwritten with {} by {} before it was seen here",
-                     name_of(g, w), needs(w), place(w), there.value.value_or(0), written_by(there),
+                     name_of(g, w), needs(w), at_location(w), there.value.value_or(0), written_by(there),
                      over.value ? fmt::format("{}", *over.value) : "something else", written_by(over));
 }
 
@@ -29,7 +29,7 @@ Found overwritten(const WaitGraph& g) {
       const PastWrite& there = w.writes[i];
       if (there.kind == WriteHistory::Kind::operation) continue;
       if (!there.value || !w.need->holds(*there.value)) continue;
-      // The signal of an earlier turn, which was seen in that turn.
+      // The signal of an earlier iteration, which was seen in that iteration.
       if (w.reader_bits != 0 && (there.seen_by & w.reader_bits) == w.reader_bits) continue;
       const PastWrite& over = w.writes[i + 1];
       const bool is_signal = over.kind == WriteHistory::Kind::store && over.value && *over.value != 0;
@@ -38,24 +38,25 @@ Found overwritten(const WaitGraph& g) {
         return Finding{Cause::epochs_differ,
                        reset_sentence(g, w, there, over),
                        "what keeps the signaller from going on to the next number before this one was seen, or a "
-                       "comparison with >= in place of ==",
+                       "comparison with >= instead of ==",
                        {k}};
       if (is_signal)
         return Finding{Cause::lost_signal,
                        reset_sentence(g, w, there, over),
-                       "one word for two signals: a word for each of those who signal, or an atomic operation",
+                       "one word for two signals: use a word for each signaller, or an atomic operation",
                        {k}};
-      return Finding{Cause::reset,
-                     reset_sentence(g, w, there, over),
-                     "the reset: it must come after all who wait have seen the signal, or be replaced by a number that "
-                     "grows with each use",
-                     {k}};
+      return Finding{
+          Cause::reset,
+          reset_sentence(g, w, there, over),
+          "the reset: it must come after all waiting threads have seen the signal, or be replaced by a number "
+          "that grows with each use",
+          {k}};
     }
   }
   return std::nullopt;
 }
 
-// Two who read the same count and stored the same next one.
+// Two agents read the same count and stored the same next one.
 Found lost_count(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
@@ -67,27 +68,27 @@ Found lost_count(const WaitGraph& g) {
       if (!stores || same_agent || !a.value || a.value != b.value || w.need->holds(*b.value)) continue;
       return Finding{Cause::lost_signal,
                      fmt::format("{} {}{}; {} was stored twice, by {} and by {}: one of the two counts is lost",
-                                 name_of(g, w), needs(w), place(w), *a.value, written_by(a), written_by(b)),
-                     "the count: an atomic addition in place of load, add and store",
+                                 name_of(g, w), needs(w), at_location(w), *a.value, written_by(a), written_by(b)),
+                     "the count: an atomic addition instead of load, add and store",
                      {k}};
     }
   }
   return std::nullopt;
 }
 
-// What an earlier call has left is waited to be cleared.
+// The wait is for a flag to be cleared that an earlier launch has set.
 Found not_cleared(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
-    const StuckRun* run = g.run_of(w);
+    const BlockedRun* run = g.run_of(w);
     if (!run || !w.need || w.need->number() != 0 || w.need->relation != Relation::equal || w.writes.empty()) continue;
     const PastWrite& last = w.writes.back();
     if (last.kind == WriteHistory::Kind::operation || last.kernel != mangled_kernel_of(g, w)) continue;
     if (last.launch >= run->launch) continue;
     return Finding{Cause::epochs_differ,
                    fmt::format("{} {}{} in launch {}; launch {} has left it there, by {}", name_of(g, w), needs(w),
-                               place(w), run->launch, last.launch, written_by(last)),
-                   "who is to clear it between calls; or a number that grows with each call in place of a reset",
+                               at_location(w), run->launch, last.launch, written_by(last)),
+                   "which agent clears it between calls; or a number that grows with each call instead of a reset",
                    {k}};
   }
   return std::nullopt;
@@ -98,13 +99,13 @@ Found epochs_differ(const WaitGraph& g) {
     const Wait& w = g.waits[k];
     if (!w.need || !w.need->number() || w.writes.empty() || w.seen == 0) continue;
     const PastWrite& last = w.writes.back();
-    if (last.kind != WriteHistory::Kind::store || last.value != w.seen || !w.nobody_left()) continue;
-    // What is left of an earlier call says only that there was no signal in this one.
-    const StuckRun* run = g.run_of(w);
+    if (last.kind != WriteHistory::Kind::store || last.value != w.seen || !w.has_no_writer()) continue;
+    // A value of an earlier launch says only that there was no signal in this one.
+    const BlockedRun* run = g.run_of(w);
     if (run && last.kernel == mangled_kernel_of(g, w) && last.launch < run->launch) continue;
     return Finding{
         Cause::epochs_differ,
-        fmt::format("{} {}{}; the last signal was {}, by {}", name_of(g, w), needs(w), place(w), w.seen,
+        fmt::format("{} {}{}; the last signal was {}, by {}", name_of(g, w), needs(w), at_location(w), w.seen,
                     written_by(last)),
         "how both sides count: the number that is written and the number that is waited for must come from the "
         "same count of calls",
@@ -115,16 +116,17 @@ Found epochs_differ(const WaitGraph& g) {
     for (size_t o = 0; o < k; ++o) {
       const Wait &a = g.waits[o], &b = g.waits[k];
       if (!a.need || !b.need || a.kind != WaitKind::memory || b.kind != WaitKind::memory) continue;
-      const StuckRun *ra = g.run_of(a), *rb = g.run_of(b);
+      const BlockedRun *ra = g.run_of(a), *rb = g.run_of(b);
       if (!ra || !rb || (ra->process == rb->process && ra->run->gpu == rb->run->gpu)) continue;
-      if (mangled_kernel_of(g, a) != mangled_kernel_of(g, b) || a.place.ptx_line != b.place.ptx_line) continue;
+      if (mangled_kernel_of(g, a) != mangled_kernel_of(g, b) || a.location.ptx_line != b.location.ptx_line) continue;
       const auto na = a.need->number(), nb = b.need->number();
       if (!na || !nb || na == nb) continue;
-      return Finding{Cause::epochs_differ,
-                     fmt::format("at {} {} (launch {}) needs {} and {} (launch {}) needs {}", short_place(a.place),
-                                 ra->owner, ra->launch, a.need_text, rb->owner, rb->launch, b.need_text),
-                     "how ranks count: each call must use the same number on all of them",
-                     {o, k}};
+      return Finding{
+          Cause::epochs_differ,
+          fmt::format("at {} {} (launch {}) needs {} and {} (launch {}) needs {}", short_location(a.location),
+                      ra->owner, ra->launch, a.need_text, rb->owner, rb->launch, b.need_text),
+          "how ranks count: each call must use the same number on all of them",
+          {o, k}};
     }
   }
   return std::nullopt;
@@ -132,7 +134,7 @@ Found epochs_differ(const WaitGraph& g) {
 
 namespace {
 
-// Write number `i` of a word still stands, a kernel has made it, and nobody has looked or looks at it.
+// Write number `i` of a word was made by a kernel, was not overwritten, and no warp has read it or waits for it.
 bool was_missed(const WaitGraph& g, const mem::Allocation& memory, uint64_t at,
                 const std::vector<WriteHistory::Write>& writes, size_t i) {
   const WriteHistory::Write& write = writes[i];
@@ -147,12 +149,12 @@ bool was_missed(const WaitGraph& g, const mem::Allocation& memory, uint64_t at,
 
 }  // namespace
 
-// The value that is needed was written where nobody looks.
+// The needed value was written to a word that no warp reads.
 Found elsewhere(const WaitGraph& g) {
   if (!g.facts.history) return std::nullopt;
   for (size_t k = 0; k < g.waits.size(); ++k) {
     const Wait& w = g.waits[k];
-    if (w.kind != WaitKind::memory || !w.need || !w.nobody_left() || !w.allocation) continue;
+    if (w.kind != WaitKind::memory || !w.need || !w.has_no_writer() || !w.allocation) continue;
     for (const auto& word : g.facts.history->words()) {
       const auto memory = word.memory.lock();
       if (!memory) continue;
@@ -165,8 +167,8 @@ Found elsewhere(const WaitGraph& g) {
         std::memcpy(&value, memory->bytes.get() + at, write.bytes);
         if (write.bytes != w.need->bytes || value == 0 || !w.need->holds(value << (w.need->offset * 8))) continue;
         return Finding{Cause::elsewhere,
-                       fmt::format("{} {}{}; {} was written at byte {} of {} instead, where nobody looks, by {}",
-                                   name_of(g, w), needs(w), place(w), value, at, g.facts.name_of(*memory),
+                       fmt::format("{} {}{}; {} was written at byte {} of {} instead, which no warp reads, by {}",
+                                   name_of(g, w), needs(w), at_location(w), value, at, g.facts.name_of(*memory),
                                    written_by(make_past_write(write, g.facts))),
                        "the address of the signal: the rank, the buffer and the index that it is computed from",
                        {k}};

@@ -65,7 +65,7 @@ bool is_in(const ptx::Instruction& inst, Space space) {
   return std::ranges::find(inst.spaces, space) != inst.spaces.end();
 }
 
-// Every place that control may come to from `index` on.
+// Every instruction that control may reach from `index`.
 std::vector<bool> reachable(const ptx::Function& f, uint32_t index) {
   std::vector<bool> seen(f.body.size() + 1, false);
   std::vector<uint32_t> todo{index};
@@ -99,8 +99,8 @@ void StoreTargets::add(const StoreTargets& other) {
 }
 
 const StoreTargets& StoreAnalysis::from(uint32_t function, uint32_t index) {
-  const auto [place, is_new] = known_.try_emplace({function, index});
-  if (!is_new || !under_way_.insert(function).second) return place->second;
+  const auto [found, is_new] = known_.try_emplace({function, index});
+  if (!is_new || !under_way_.insert(function).second) return found->second;
   StoreTargets out;
   const ptx::Function& f = facts_.module->functions[function];
   const std::vector<bool> seen = reachable(f, index);
@@ -233,7 +233,7 @@ void StoreAnalysis::add_words(const std::byte* begin, uint64_t bytes, Pointees& 
   }
 }
 
-// What parameters and variables point to, and what lies in the tables that they point to.
+// The memory that parameters and variables point to, and the memory that pointers in it point to.
 const std::set<const mem::Allocation*>& StoreAnalysis::everything() {
   if (has_everything_) return everything_;
   has_everything_ = true;

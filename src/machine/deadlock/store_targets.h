@@ -1,7 +1,7 @@
 #pragma once
 
-// Which memory a kernel may still write, from a place in its code on: its stores and atomic operations, each traced
-// back to the pointers that its address can come from. Allocations are the grain: where in them nobody knows.
+// The memory that a kernel may still write from an instruction on: its stores and atomic operations, each traced back
+// to the pointers that its address can come from. The granularity is an allocation; offsets are not tracked.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ namespace fb::machine {
 struct StoreTargets {
   std::set<const mem::Allocation*> allocations;
   bool shared = false;    // shared memory
-  bool mbarrier = false;  // arrivals, or bytes that copies bring
+  bool mbarrier = false;  // arrivals, or transaction bytes of copies
 
   bool has(const mem::Allocation* a) const { return allocations.contains(a); }
   void add(const StoreTargets& other);
@@ -41,7 +41,7 @@ class StoreAnalysis {
   explicit StoreAnalysis(LaunchFacts facts) : facts_(std::move(facts)) {}
 
   const StoreTargets& from_entry() { return from(facts_.function, 0); }
-  // From a place in the body of a function on, to the end of the function.
+  // From an instruction in the body of a function to the end of the function.
   const StoreTargets& from(uint32_t function, uint32_t index);
 
  private:
@@ -49,7 +49,7 @@ class StoreAnalysis {
     std::set<const mem::Allocation*> allocations;
     bool shared = false;
     bool params = false;   // an address of the parameters themselves
-    bool unknown = false;  // anything that the kernel can get hold of
+    bool unknown = false;  // anything that the kernel can reach
   };
 
   void add_store(const ptx::Function& f, const ptx::Instruction& inst, StoreTargets& out);

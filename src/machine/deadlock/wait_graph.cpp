@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "machine/places.h"
+#include "machine/instruction_location.h"
 #include "simt/block.h"
 
 namespace fb::machine {
@@ -36,27 +36,27 @@ const ptx::Instruction& source_of(const simt::Grid& grid, const simt::Inst& inst
   return grid.program->module->functions[origin.function].body[origin.index];
 }
 
-// The load itself often comes from a header such as <cuda/atomic>: then where its result is compared says more.
-simt::SourceLocation place_of_wait(const simt::Grid& grid, const simt::Split& split, const simt::Inst& load) {
-  const auto is_header = [](const simt::SourceLocation& place) { return place.file.contains("/include/"); };
-  simt::SourceLocation place = place_of(grid, load);
-  if (!is_header(place)) return place;
+// The load itself is often in a header such as <cuda/atomic>: then the line that compares its result is the useful one.
+simt::SourceLocation location_of_wait(const simt::Grid& grid, const simt::Split& split, const simt::Inst& load) {
+  const auto is_header = [](const simt::SourceLocation& at) { return at.file.contains("/include/"); };
+  simt::SourceLocation location = location_of(grid, load);
+  if (!is_header(location)) return location;
   const simt::Inst* end = grid.program->code.data() + grid.program->code.size();
   constexpr size_t kMostLooked = 64;
   for (const simt::Inst* at = &load; at != end && at < &load + kMostLooked; ++at) {
-    simt::SourceLocation other = place_of(grid, *at);
-    if (other.function != place.function) break;
+    simt::SourceLocation other = location_of(grid, *at);
+    if (other.function != location.function) break;
     if (other.line != 0 && !is_header(other)) {
-      other.ptx_line = place.ptx_line;
-      other.text = place.text;
+      other.ptx_line = location.ptx_line;
+      other.text = location.text;
       return other;
     }
     if (source_of(grid, *at).form == ptx::Form::bra && at->target == split.ip) break;
   }
-  return place;
+  return location;
 }
 
-// Lanes read in their order; those that read the same bytes one after the other are one read.
+// Lanes read in order; consecutive lanes that read the same bytes are one read.
 std::optional<Need> need_of(const simt::Warp& warp, const simt::Split& split, const simt::WatchedRead& read,
                             size_t number, size_t count) {
   const uint32_t first = first_of(split.mask), last = 31 - static_cast<uint32_t>(std::countl_zero(split.mask));
@@ -72,12 +72,12 @@ std::optional<Need> need_of(const simt::Warp& warp, const simt::Split& split, co
 
 class Builder {
  public:
-  explicit Builder(Standstill facts) { graph_.facts = std::move(facts); }
+  explicit Builder(DeadlockSnapshot facts) { graph_.facts = std::move(facts); }
 
   WaitGraph build() {
-    const Standstill& facts = graph_.facts;
+    const DeadlockSnapshot& facts = graph_.facts;
     for (size_t r = 0; r < facts.runs.size(); ++r) add_run(r);
-    for (size_t w = 0; w < facts.works.size(); ++w) add_stream(w);
+    for (size_t w = 0; w < facts.ops.size(); ++w) add_stream(w);
     for (Wait& wait : graph_.waits) {
       if (wait.allocation) add_history(wait);
     }
@@ -86,7 +86,7 @@ class Builder {
   }
 
  private:
-  // --- Nodes
+  // Nodes
   void add_run(size_t r) {
     const GridRun& run = *graph_.facts.runs[r].run;
     std::vector<const simt::Block*> blocks;
@@ -100,7 +100,7 @@ class Builder {
           graph_.waiting_threads += static_cast<uint64_t>(std::popcount(s.mask));
         if (warp->splits().empty()) continue;
         if (++warps > kMostWarps) {
-          ++graph_.not_looked_at;
+          ++graph_.not_examined;
           continue;
         }
         for (const simt::Split& s : warp->splits()) add_split(r, *warp, s);
@@ -115,7 +115,7 @@ class Builder {
     wait.since = warp.clock.now;
     if (!s.asleep_on.empty()) return add_reads(wait, warp, s);
     const simt::Inst* at = s.behind ? s.ip - 1 : s.ip;
-    wait.place = place_of(grid, *at);
+    wait.location = location_of(grid, *at);
     switch (s.state) {
       case SplitState::barrier:
         wait.kind = s.barrier >= simt::kOwnWarpOnly ? WaitKind::lanes : WaitKind::block_barrier;
@@ -156,10 +156,10 @@ class Builder {
     size_t added = 0;
     std::map<const simt::Inst*, size_t> count, number;
     for (const simt::WatchedRead& r : s.asleep_on) ++count[r.inst];
-    std::optional<Wait> satisfied;  // what is left when no read is known to be in want
+    std::optional<Wait> satisfied;  // fallback where every read holds the value it needs
     for (const simt::WatchedRead& r : s.asleep_on) {
       Wait one = wait;
-      one.place = place_of_wait(grid, s, *r.inst);
+      one.location = location_of_wait(grid, s, *r.inst);
       one.address = r.guest;
       one.bytes = r.bytes;
       std::memcpy(&one.seen, r.seen, std::min<size_t>(r.bytes, sizeof one.seen));
@@ -202,15 +202,15 @@ class Builder {
                                      wait.need_text, wait.barrier, wait.missing_lanes,
                                      std::pair(wait.arrived, simt::encode(wait.mbarrier)));
     if (graph_.waits.size() == most_waits_ && !groups_.contains(key)) {
-      ++graph_.not_looked_at;
+      ++graph_.not_examined;
       return;
     }
-    const auto [place, is_new] = groups_.try_emplace(key, graph_.waits.size());
+    const auto [found, is_new] = groups_.try_emplace(key, graph_.waits.size());
     if (is_new) {
       wait.threads.push_back(threads);
       graph_.waits.push_back(std::move(wait));
     } else {
-      Wait& group = graph_.waits[place->second];
+      Wait& group = graph_.waits[found->second];
       group.reader_bits |= wait.reader_bits;
       if (wait.address != group.address) ++group.words;
       if (group.threads.back().split != &s) group.threads.push_back(threads);
@@ -218,21 +218,21 @@ class Builder {
   }
 
   void add_stream(size_t w) {
-    const StuckWork& work = graph_.facts.works[w];
-    if (!work.waits_on || !work.begun) return;
+    const BlockedOp& op = graph_.facts.ops[w];
+    if (!op.waits_on || !op.begun) return;
     Wait wait;
     wait.kind = WaitKind::memory;
-    wait.work = w;
-    wait.allocation = work.waits_on;
-    wait.offset = work.offset;
-    wait.bytes = work.bytes;
-    wait.need_text = work.need_text;
-    wait.need = work.need;
-    std::memcpy(&wait.seen, work.waits_on->bytes.get() + work.offset, work.bytes);
+    wait.op = w;
+    wait.allocation = op.waits_on;
+    wait.offset = op.offset;
+    wait.bytes = op.bytes;
+    wait.need_text = op.need_text;
+    wait.need = op.need;
+    std::memcpy(&wait.seen, op.waits_on->bytes.get() + op.offset, op.bytes);
     graph_.waits.push_back(std::move(wait));
   }
 
-  // --- Who wrote last
+  // Past writes
   void add_history(Wait& wait) const {
     const WriteHistory* history = graph_.facts.history;
     if (!history) return;
@@ -254,7 +254,7 @@ class Builder {
     const uint64_t newest = wait.writes.empty() ? 0 : wait.writes.back().sequence;
     if (const auto o = history->operation_write(a, wait.offset); o && o->sequence > newest) {
       PastWrite past;
-      past.who = fmt::format("{}, {}", graph_.facts.owner_of(o->process, ~0u), o->what);
+      past.writer = fmt::format("{}, {}", graph_.facts.owner_of(o->process, ~0u), o->what);
       past.sequence = o->sequence;
       past.time = o->time;
       past.kind = WriteHistory::Kind::operation;
@@ -278,12 +278,12 @@ class Builder {
 
   PastWrite past_write(const WriteHistory::Write& w) const { return make_past_write(w, graph_.facts); }
 
-  // --- Who could write
+  // Edges
   StoreAnalysis& analysis_of_run(size_t r) {
     auto& known = run_analyses_[r];
     if (!known) {
-      const StuckRun& stuck = graph_.facts.runs[r];
-      known = std::make_unique<StoreAnalysis>(facts_of(stuck.run->grid, stuck.space, stuck.address_of));
+      const BlockedRun& blocked = graph_.facts.runs[r];
+      known = std::make_unique<StoreAnalysis>(facts_of(blocked.run->grid, blocked.space, blocked.address_of));
     }
     return *known;
   }
@@ -293,10 +293,10 @@ class Builder {
     return {grid.program->module, grid.kernel->index, &grid.params, &grid.kernel->param_offsets, space, address_of};
   }
 
-  // From where the threads of a wait stand, to the end of the kernel.
+  // From the current instruction of the waiting threads to the end of the kernel.
   const StoreTargets& targets_of(size_t wait) {
-    const auto [place, is_new] = targets_.try_emplace(wait);
-    if (!is_new) return place->second;
+    const auto [found, is_new] = targets_.try_emplace(wait);
+    if (!is_new) return found->second;
     const size_t r = graph_.waits[wait].run;
     const simt::Split& s = *graph_.waits[wait].threads.front().split;
     const simt::Program& program = *graph_.facts.runs[r].run->grid.program;
@@ -305,7 +305,7 @@ class Builder {
       const simt::Origin origin = program.origins[inst->origin];
       return analysis.from(origin.function, origin.index);
     };
-    StoreTargets& all = place->second;
+    StoreTargets& all = found->second;
     all.add(from(s.ip));
     for (const simt::CallFrame& frame : s.calls) {
       if (frame.return_to) all.add(from(frame.return_to));
@@ -381,7 +381,7 @@ class Builder {
     Wait& wait = graph_.waits[k];
     const mem::Allocation* a = wait.allocation;
     if (!a) return;
-    const Standstill& facts = graph_.facts;
+    const DeadlockSnapshot& facts = graph_.facts;
     for (size_t other = 0; other < graph_.waits.size(); ++other) {
       const Wait& o = graph_.waits[other];
       if (o.run == Wait::kNone || !targets_of(other).has(a)) continue;
@@ -397,21 +397,20 @@ class Builder {
       if (may && run.next_block < run.grid.grid.count()) wait.unstarted.push_back(r);
       if (may) add_ended_threads(wait, r);
     }
-    for (size_t w = 0; w < facts.works.size(); ++w) {
-      const StuckWork& work = facts.works[w];
-      const bool bytes = work.writes == a && work.begin < wait.offset + wait.bytes && wait.offset < work.end;
-      auto& known = work_analyses_[w];
-      if (work.grid && !known)
-        known = std::make_unique<StoreAnalysis>(facts_of(*work.grid, work.space, work.address_of));
-      if (bytes || (work.grid && known->from_entry().has(a))) wait.works.push_back(w);
+    for (size_t w = 0; w < facts.ops.size(); ++w) {
+      const BlockedOp& op = facts.ops[w];
+      const bool bytes = op.writes == a && op.begin < wait.offset + wait.bytes && wait.offset < op.end;
+      auto& known = op_analyses_[w];
+      if (op.grid && !known) known = std::make_unique<StoreAnalysis>(facts_of(*op.grid, op.space, op.address_of));
+      if (bytes || (op.grid && known->from_entry().has(a))) wait.ops.push_back(w);
     }
     wait.host = a->device == mem::kHostMemory || a->shared;
     add_ended_grids(wait);
   }
 
   void add_ended_threads(Wait& wait, size_t r) const {
-    const StuckRun& stuck = graph_.facts.runs[r];
-    const GridRun& run = *stuck.run;
+    const BlockedRun& blocked = graph_.facts.runs[r];
+    const GridRun& run = *blocked.run;
     uint64_t exited = 0, blocks = 0;
     for (const auto& block : run.blocks) {
       uint64_t here = 0;
@@ -420,7 +419,7 @@ class Builder {
       blocks += here != 0 ? 1 : 0;
     }
     const std::string kernel = short_name(run.grid.kernel->name);
-    const std::string of = stuck.owner.empty() ? "" : stuck.owner + ", ";
+    const std::string of = blocked.owner.empty() ? "" : blocked.owner + ", ";
     if (run.finished_blocks != 0)
       wait.ended_blocks.push_back(fmt::format("{}kernel {}: {} of its blocks", of, kernel, run.finished_blocks));
     if (exited != 0)
@@ -428,13 +427,13 @@ class Builder {
                                                blocks, blocks == 1 ? "" : "s", blocks == 1 ? "s" : ""));
   }
 
-  // Kernels that have ended, whose process is still there: others are another matter.
+  // Kernels that have ended, of processes that still run; rank_has_left() covers the others.
   void add_ended_grids(Wait& wait) {
-    const Standstill& facts = graph_.facts;
+    const DeadlockSnapshot& facts = graph_.facts;
     if (!facts.history) return;
     for (const KnownGrid& grid : facts.history->grids()) {
       if (!grid.ended) continue;
-      const auto same_process = [&](const StuckRun& r) {
+      const auto same_process = [&](const BlockedRun& r) {
         return r.process == grid.process && r.run->gpu == grid.device;
       };
       const auto found = std::ranges::find_if(facts.runs, same_process);
@@ -452,7 +451,7 @@ class Builder {
     }
   }
 
-  const mem::AddressSpace* spaces_of(const KnownGrid& grid, const StuckRun* run) const {
+  const mem::AddressSpace* spaces_of(const KnownGrid& grid, const BlockedRun* run) const {
     if (run) return run->space;
     return graph_.facts.space_of ? graph_.facts.space_of(grid.process, grid.device) : nullptr;
   }
@@ -463,14 +462,14 @@ class Builder {
   std::map<Key, size_t> groups_;
   size_t most_waits_ = 0;
   std::map<size_t, StoreTargets> targets_;
-  std::map<uint64_t, std::unique_ptr<StoreAnalysis>> run_analyses_, work_analyses_, grid_analyses_;
+  std::map<uint64_t, std::unique_ptr<StoreAnalysis>> run_analyses_, op_analyses_, grid_analyses_;
 };
 
 }  // namespace
 
-WaitGraph make_wait_graph(Standstill facts) { return Builder(std::move(facts)).build(); }
+WaitGraph make_wait_graph(DeadlockSnapshot facts) { return Builder(std::move(facts)).build(); }
 
-PastWrite make_past_write(const WriteHistory::Write& w, const Standstill& facts) {
+PastWrite make_past_write(const WriteHistory::Write& w, const DeadlockSnapshot& facts) {
   PastWrite past;
   past.sequence = w.sequence;
   past.time = w.time;
@@ -482,19 +481,19 @@ PastWrite make_past_write(const WriteHistory::Write& w, const Standstill& facts)
   if (w.kind == WriteHistory::Kind::operation) {
     const auto* o = facts.history->find_operation(w.grid);
     past.process = o ? o->process : 0;
-    past.who = o ? fmt::format("{}, {}", facts.owner_of(o->process, ~0u), o->what) : "an operation of a stream";
+    past.writer = o ? fmt::format("{}, {}", facts.owner_of(o->process, ~0u), o->what) : "an operation of a stream";
     return past;
   }
   const KnownGrid* grid = facts.history->find_grid(w.grid);
   if (!grid) {
-    past.who = "a kernel that ended long ago";
+    past.writer = "a kernel that is no longer recorded";
     return past;
   }
   past.process = grid->process;
   past.kernel = grid->kernel;
   past.launch = grid->launch;
-  past.who = fmt::format("{}, kernel {}, launch {}, block {}, warp {}", facts.owner_of(grid->process, grid->device),
-                         short_name(grid->kernel), grid->launch, w.block, w.warp);
+  past.writer = fmt::format("{}, kernel {}, launch {}, block {}, warp {}", facts.owner_of(grid->process, grid->device),
+                            short_name(grid->kernel), grid->launch, w.block, w.warp);
   const ptx::Function& f = grid->module->functions[w.function];
   if (w.index < f.body.size()) {
     const ptx::SourceLine& line = f.body[w.index].source;
@@ -517,8 +516,8 @@ std::string short_name(const std::string& mangled) {
   return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
 }
 
-std::string short_place(const simt::SourceLocation& place) {
-  return place.line != 0 ? fmt::format("{}:{}", place.file, place.line) : fmt::format("PTX line {}", place.ptx_line);
+std::string short_location(const simt::SourceLocation& at) {
+  return at.line != 0 ? fmt::format("{}:{}", at.file, at.line) : fmt::format("PTX line {}", at.ptx_line);
 }
 
 }  // namespace fb::machine

@@ -1,8 +1,8 @@
 #pragma once
 
-// Who waits for what when nothing can go on: nodes are groups of threads that wait alike, streams that wait for a
-// value, and host threads; edges lead from who waits to who could end the wait. Plain data: rules about it are in
-// causes.h, words in graph_text.h.
+// The wait-for graph of a deadlock. Nodes are groups of threads that wait alike, streams that wait for a value, and
+// host threads; edges lead from a wait to the agents that could end it. Plain data: rules about it are in causes.h, its
+// text in graph_text.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,9 @@
 
 namespace fb::machine {
 
-// --- What is known of the standstill
-// ----------------------------------------------------------------------------------
+// The snapshot
 
-struct StuckRun {
+struct BlockedRun {
   const GridRun* run = nullptr;
   const mem::AddressSpace* space = nullptr;
   std::function<mem::Address(std::string_view)> address_of;  // of the module's variables
@@ -32,8 +31,8 @@ struct StuckRun {
   uint64_t launch = 0;  // of this kernel by this process, from 1; 0: not counted
 };
 
-// Work of a stream that has not ended and is no running kernel.
-struct StuckWork {
+// An operation of a stream that has not ended and is no running kernel.
+struct BlockedOp {
   std::string owner, name;
   uint32_t process = 0;
   int32_t rank = -1;
@@ -42,7 +41,7 @@ struct StuckWork {
   const simt::Grid* grid = nullptr;
   const mem::AddressSpace* space = nullptr;
   std::function<mem::Address(std::string_view)> address_of;
-  // What it will write, unless it is a kernel.
+  // The bytes it will write, unless it is a kernel.
   const mem::Allocation* writes = nullptr;
   uint64_t begin = 0, end = 0;
   // A stream that waits for a value.
@@ -51,16 +50,16 @@ struct StuckWork {
   uint32_t bytes = 0;
   std::string need_text;
   std::optional<Need> need;
-  // What must end before it begins, near or far.
-  std::vector<size_t> after_runs, after_works;
+  // Everything that must end before it begins, transitively.
+  std::vector<size_t> after_runs, after_ops;
 };
 
-struct StuckHost {
+struct BlockedHost {
   uint32_t process = 0;
   int32_t rank = -1;
-  std::string text;                 // "rank 0: a host thread waits in …"
-  std::vector<size_t> runs, works;  // that it waits for
-  bool for_peers = false;           // it waits for other ranks, not for a device
+  std::string text;               // "rank 0: a host thread waits in …"
+  std::vector<size_t> runs, ops;  // that it waits for
+  bool for_peers = false;         // it waits for other ranks, not for a device
 };
 
 struct RankFacts {
@@ -71,20 +70,19 @@ struct RankFacts {
   bool returned = false;  // from the call that is being judged
 };
 
-struct Standstill {
-  std::vector<StuckRun> runs;
-  std::vector<StuckWork> works;
-  std::vector<StuckHost> hosts;
+struct DeadlockSnapshot {
+  std::vector<BlockedRun> runs;
+  std::vector<BlockedOp> ops;
+  std::vector<BlockedHost> hosts;
   std::vector<RankFacts> ranks;
   const WriteHistory* history = nullptr;
   std::function<std::string(uint32_t process, uint32_t device)> owner_of;
   std::function<std::string(const mem::Allocation&)> name_of;
-  // Null: the process has none there any more.
+  // Null: the process has released it.
   std::function<const mem::AddressSpace*(uint32_t process, uint32_t device)> space_of;
 };
 
-// --- The graph
-// --------------------------------------------------------------------------------------------------------
+// The graph
 
 enum class WaitKind : uint8_t {
   memory,           // bytes of global or host memory
@@ -98,7 +96,7 @@ enum class WaitKind : uint8_t {
 };
 
 struct PastWrite {
-  std::string who, where;  // where: "file:line", may be empty
+  std::string writer, where;  // where: "file:line", may be empty
   std::optional<uint64_t> value;
   uint64_t sequence = 0, time = 0;
   WriteHistory::Kind kind{};
@@ -119,16 +117,16 @@ struct WaitingThreads {
   simt::Mask lanes = 0;
 };
 
-// Threads that wait at the same place, for the same.
+// Threads that wait at the same instruction, for the same.
 struct Wait {
   static constexpr size_t kNone = ~size_t{0};
   WaitKind kind{};
-  size_t run = kNone;   // of Standstill::runs
-  size_t work = kNone;  // … or of works: a stream
-  simt::SourceLocation place;
+  size_t run = kNone;  // of DeadlockSnapshot::runs
+  size_t op = kNone;   // … or of ops: a stream
+  simt::SourceLocation location;
   std::vector<WaitingThreads> threads;
 
-  // Of memory: the first of them, and how many words they wait for together.
+  // Of memory: the first word, and how many words they wait for together.
   const mem::Allocation* allocation = nullptr;
   uint64_t address = 0, offset = 0;
   uint32_t bytes = 0;
@@ -136,8 +134,8 @@ struct Wait {
   std::optional<Need> need;
   std::string need_text;
   size_t words = 1;
-  uint64_t since = 0;             // when it looked last
-  std::vector<PastWrite> writes;  // the oldest first
+  uint64_t since = 0;             // time of its last load
+  std::vector<PastWrite> writes;  // oldest first
   uint64_t reader_bits = 0;       // WriteHistory::reader_bits() of its warps
 
   // Of barriers.
@@ -147,32 +145,32 @@ struct Wait {
   simt::Mask missing_lanes = 0;
   simt::Mbarrier mbarrier;
 
-  // Who could end it: other waits, blocks that have not started (by run), work that has not begun, and, for memory of
-  // the host, the host.
-  std::vector<size_t> waits, unstarted, works;
+  // Agents that could end it: other waits, blocks that have not started (by run), operations that have not begun, and,
+  // for memory of the host, the host.
+  std::vector<size_t> waits, unstarted, ops;
   bool host = false;
-  bool itself = false;  // threads like these, were they let go
-  // Who could have, and has ended without: blocks, other threads, and kernels.
+  bool itself = false;  // threads of this group, once they go on
+  // Agents that could have ended it and have exited without: blocks, other threads, and kernels.
   std::vector<std::string> ended_blocks, ended_threads, ended_kernels;
 
-  bool nobody_left() const { return waits.empty() && unstarted.empty() && works.empty() && !itself; }
+  bool has_no_writer() const { return waits.empty() && unstarted.empty() && ops.empty() && !itself; }
 };
 
 struct WaitGraph {
-  Standstill facts;
+  DeadlockSnapshot facts;
   std::vector<Wait> waits;
   uint64_t waiting_threads = 0;
-  uint64_t not_looked_at = 0;  // warps: there are more than are looked at
+  uint64_t not_examined = 0;  // warps beyond the limit
 
-  const StuckRun* run_of(const Wait& wait) const { return wait.run == Wait::kNone ? nullptr : &facts.runs[wait.run]; }
+  const BlockedRun* run_of(const Wait& wait) const { return wait.run == Wait::kNone ? nullptr : &facts.runs[wait.run]; }
 };
 
-WaitGraph make_wait_graph(Standstill facts);
-// In words; without the value.
-PastWrite make_past_write(const WriteHistory::Write& write, const Standstill& facts);
+WaitGraph make_wait_graph(DeadlockSnapshot facts);
+// The write with its agent and source line in words; without the value.
+PastWrite make_past_write(const WriteHistory::Write& write, const DeadlockSnapshot& facts);
 
 // "file:line", or the PTX line.
-std::string short_place(const simt::SourceLocation& place);
+std::string short_location(const simt::SourceLocation& location);
 // A kernel without its parameters.
 std::string short_name(const std::string& mangled);
 

@@ -38,17 +38,17 @@ uint64_t part_of(uint64_t word, uint32_t offset, uint32_t bytes) {
 
 uint64_t WriteHistory::reader_bits(const Warp& w) {
   const simt::Block& block = w.block();
-  const uint64_t who = (block.index() << 16 | w.index()) * 0x9e3779b97f4a7c15 ^ block.device * 0xd6e8feb86659fd93;
-  const uint64_t mixed = (who ^ who >> 31) * 0xbf58476d1ce4e5b9;
+  const uint64_t id = (block.index() << 16 | w.index()) * 0x9e3779b97f4a7c15 ^ block.device * 0xd6e8feb86659fd93;
+  const uint64_t mixed = (id ^ id >> 31) * 0xbf58476d1ce4e5b9;
   return uint64_t{1} << (mixed >> 58) | uint64_t{1} << (mixed >> 52 & 63);
 }
 
 void WriteHistory::note(Warp& w, const Access& access) {
   if (access.lanes == 0 || access.proxy == simt::Proxy::async) return;
   const auto last = static_cast<uint32_t>(std::bit_width(access.lanes)) - 1;
-  const bool one_place = access.addresses[first_of(access.lanes)] == access.addresses[last];
+  const bool one_address = access.addresses[first_of(access.lanes)] == access.addresses[last];
   const bool few =
-      (one_place || static_cast<uint32_t>(std::popcount(access.lanes)) <= kFewLanes) && access.bytes <= 2 * kWord;
+      (one_address || static_cast<uint32_t>(std::popcount(access.lanes)) <= kFewLanes) && access.bytes <= 2 * kWord;
   for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
     const mem::Address a = access.addresses[first_of(rest)];
     const mem::Window* window = mem::is_global(a) ? window_of(w, a) : nullptr;
@@ -67,7 +67,7 @@ void WriteHistory::note(Warp& w, const Access& access) {
     } else if (window) {
       note_wide(w, access, *window->allocation, offset);
     }
-    if (one_place || !few) return;  // the first lane speaks for all
+    if (one_address || !few) return;  // the first lane represents all
   }
 }
 
@@ -155,9 +155,9 @@ void WriteHistory::note_operation(const mem::Allocation& allocation, const std::
 KnownGrid& WriteHistory::note_grid(KnownGrid grid) {
   grid.launch = ++launches_[{{grid.process, grid.device}, grid.kernel}];
   if (grids_.size() < kMostGrids) return grids_.emplace_back(std::move(grid));
-  KnownGrid& place = grids_[next_grid_++ % kMostGrids];
-  place = std::move(grid);
-  return place;
+  KnownGrid& slot = grids_[next_grid_++ % kMostGrids];
+  slot = std::move(grid);
+  return slot;
 }
 
 void WriteHistory::note_grid_end(uint64_t id) {
@@ -172,7 +172,7 @@ const KnownGrid* WriteHistory::find_grid(uint64_t id) const {
 
 uint64_t WriteHistory::launches(uint32_t process, const std::string& kernel) const {
   uint64_t all = 0;
-  for (const auto& [who, count] : launches_) all += who.first.first == process && who.second == kernel ? count : 0;
+  for (const auto& [key, count] : launches_) all += key.first.first == process && key.second == kernel ? count : 0;
   return all;
 }
 

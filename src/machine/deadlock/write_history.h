@@ -1,11 +1,12 @@
 #pragma once
 
-// The last writes to words that serve as flags and counters, for the explanation of deadlocks: who, where, when, and
-// what was there before. What came after a write is what was there before the next one, or what memory holds now.
+// The last writes to words that serve as flags and counters, for the explanation of deadlocks: the writer, its
+// instruction, the time, and the value before. The value after a write is the value before the next one, or what memory
+// holds now.
 //
-// Bounded, and cheap where nothing is written one word at a time: stores of many lanes at once are data, and only those
-// that are strong leave a trace, of the lot. Words are known by allocation and offset, never by host address, so that
-// what is forgotten is the same in every run.
+// Bounded, and cheap where nothing is written one word at a time: stores of many lanes at once are data, and only
+// strong ones leave a record, one for all lanes. Words are identified by allocation and offset, never by host address,
+// so that evictions are the same in every run.
 
 #include <array>
 #include <cstddef>
@@ -25,7 +26,7 @@
 
 namespace fb::machine {
 
-// A launch, as long as it is remembered: longer than the grid.
+// A launch; kept beyond the end of the grid.
 struct KnownGrid {
   uint64_t id = 0;
   uint32_t device = 0;  // of the node
@@ -41,14 +42,14 @@ struct KnownGrid {
 
 class WriteHistory {
  public:
-  static constexpr uint32_t kWord = 8;  // bytes that are known together
+  static constexpr uint32_t kWord = 8;  // granularity in bytes
 
   enum class Kind : uint8_t { store, atomic, operation };
   struct Write {
     uint64_t sequence = 0;  // among all; 0: none
     uint64_t time = 0;
     uint64_t before = 0;   // the word
-    uint64_t seen_by = 0;  // reader_bits() of warps that have looked at it since, with strong loads
+    uint64_t seen_by = 0;  // reader_bits() of warps that have read it since, with strong loads
     uint64_t grid = 0;     // or the number of an operation
     uint32_t block = 0;
     uint32_t function = 0, index = 0;
@@ -81,7 +82,7 @@ class WriteHistory {
   struct Word {
     std::weak_ptr<const mem::Allocation> memory;
     uint64_t word = ~uint64_t{0};
-    std::vector<Write> writes;  // the oldest first
+    std::vector<Write> writes;  // oldest first
   };
 
   // Before the access is performed.
@@ -100,26 +101,26 @@ class WriteHistory {
 
   const KnownGrid* find_grid(uint64_t id) const;
   const std::vector<KnownGrid>& grids() const { return grids_; }
-  // How often the process has launched the kernel, on whichever device.
+  // How often the process has launched the kernel, on any device.
   uint64_t launches(uint32_t process, const std::string& kernel) const;
   bool has_launched(uint32_t process) const;
 
-  // What is known of the word at an offset of an allocation.
+  // The recorded writes to the word at an offset of an allocation.
   std::vector<Write> writes(const mem::Allocation& allocation, uint64_t offset) const;
   std::optional<WideWrite> wide_write(const mem::Allocation& allocation, uint64_t offset) const;
   std::optional<OperationWrite> operation_write(const mem::Allocation& allocation, uint64_t offset) const;
   const OperationWrite* find_operation(uint64_t sequence) const;
-  // Everything that is known, the last written first.
+  // All recorded words, the last written first.
   std::vector<Word> words() const;
 
   static uint64_t key_of(const mem::Allocation& a) { return uint64_t{a.id} << 32 | a.device; }
-  // Two bits of 64, the same for the warp at the same place of every launch.
+  // Two bits of 64, the same for the warp with the same block and index in every launch.
   static uint64_t reader_bits(const simt::Warp& w);
 
  private:
   static constexpr size_t kSets = 2048, kWays = 2, kWrites = 4;
   static constexpr size_t kWideSlots = 1024;
-  static constexpr uint64_t kChunk = 512;  // bytes that a wide write is known by
+  static constexpr uint64_t kChunk = 512;  // granularity of wide writes in bytes
   static constexpr uint32_t kFewLanes = 8;
   static constexpr size_t kMostOperations = 128;
   static constexpr size_t kMostGrids = 256;
@@ -130,7 +131,7 @@ class WriteHistory {
     uint64_t count = 0;
     std::array<Write, kWrites> writes;  // a ring
     Write& last() { return writes[(count - 1) % kWrites]; }
-    // By a strong load of these bytes: the newest write that it can have seen.
+    // A strong load of these bytes: marks the newest write that it can have seen.
     void mark_seen(uint32_t offset, uint32_t bytes, uint64_t reader);
     std::vector<Write> in_order() const;
   };

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/instruction_location.h"
 #include "machine/node/process.h"
-#include "machine/places.h"
 
 namespace fb::machine {
 
@@ -47,7 +47,7 @@ constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 }  // namespace
 
 Checking::Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report)
-    : report_(std::move(report)), keep_going_(keep_going), detector_(options, place_in, [this](race::Report&& f) {
+    : report_(std::move(report)), keep_going_(keep_going), detector_(options, location_in, [this](race::Report&& f) {
         report_({"race", f.rank, std::move(f.text), !keep_going_});
       }) {
   both_ = std::make_unique<Both>(clock, detector_);

@@ -9,7 +9,6 @@
 #include "base/demangle.h"
 #include "machine/launch.h"
 #include "machine/node/node.h"
-#include "machine/places.h"
 
 namespace fb::machine {
 namespace {

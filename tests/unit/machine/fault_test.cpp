@@ -44,7 +44,7 @@ class Faults : public testing::Test {
     const auto outcome = program_.run(kernel, grid, block, options_, a);
     EXPECT_EQ(outcome.ending, Ending::fault) << describe(outcome);
     text_ = describe(outcome);
-    EXPECT_EQ(outcome.fault.place.kernel, kernel);
+    EXPECT_EQ(outcome.fault.location.kernel, kernel);
     return outcome.fault;
   }
 
@@ -57,7 +57,7 @@ TEST_F(Faults, OutOfBounds) {
   const auto a = program_.buffer(std::vector<int>(8));
   const auto f = fault_of("past_end", a);
   EXPECT_EQ(f.kind, TrapKind::out_of_bounds);
-  EXPECT_EQ(f.place.line, 3u);
+  EXPECT_EQ(f.location.line, 3u);
   EXPECT_EQ(f.block.x, 1u);
   EXPECT_EQ(f.thread.x, 0u);
   EXPECT_EQ(f.address, a + 32);
@@ -68,7 +68,7 @@ TEST_F(Faults, Misaligned) {
   const auto f = fault_of("misaligned", program_.buffer(std::vector<int>(8)));
   EXPECT_EQ(f.kind, TrapKind::misaligned);
   EXPECT_EQ(f.thread.x, 1u);
-  EXPECT_EQ(f.place.line, 4u);
+  EXPECT_EQ(f.location.line, 4u);
 }
 
 TEST_F(Faults, Null) {

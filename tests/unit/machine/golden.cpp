@@ -437,8 +437,8 @@ std::string execute(const std::string& text, const GoldenRun& run, const Engine&
   const std::string details = describe(*outcome);
   if (ending_of(*outcome) != run.ending)
     return fmt::format("expected: {}, got: {}\n{}", run.ending, ending_of(*outcome), details);
-  if (run.fault_line != 0 && outcome->fault.place.ptx_line != run.fault_line) {
-    return fmt::format("expected the fault at line {}, got {}\n{}", run.fault_line, outcome->fault.place.ptx_line,
+  if (run.fault_line != 0 && outcome->fault.location.ptx_line != run.fault_line) {
+    return fmt::format("expected the fault at line {}, got {}\n{}", run.fault_line, outcome->fault.location.ptx_line,
                        details);
   }
   if (!details.contains(run.message)) return fmt::format("expected the message: {}\n{}", run.message, details);

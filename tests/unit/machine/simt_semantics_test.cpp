@@ -125,7 +125,7 @@ extern "C" __global__ void elsewhere(volatile int* out) {
   ASSERT_EQ(stranger.ending, Ending::fault);
   EXPECT_EQ(stranger.fault.kind, simt::TrapKind::sync_lane_missing);
   EXPECT_EQ(stranger.fault.thread.x, 31u);
-  EXPECT_EQ(stranger.fault.place.line, 3u);
+  EXPECT_EQ(stranger.fault.location.line, 3u);
   const auto elsewhere = p.run("elsewhere", {1, 1, 1}, {32, 1, 1}, {}, out);
   ASSERT_EQ(elsewhere.ending, Ending::deadlock);
   EXPECT_NE(describe(elsewhere).find("lanes 0x00000020"), std::string::npos) << describe(elsewhere);

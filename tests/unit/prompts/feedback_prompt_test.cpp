@@ -83,8 +83,8 @@ std::string feedback(const Attempt& attempt, const std::string& answer = sample_
 Attempt deadlock(int ranks) {
   const std::string summary =
       "never signalled: rank 0, device 0, kernel wait(unsigned int*), block 0, warp 0 needs other than 0 and sees 0 at "
-      "answer.md:9; nobody has written there.";
-  std::string text = summary + "\nLook at: who should write this value, in which call, and why it did not.\n";
+      "answer.md:9; no write to it was made.";
+  std::string text = summary + "\nLook at: which agent should write this value, in which call, and why it did not.\n";
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string number = std::to_string(rank), owner = "rank " + number + ", device " + number;
     text += "\n" + owner +
@@ -93,7 +93,7 @@ Attempt deadlock(int ranks) {
             "    sees 0 in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of " +
             owner +
             " (64 bytes); needs other than 0\n"
-            "    written by nobody\n    could still write it: nobody\n";
+            "    never written\n    no remaining writer\n";
   }
   return judged(VerdictClass::deadlock, summary, text, {.size = "one", .world = 4, .call = 0});
 }

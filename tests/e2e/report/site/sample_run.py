@@ -121,7 +121,7 @@ def finding(rng, outcome, code, line, problem):
                          f"    sees {(seen := rng.randrange(2))} in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of rank {r}, device {r} "
                          f"(64 bytes); needs 2 or more\n"
                          f"    last written by rank {r}, a fill: {seen}, 250.26 us before the last look\n"
-                         f"    could still write it: no remaining writer\n")
+                         f"    no remaining writer\n")
         summary = (f"never signalled: rank 0, device 0, kernel {kernel}, block 0, warp 0 needs 2 or more and sees 0 at {here}; the last to write "
                    "there was rank 0, a fill.")
         look = "Look at: which rank should write this value, in which call, and why it did not."
