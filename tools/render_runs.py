@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Fills a document's code and outputs from the sources and from real runs, so that they can't go stale.
+"""Fills a document's code, outputs and counts from the sources and from real runs, so that they can't go stale.
 
 Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check]
 
 A comment before a fenced block says what the block holds:
   <!-- code: FILE NAME -->                 the lines between // [NAME] and // [/NAME] of FILE
   <!-- change: FILE NAME MACRO=NUMBER -->  what MACRO changes in these lines
-  <!-- run: ARGUMENTS OF fabricbench -->   the command, and what it prints; without what ranks say when the machine has ended
-                                           under them, which comes in any order
+  <!-- run: ARGUMENTS OF fabricbench -->   the command, and what it prints; without what ranks print after the machine
+                                           has ended, which comes in any order
+  <!-- run 9: ARGUMENTS OF fabricbench --> the command and the first 9 lines of its output
+A count is written between two comments: <!-- count: problems -->24<!-- /count -->. COUNTS has their names.
 Lines under `#if MACRO == NUMBER` (or !=, #elif, #else) are taken or left out, as if the macro were 0 where it is not named.
 Without --check the document is written anew; with --check it is compared, and a difference is an error.
 """
 import difflib
+import glob
 import os
 import re
 import shlex
@@ -20,7 +23,8 @@ import sys
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BLOCK = re.compile(r"(<!-- (code|change|run): (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(<!-- (code|change|run)(?: (\d+))?: (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
+COUNT = re.compile(r"(<!-- count: (\w+) -->).*?(<!-- /count -->)")
 SECONDS = 120  # until a run is given up
 LAST_WORDS = re.compile(r"(\[rank \d+\] )?(FAILED .*cudaErrorUnknown|FAILED .*a rank has left|fabricbench: the machine has ended)")
 
@@ -58,10 +62,26 @@ def change(path, name, definition):
     return [line for line in list(lines)[2:] if not line.startswith("@@")]
 
 
-def output(tool, words):
+def files(pattern):
+    return len(glob.glob(os.path.join(ROOT, pattern)))
+
+
+def providers():
+    with open(os.path.join(ROOT, "data/providers.toml"), encoding="utf-8") as file:
+        return file.read().count("\n[[provider]]")
+
+
+COUNTS = {"problems": lambda: files("problems/*/*/problem.toml"), "examples": lambda: files("examples/*.cu"),
+          "platforms": lambda: files("platforms/*.toml"), "bugs": lambda: files("tests/e2e/bugs/*.cu"),
+          "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers}
+
+
+def output(tool, words, limit):
     run = subprocess.run([tool, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          timeout=SECONDS)
     lines = [line for line in run.stdout.rstrip().splitlines() if not LAST_WORDS.match(line)]
+    if limit and len(lines) > limit:
+        lines = [*lines[:limit], "…"]
     return [f"$ fabricbench {shlex.join(words)}", *lines]
 
 
@@ -73,11 +93,11 @@ def main():
         before = file.read()
 
     def fill(match):
-        words = shlex.split(match[3])
-        lines = output(tool, words) if match[2] == "run" else {"code": code, "change": change}[match[2]](*words)
-        return match[1] + "".join(line.rstrip() + "\n" for line in lines) + match[4]
+        words = shlex.split(match[4])
+        lines = output(tool, words, int(match[3] or 0)) if match[2] == "run" else {"code": code, "change": change}[match[2]](*words)
+        return match[1] + "".join(line.rstrip() + "\n" for line in lines) + match[5]
 
-    after = BLOCK.sub(fill, before)
+    after = COUNT.sub(lambda match: match[1] + str(COUNTS[match[2]]()) + match[3], BLOCK.sub(fill, before))
     if "--check" not in sys.argv:
         with open(path, "w", encoding="utf-8") as file:
             file.write(after)
@@ -86,4 +106,5 @@ def main():
         sys.exit(f"{path} is stale: tools/render_runs.py FABRICBENCH {path}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -212,7 +212,7 @@ TEST(FeedbackPrompt, IsNeverLongerThanAllowedAndCutsNoLine) {
     }
     ASSERT_LE(text->size(), limit);
     EXPECT_EQ(has(*text, "more lines were left out"), has(*text, "```")) << *text;
-    EXPECT_TRUE(has(*text, "Threads wait for what nobody will do any more.")) << *text;
+    EXPECT_TRUE(has(*text, "All threads wait, and nothing can wake them.")) << *text;
     for (const auto line : split(*text, '\n')) {
       EXPECT_TRUE(has(whole, line) || line.ends_with("left out)")) << line;
     }
