@@ -39,7 +39,7 @@
   const shapeScale = (models) => ({ domain: models, range: cycle(kShapes, models.length) });
   const percent = { format: ".0%", values: [0, 0.25, 0.5, 0.75, 1] };
 
-  // Bytes and seconds as people write them.
+  // Bytes and seconds with units.
   const kBytes = "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + ' MiB' : datum.value >= 1024 ? format(datum.value / 1024, '.3~g') + ' KiB' : format(datum.value, '.3~g') + ' B'";
   const kSeconds = "datum.value >= 1 ? format(datum.value, '.3~g') + ' s' : datum.value >= 0.001 ? format(datum.value * 1000, '.3~g') + ' ms' : datum.value >= 0.000001 ? format(datum.value * 1000000, '.3~g') + ' µs' : format(datum.value * 1000000000, '.3~g') + ' ns'";
   const kRate = "format(datum.value / 1000000000, '.3~g') + ' GB/s'";
@@ -75,7 +75,7 @@
       const color = { field: "model", type: "nominal", scale: modelScale(models), sort: models, ...legend };
       const shape = { field: "model", type: "nominal", scale: shapeScale(models), sort: models, ...legend };
       const y = (field) => ({ field, type: "quantitative", title: "Pass×GM", scale: { zero: true } });
-      // A label stands on the side where there is more room.
+      // A label is on the side with more room.
       const middle = log ? Math.sqrt(Math.min(...prices) * Math.max(...prices)) : (Math.min(...prices) + Math.max(...prices)) / 2;
       const label = (align, dx, filter) => ({ transform: [{ filter }], mark: { type: "text", align, dx, fontWeight: 600 }, encoding: { x, y: y("pass_gm"), text: { field: "model" } } });
       return base(data, 318, [
@@ -102,23 +102,23 @@
 
   // Models in colours, the reference dashed, the limit dotted; both axes logarithmic.
   const curves = (data, what) => {
-    const models = distinct(data.filter((row) => row.kind === "model"), "who");
-    const others = ["reference", "limit"].filter((who) => data.some((row) => row.who === who && row.kind === who));
+    const models = distinct(data.filter((row) => row.kind === "model"), "series");
+    const others = ["reference", "limit"].filter((name) => data.some((row) => row.series === name && row.kind === name));
     const domain = [...models, ...others];
-    const range = [...cycle(kModelColours, models.length).map(colour), ...others.map((who) => colour(who === "limit" ? "--warn-line" : "--soft"))];
+    const range = [...cycle(kModelColours, models.length).map(colour), ...others.map((name) => colour(name === "limit" ? "--warn-line" : "--soft"))];
     const sizes = distinct(data, "bytes").sort((a, b) => a - b);
     const [low, high] = [Math.min(...data.map((row) => row[what.low])), Math.max(...data.map((row) => row[what.high]))];
     const x = { field: "bytes", type: "quantitative", title: "Data over the links, per rank", axis: { values: sizes, labelExpr: kBytes, grid: false, labelOverlap: true },
       scale: { type: "log", base: 2, domain: [sizes[0] / 1.5, sizes[sizes.length - 1] * 1.5], nice: false } };
     const y = (field) => ({ field, type: "quantitative", title: what.title, axis: { labelExpr: what.labels, values: steps(low, high) }, scale: { type: "log", domain: [low / 1.3, high * 1.3], nice: false } });
-    const color = { field: "who", type: "nominal", scale: { domain, range }, sort: domain };
-    const strokeDash = { field: "who", type: "nominal", scale: { domain, range: [...models.map(() => [1, 0]), ...others.map((who) => (who === "limit" ? [2, 3] : [7, 4]))] } };
-    const shape = { field: "who", type: "nominal", sort: domain, scale: { domain, range: [...cycle(kShapes, models.length), ...others.map(() => "stroke")] } };
+    const color = { field: "series", type: "nominal", scale: { domain, range }, sort: domain };
+    const strokeDash = { field: "series", type: "nominal", scale: { domain, range: [...models.map(() => [1, 0]), ...others.map((name) => (name === "limit" ? [2, 3] : [7, 4]))] } };
+    const shape = { field: "series", type: "nominal", sort: domain, scale: { domain, range: [...cycle(kShapes, models.length), ...others.map(() => "stroke")] } };
     return base(data, 290, [
-      { mark: { type: "line", strokeWidth: 2.2 }, encoding: { x, y: y(what.field), color, strokeDash, detail: { field: "who" } } },
+      { mark: { type: "line", strokeWidth: 2.2 }, encoding: { x, y: y(what.field), color, strokeDash, detail: { field: "series" } } },
       { mark: { type: "rule", strokeWidth: 2, opacity: 0.5 }, encoding: { x, y: y(what.low), y2: { field: what.high }, color } },
       { mark: { type: "point", filled: true, size: 85, opacity: 1 }, encoding: { x, y: y(what.field), color, shape, tooltip: [
-        { field: "who", title: "Who" }, { field: "size", title: "Size" }, { field: "seconds", title: "Seconds", format: ".3e" }, { field: "rate", title: "Bytes/s", format: ".3s" }] } },
+        { field: "series", title: "Series" }, { field: "size", title: "Size" }, { field: "seconds", title: "Seconds", format: ".3e" }, { field: "rate", title: "Bytes/s", format: ".3s" }] } },
     ]);
   };
 

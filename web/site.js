@@ -1,10 +1,10 @@
-// What pages can do: light and dark, sorting, filtering. A classic script without dependencies; pages are whole without it.
+// Behaviour of the pages: light and dark, sorting, filtering. A classic script without dependencies; pages are complete without it.
 "use strict";
 
 (() => {
   const root = document.documentElement;
 
-  // ---- light and dark; before anything is drawn
+  // Light and dark; before anything is drawn
   const kept = () => { try { return localStorage.getItem("fabricbench-theme"); } catch { return null; } };
   const keep = (theme) => { try { localStorage.setItem("fabricbench-theme", theme); } catch { /* for this page only */ } };
   const asked = kept();
@@ -30,13 +30,13 @@
     name();
   };
 
-  // ---- sorting
+  // Sorting
   const valueOf = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.v ?? cell.textContent.trim();
   };
   const isNumber = (text) => text !== "" && !Number.isNaN(Number(text));
-  // What has no value comes last in both directions.
+  // Missing values come last in both directions.
   const compare = (a, b, sign) => {
     if (a === "" || b === "") return (a === "") - (b === "");
     return sign * (isNumber(a) && isNumber(b) ? Number(a) - Number(b) : a.localeCompare(b, "en", { numeric: true }));
@@ -50,7 +50,7 @@
       body.append(...rows);
     }
   };
-  // Figures are looked at from the top, names from A, prices from the cheapest.
+  // Figures begin with the highest, names with A, prices with the lowest.
   const firstDirection = (header) => (header.classList.contains("num") || header.classList.contains("model")) && !header.textContent.includes("$") ? "descending" : "ascending";
   const useSorting = (table) => {
     [...table.tHead.rows[0].cells].forEach((header, column) => {
@@ -60,7 +60,7 @@
       });
     });
   };
-  // On narrow screens there are no headers: the same as a list.
+  // Narrow screens have no headers: a list of the columns takes their place.
   const useSortList = () => {
     const list = document.getElementById("sort-by");
     const table = document.getElementById("board");
@@ -69,7 +69,7 @@
     list.addEventListener("change", () => sortBy(table, Number(list.value), firstDirection(table.tHead.rows[0].cells[Number(list.value)])));
   };
 
-  // ---- filtering
+  // Filtering
   const matches = (row, words) => words.every((word) => (row.dataset.name ?? "").toLowerCase().includes(word));
   const wordsOf = (input) => (input?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   const showNothing = (table, nothing) => {
@@ -77,7 +77,7 @@
     if (!note) {
       note = document.createElement("p");
       note.className = "nothing";
-      note.textContent = "Nothing has this name.";
+      note.textContent = "No match.";
       table.parentElement.append(note);
     }
     note.hidden = !nothing;
@@ -104,7 +104,7 @@
     models.addEventListener("input", update);
     problems.addEventListener("input", update);
     for (const form of document.querySelectorAll("form.filters")) form.addEventListener("submit", (event) => event.preventDefault());
-    update();  // browsers keep what was typed
+    update();  // browsers keep the text of inputs
   };
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -24,7 +24,7 @@ double variance(std::span<const double> values, double around) {
   return sum / (static_cast<double>(values.size()) - 1);
 }
 
-// How likely |T| <= t is for Student's T. For whole degrees of freedom this is a finite sum (Abramowitz and
+// P(|T| <= t) for Student's T. For integer degrees of freedom this is a finite sum (Abramowitz and
 // Stegun, 26.7.3 and 26.7.4).
 double student_within(double t, uint32_t degrees_of_freedom) {
   const double n = degrees_of_freedom;
@@ -65,7 +65,7 @@ Interval wilson(double value, double trials) {
   const double centre = (value + z2 / (2 * trials)) / (1 + z2 / trials);
   const double half =
       kNormal975 / (1 + z2 / trials) * std::sqrt(value * (1 - value) / trials + z2 / (4 * trials * trials));
-  // At 0 and at 1 the formula ends there, but for rounding.
+  // At 0 and at 1 the formula yields 0 and 1 up to rounding.
   return {value <= 0 ? 0 : std::max(0.0, centre - half), value >= 1 ? 1 : std::min(1.0, centre + half)};
 }
 
@@ -73,8 +73,9 @@ Estimate mean_share(std::span<const double> shares, double most_trials) {
   if (shares.empty()) return {};
   const auto problems = static_cast<double>(shares.size());
   const double value = std::clamp(mean(shares), 0.0, 1.0);
-  // Shares of one sample each vary by value (1 - value); those of several by less, and are worth more trials, less what
-  // Student takes for a variance from few problems. Shares that are all 0 or all 1 tell nothing about that.
+  // Shares of one sample each have the variance value (1 - value). Shares of several samples have less and count as
+  // more trials, reduced by Student's factor for a variance estimated from few problems. Shares that are all 0 or all 1
+  // say nothing about the variance.
   double trials = problems;
   if (shares.size() > 1 && value > 0 && value < 1) {
     const double student = kNormal975 / student_975(static_cast<uint32_t>(shares.size()) - 1);

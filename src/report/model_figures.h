@@ -9,7 +9,7 @@
 
 namespace fb::report {
 
-// All of a model that follows from the samples in its cells. `ks`: of pass@k.
+// Computes all figures of a model from the samples in its cells. `ks`: the values of k for pass@k.
 void fill_model(std::span<const record::Run> runs, const std::vector<Problem>& problems,
                 const std::vector<uint32_t>& ks, double good, Model& model);
 

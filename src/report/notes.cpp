@@ -32,16 +32,16 @@ void add_notes(std::span<const record::Run> runs, Summary& summary) {
   };
   for (const Model& model : summary.models) {
     if (excluded_of(model) != excluded_of(summary.models.front())) {
-      summary.notes.emplace_back("Models were scored on different problems, as far as attempts count.");
+      summary.notes.emplace_back("Models were scored on different problems: see the problems that were left out.");
       break;
     }
   }
-  add(summary, "Samples without a pass that had fewer rounds than planned, and count as not passed",
+  add(summary, "Samples without a pass and with fewer rounds than planned, which count as not passed",
       [](const Model& m) { return m.cut_short; });
   add(summary, "Samples that passed without a speed", [](const Model& m) { return m.scores.unscored; });
-  add(summary, "Calls whose price is not known, so that what is shown is the least",
+  add(summary, "Calls with an unknown price, so that prices are lower bounds",
       [](const Model& m) { return m.price.without_price; });
-  add(summary, "Calls that were lost before an answer was seen, and may have been paid for",
+  add(summary, "Calls that ended without a known answer and may have been paid for",
       [](const Model& m) { return m.price.lost_tries; });
   size_t unsafe = 0;
   for (const record::Run& run : runs)
@@ -53,8 +53,8 @@ void add_notes(std::span<const record::Run> runs, Summary& summary) {
   });
   if (modelled)
     summary.notes.emplace_back(
-        "Speeds are modelled: intervals include how far the platform's constants may be off, and what they do not "
-        "separate has no order.");
+        "Speeds are modelled: intervals include the uncertainty of the platform's constants, and models with "
+        "overlapping intervals are not ordered.");
   if (unsafe > 0)
     summary.notes.push_back(fmt::format("{} given without a sandbox and can't be trusted.",
                                         number_of(unsafe, "verdict") + (unsafe == 1 ? " was" : " were")));

@@ -7,7 +7,7 @@
 
 namespace fb::report {
 
-// What a reader of the figures must know, once all else is filled.
+// Adds the notes that a reader of the figures needs. All other fields must be filled.
 void add_notes(std::span<const record::Run> runs, Summary& summary);
 
 }  // namespace fb::report

@@ -18,7 +18,7 @@ std::string text_of(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-// What must be equal so that figures of two runs can be compared. Neither seed nor number of samples belong to it.
+// The settings that must be equal so that figures of two runs can be compared. Seed and number of samples may differ.
 Settings settings_of(const record::CampaignPlan& plan) {
   return {{"pack", plan.pack},
           {"pack version", plan.pack_version},
@@ -30,7 +30,7 @@ Settings settings_of(const record::CampaignPlan& plan) {
           {"platform", plan.platform}};
 }
 
-// And so that samples are tries of the same thing.
+// The settings that must be equal so that samples can be pooled.
 Settings settings_of(const record::CampaignPlan& plan, const record::ModelSpec& model) {
   Settings settings = settings_of(plan);
   settings.insert(settings.end(), {{"provider", model.provider},

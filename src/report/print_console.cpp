@@ -32,15 +32,16 @@ std::string to_console(const Summary& summary, const ConsoleOptions& options) {
   const Look& look = options.look;
   std::string text;
   for (const RunFacts& run : summary.runs) text += wrapped(about_run(run), look.width, 2);
-  if (summary.attempts == 0) return text + "No attempt is done yet.\n";
+  if (summary.attempts == 0) return text + "No attempt has finished yet.\n";
 
   text += "\n" + as_text(leaderboard(summary), look);
   if (const std::string order = order_words(summary); !order.empty()) text += wrapped(order, look.width, 0);
   text += styled(
-      wrapped(fmt::format("Pass×GM: pass rate × GM. GM: geometric mean of reference time / candidate time of what "
-                          "passed. good: passed with a speed of {} or more. sol: of the hardware's limit. a–b: "
-                          "95 % interval.",
-                          summary.options.good),
+      wrapped(fmt::format(
+                  "Pass×GM: pass rate × GM. GM: geometric mean of reference time / candidate time of "
+                  "passed samples. good: passed with a speed of {} or more. sol: share of the hardware's limit. a–b: "
+                  "95 % interval.",
+                  summary.options.good),
               look.width, 0),
       Style::dim, look);
   for (const NamedTable& named : breakdowns(summary)) {
@@ -49,8 +50,8 @@ std::string to_console(const Summary& summary, const ConsoleOptions& options) {
   }
   if (options.matrix) {
     text += "\n" + styled("Problems", Style::bold, look) + "\n";
-    text += styled(wrapped("Speed of what passed (and samples passed), or how far it came.", look.width, 0), Style::dim,
-                   look) +
+    text += styled(wrapped("Speed of passed samples (and their number), or the best outcome.", look.width, 0),
+                   Style::dim, look) +
             as_text_in_parts(matrix(summary), 2, look);
   }
   text += "\n";

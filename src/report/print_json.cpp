@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nine digits: the rest depends on compilers.
+// Nine digits: further digits depend on the compiler.
 Json number(const std::optional<double>& value) {
   if (!value) return nullptr;
   return std::strtod(fmt::format("{:.9g}", *value).c_str(), nullptr);
@@ -180,7 +180,7 @@ std::string to_json(const Summary& summary) {
                      {"models", models},
                      {"problems", problems},
                      {"notes", summary.notes}};
-  // Names and notes may come from foreign files: what is no UTF-8 must not end a report.
+  // Names and notes may come from foreign files: invalid UTF-8 must not end a report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -35,25 +35,26 @@ Table runs_table(const Summary& summary) {
 
 std::string to_markdown(const Summary& summary) {
   std::string text = "# FabricBench report\n\n" + as_markdown(runs_table(summary)) + "\n";
-  if (summary.attempts == 0) return text + "No attempt is done yet.\n";
+  if (summary.attempts == 0) return text + "No attempt has finished yet.\n";
 
   text += "## Leaderboard\n\n" + as_markdown(leaderboard(summary)) + "\n";
   if (const std::string order = order_words(summary); !order.empty()) text += order + "\n\n";
   text += fmt::format(
-      "Pass×GM: pass rate × GM. GM: geometric mean of reference time / candidate time of what passed. good "
+      "Pass×GM: pass rate × GM. GM: geometric mean of reference time / candidate time of passed samples. good "
       "(PASS+Good): "
-      "passed with a speed of {} or more. sol: of the hardware's limit. a–b: 95 % interval.\n\n",
+      "passed with a speed of {} or more. sol: share of the hardware's limit. a–b: 95 % interval.\n\n",
       summary.options.good);
   for (const NamedTable& named : breakdowns(summary))
     text += fmt::format("## {}\n\n{}\n\n{}\n", named.title, named.about, as_markdown(named.table));
   text += fmt::format("## Outcomes\n\nAttempts.\n\n{}\n", as_markdown(outcome_table(summary)));
-  text += fmt::format("## Problems\n\nSpeed of what passed (and samples passed), or how far it came.\n\n{}\n",
+  text += fmt::format("## Problems\n\nSpeed of passed samples (and their number), or the best outcome.\n\n{}\n",
                       as_markdown(matrix(summary)));
   std::string left_out;
   for (const Model& model : summary.models) {
     if (!model.excluded.empty()) left_out += fmt::format("- {}: {}\n", model.label, excluded_words(summary, model));
   }
-  if (!left_out.empty()) text += fmt::format("## Left out\n\nProblems of which no attempt counts.\n\n{}\n", left_out);
+  if (!left_out.empty())
+    text += fmt::format("## Left out\n\nProblems without an attempt that counts.\n\n{}\n", left_out);
   if (!summary.notes.empty()) {
     text += "## Notes\n\n";
     for (const std::string& note : summary.notes) text += fmt::format("- {}\n", note);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A summary as text. Nothing here computes anything that other printers might want.
+// A summary as text. Printers compute no figures of their own.
 
 #include <span>
 #include <string>
@@ -19,7 +19,7 @@ struct ConsoleOptions {
 std::string to_console(const Summary& summary, const ConsoleOptions& options);
 std::string to_markdown(const Summary& summary);
 
-// RFC 4180, but lines end with a line feed alone; names first. What is not known is empty.
+// RFC 4180, but lines end with a line feed alone; names first. Unknown values are empty.
 std::string leaderboard_csv(const Summary& summary);
 std::string attempts_csv(const Summary& summary, std::span<const record::Run> runs);
 

@@ -37,7 +37,7 @@ ProblemCost cost_from(const Json& json) {
 Result<Problem> read_problem(std::string name, std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    if (!json.is_object()) return error("this is no problem: not an object");
+    if (!json.is_object()) return error("not the JSON of a problem: not an object");
     Problem p;
     p.name = std::move(name);
     p.known = true;
@@ -62,7 +62,7 @@ Result<Problem> read_problem(std::string name, std::string_view text) {
     }
     return p;
   } catch (const nlohmann::json::exception& e) {
-    return error(std::string("this is no problem: ") + e.what());
+    return error(std::string("not the JSON of a problem: ") + e.what());
   }
 }
 

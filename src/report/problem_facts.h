@@ -8,7 +8,7 @@
 
 namespace fb::report {
 
-// Reads what `fabricbench show --json` says. What is missing stays empty; what is no such JSON is an error.
+// Reads the output of `fabricbench show --json`. Missing fields stay empty; any other JSON is an error.
 Result<Problem> read_problem(std::string name, std::string_view json);
 
 }  // namespace fb::report

@@ -10,7 +10,7 @@ const Estimate& ranked_figure(const Summary& summary, const Model& model) {
 }
 
 void rank(Summary& summary) {
-  // Without speeds the product is known for those alone that passed nothing.
+  // Without speeds the product is known only for models that passed nothing.
   const bool speeds = std::ranges::all_of(summary.models, [](const Model& model) {
     return model.scores.samples_passed == 0 || model.scores.pass_gm.value.has_value();
   });

@@ -4,10 +4,10 @@
 
 namespace fb::report {
 
-// Chooses the figure that ranks, sorts the models by it, and says what their intervals leave open.
+// Chooses the ranking figure, sorts the models by it, and fills the ranks that their intervals leave open.
 void rank(Summary& summary);
 
-// The figure that ranks.
+// The ranking figure.
 const Estimate& ranked_figure(const Summary& summary, const Model& model);
 
 }  // namespace fb::report

@@ -17,13 +17,13 @@ inline constexpr uint32_t kAllRounds = std::numeric_limits<uint32_t>::max();
 
 std::span<const record::Attempt> attempts_of(std::span<const record::Run> runs, const Sample& sample);
 
-// Of runs[run].attempts[first … first + count - 1]; count > 0.
+// The sample made of runs[run].attempts[first … first + count - 1]; count > 0.
 Sample sample_of(std::span<const record::Run> runs, size_t run, size_t first, uint32_t count);
 
-// The samples of a cell that count, as they were after a round.
+// The samples of a cell that count, as of a given round.
 Tally tally_of(std::span<const record::Run> runs, const Cell& cell, uint32_t last_round, double good);
 
-// All of a cell that follows from its samples.
+// Computes all figures of a cell from its samples.
 void fill_cell(std::span<const record::Run> runs, Cell& cell, double good);
 
 }  // namespace fb::report

@@ -42,7 +42,7 @@ Result<std::vector<Problem>> problems_of(std::span<const record::Run> runs, std:
     problems.push_back(std::move(problem));
   }
   if (!unknown.empty())
-    notes.push_back(fmt::format("Nothing is known about {}: the run has no file of it.", fmt::join(unknown, ", ")));
+    notes.push_back(fmt::format("No facts about {}: the run has no file of it.", fmt::join(unknown, ", ")));
   if (!changed.empty())
     notes.push_back(fmt::format("Runs differ in the text of {}: their samples are of different problems.",
                                 fmt::join(changed, ", ")));
@@ -50,7 +50,7 @@ Result<std::vector<Problem>> problems_of(std::span<const record::Run> runs, std:
   return problems;
 }
 
-// Attempts of a run into the cells of their models.
+// Puts the attempts of a run into the cells of their models.
 Result<void> take_run(std::span<const record::Run> runs, size_t run, const Indices& problems, const Indices& models,
                       std::vector<Model>& all) {
   const std::vector<record::Attempt>& attempts = runs[run].attempts;

@@ -1,12 +1,12 @@
 #pragma once
 
-// Everything that a report shows of one or more runs, as plain structs. summarise() fills it; printers (console,
-// markdown, CSV, JSON, HTML) only read it, and the runs it was made of. docs/report.md has the formulas.
+// The content of a report of one or more runs, as plain structs. summarise() fills it; printers (console, Markdown,
+// CSV, JSON, HTML) only read it and its runs. docs/report.md has the formulas.
 //
-// The words. A *sample* is one independent try of a model at a problem; it has rounds, each one attempt. An attempt
+// Terms. A *sample* is one independent try of a model at a problem; it has rounds, each one attempt. An attempt
 // *counts* if it says something about the model (record::Attempt::counts: no failed call, no class infra or
 // unsupported). A sample counts if one of its attempts does; a problem counts for a model if one of its samples does.
-// What does not count is in no denominator, and is listed in Model::excluded and Model::left_out.
+// Attempts and problems that do not count are in no denominator; Model::excluded and Model::left_out list them.
 //
 // A sample *passes* if one of its attempts does. Its *best attempt* is the passing one with the highest speed, the
 // earliest of equals; speed and sol of the sample are those of its best attempt.
@@ -28,15 +28,15 @@
 
 namespace fb::report {
 
-// CommBench's bound of "on a par with the reference": not more than 5 % slower.
+// CommBench's bound of "on par with the reference": at most 5 % slower.
 inline constexpr double kGoodSpeed = 0.95;
 
 struct SummaryOptions {
-  double good = kGoodSpeed;      // PASS+Good: the least speed that is good
-  std::vector<uint32_t> k = {};  // of pass@k; empty: 1 … the most samples that a problem has
+  double good = kGoodSpeed;      // PASS+Good: the least speed that counts as good
+  std::vector<uint32_t> k = {};  // of pass@k; empty: 1 … the largest number of samples of a problem
 };
 
-// ---- what the problems are
+// Problems
 
 struct ProblemSize {
   std::string name = {};
@@ -44,14 +44,14 @@ struct ProblemSize {
   bool quick = false, timed = false;
 };
 
-// What a call must move and compute at least.
+// The least bytes and operations of a call.
 struct ProblemCost {
   std::string size = {};
   int world = 0;
   double link_bytes = 0, memory_bytes = 0, flops = 0;  // of rank 0
 };
 
-// From DIR/problems/<name>.json. Where a run has no such file all but `name` is empty and `known` is false.
+// From DIR/problems/<name>.json. Without this file all fields but `name` are empty and `known` is false.
 struct Problem {
   std::string name = {};
   bool known = false;
@@ -66,23 +66,22 @@ struct Problem {
   std::vector<ProblemSize> sizes = {};
   std::vector<ProblemCost> cost = {};  // one for each timed size and world
 
-  // How models fared: those for which it counts, those that passed it in at least one sample, and the mean of their
-  // shares.
+  // Models for which the problem counts, models with at least one sample that passed, and the mean of their shares.
   uint32_t models = 0, models_passed = 0;
   std::optional<double> pass_rate = {};
 };
 
-// ---- what a model did
+// Models
 
 // Attempts of one sample are neighbours: runs[run].attempts[first … first + attempts - 1], by round.
 struct Sample {
   size_t run = 0;
   size_t first = 0;
   uint32_t attempts = 0;
-  uint32_t number = 1;  // from 1 within the cell; runs that are pooled go on counting
+  uint32_t number = 1;  // from 1 within the cell; continues over pooled runs
   bool counts = false;
   bool passed = false;
-  // No pass, and fewer rounds that count than were planned: it is unfinished, or calls failed. It counts as not passed.
+  // No pass, and fewer rounds that count than planned: unfinished, or calls failed. Counts as not passed.
   bool cut_short = false;
   uint32_t passed_in_round = 0;     // the first round that passed; 0: none
   std::optional<size_t> best = {};  // index of the best attempt in runs[run].attempts; none: no pass
@@ -95,7 +94,7 @@ struct Cell {
   std::vector<Sample> samples = {};  // all of them
   uint32_t attempts = 0;
   uint32_t counted = 0, passed = 0, good = 0;  // samples
-  std::string_view outcome = {};               // how far the samples came at best (kOutcomes); empty: not tried
+  std::string_view outcome = {};               // the best of the samples (kOutcomes); empty: not tried
   std::optional<double> speed = {}, sol = {};  // geometric mean of the samples that passed
   std::optional<double> best_speed = {};
 };
@@ -110,7 +109,7 @@ struct Scores {
   Estimate pass_good = {};   // mean of (passed with speed ≥ good) / samples. No value: passes, but no speeds
   Estimate gm_speedup = {};  // geometric mean of speeds, over samples, then over problems. No value: no speeds
   Estimate pass_gm = {};     // pass_rate × gm_speedup; 0 where nothing passed. The ranking's figure
-  Estimate sol = {};         // geometric mean of the limit's share, as gm_speedup
+  Estimate sol = {};         // geometric mean of limit / candidate, as gm_speedup
 };
 
 struct PassAt {
@@ -131,29 +130,28 @@ struct OutcomeCount {
   uint32_t samples = 0;   // whose Sample::outcome it is
 };
 
-// How fast what passed is. Shares are means over problems, and together they are 1 (with not_passed).
+// Samples by speed. Shares are means over problems and sum to 1 (with not_passed).
 struct Tier {
   std::string_view name = {};  // see kTiers
   double share = 0;
   uint32_t samples = 0;
 };
 
-// After round r, with what passed until then.
+// Figures after a round, from the attempts of this and all earlier rounds.
 struct RoundScores {
   uint32_t round = 1;
   uint32_t attempts = 0;    // of this round
-  uint32_t new_passes = 0;  // samples whose first pass is in this round
-  double gain = 0;          // of the pass rate over the round before
+  uint32_t new_passes = 0;  // samples with their first pass in this round
+  double gain = 0;          // of the pass rate over the previous round
   Estimate pass_rate = {}, gm_speedup = {}, pass_gm = {};
 };
 
 struct Price {
-  std::optional<double> usd = {};  // of all calls whose price is known; none: no price is known
+  std::optional<double> usd = {};  // of all calls with a known price; none: no price is known
   uint32_t calls = 0;              // that gave an answer
-  uint32_t without_price =
-      0;  // of these, calls whose price is not known: usd is too low, and never shown without saying so
-  uint32_t failed_calls = 0;                   // without an answer; a price that they report is in usd
-  uint32_t lost_tries = 0;                     // tries whose end nobody saw; they may have been paid for
+  uint32_t without_price = 0;      // of these, calls with an unknown price: usd is a lower bound, and shown as one
+  uint32_t failed_calls = 0;       // without an answer; a price that they report is in usd
+  uint32_t lost_tries = 0;         // tries with an unknown end; they may have been paid for
   std::optional<double> usd_per_problem = {};  // usd / problems tried
   std::optional<double> usd_per_pass = {};     // usd / samples that passed; none: no pass
   record::Usage tokens = {};
@@ -173,22 +171,22 @@ struct Model {
   uint32_t rounds = 1, speed_rounds = 0;  // as planned
 
   uint32_t rank = 1;  // by pass_gm; equal figures have the same rank
-  // The ranks that the intervals of pass_gm leave open: 1 + models that are surely better … models - models that are
-  // surely worse.
+  // The ranks that the intervals of pass_gm leave open: 1 + number of models that are certainly better … number of
+  // models - number of models that are certainly worse.
   uint32_t rank_from = 1, rank_to = 1;
-  std::vector<size_t> not_separated = {};  // models (indices) whose intervals of pass_gm overlap with this one's
+  std::vector<size_t> not_separated = {};  // indices of models with overlapping intervals of pass_gm
 
   uint32_t problems_tried = 0;  // with at least one attempt
   uint32_t samples_tried = 0, attempts = 0;
   uint32_t cut_short = 0;  // samples, see Sample::cut_short
   uint32_t left_out = 0;   // attempts that do not count
-  uint32_t cached = 0;     // attempts whose verdict is an earlier one on the same code
+  uint32_t cached = 0;     // attempts with an earlier verdict on the same code
   Scores scores = {};
   std::vector<PassAt> pass_at = {};
   std::vector<Group> by_level = {}, by_category = {}, by_library = {}, by_track = {};
   std::vector<OutcomeCount> outcomes = {};  // all of kOutcomes, in that order
   std::vector<Tier> tiers = {};             // all of kTiers, in that order
-  std::vector<RoundScores> by_round = {};   // 1 … as many as were planned or made
+  std::vector<RoundScores> by_round = {};   // 1 … the number of rounds planned or made
   Price price = {};
   std::vector<Excluded> excluded = {};
   std::vector<Cell> cells = {};  // one for each of Summary::problems
@@ -205,19 +203,19 @@ struct Summary {
   std::vector<RunFacts> runs = {};
   std::vector<Problem> problems = {};  // by track, category, level, name
   std::vector<Model> models = {};      // by rank
-  // The figure that ranks: "pass_gm", or "pass_rate" where something passed and has no speed (thoroughness quick).
+  // The ranking figure: "pass_gm", or "pass_rate" where passes have no speed (thoroughness quick).
   std::string_view ranked_by = "pass_gm";
   uint32_t attempts = 0;
-  std::vector<std::string> notes = {};  // what a reader must know, in sentences
+  std::vector<std::string> notes = {};  // sentences that a reader needs to interpret the figures
 };
 
-// Outcomes (record::outcome), by how far an answer came: the first is best. Those from `unsupported` on never count.
+// Outcomes (record::outcome) from best to worst. Those from `unsupported` on never count.
 inline constexpr std::string_view kOutcomes[] = {"pass",  "race",    "wrong",          "deadlock",      "budget",
                                                  "fault", "cheat",   "rule_violation", "compile_error", "truncated",
                                                  "empty", "refused", "unsupported",    "infra",         "failed"};
 
-// CommBench's four tiers of speed, and what has none. `on_par` begins at SummaryOptions::good, `better` at 1.2,
-// `severely_degraded` is below 0.6.
+// CommBench's four tiers of speed, and the samples without a speed. `on_par` begins at SummaryOptions::good, `better`
+// at 1.2, `severely_degraded` is below 0.6.
 inline constexpr std::string_view kTiers[] = {"better",   "on_par",    "degraded", "severely_degraded",
                                               "unscored", "not_passed"};
 inline constexpr double kBetterSpeed = 1.2;
@@ -225,7 +223,7 @@ inline constexpr double kSevereSpeed = 0.6;
 
 // A model label in several runs is one model if the runs' settings agree (pack, rounds, prompt, thoroughness, backend,
 // platform, and how the model is asked): samples are pooled. Otherwise each gets the run's name appended, and a note
-// says why. Errors name what cannot be read. `runs` must not be changed while the summary is used with it (Sample::run,
+// says why. Errors name the unreadable file. `runs` must not be changed while the summary is used with it (Sample::run,
 // first).
 Result<Summary> summarise(std::span<const record::Run> runs, const SummaryOptions& options = {});
 

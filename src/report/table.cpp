@@ -40,7 +40,7 @@ size_t line_of(const std::vector<size_t>& widths, const std::vector<bool>& shown
   return line > kGap ? line - kGap : line;
 }
 
-// Leaves out columns, then shortens texts, until lines are short enough or nothing more can go.
+// Drops columns, then shortens texts, until lines fit or nothing is left to drop.
 void fit(const Table& table, size_t width, std::vector<size_t>& widths, std::vector<bool>& shown) {
   while (line_of(widths, shown) > width) {
     size_t least = table.columns.size();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables for people: the same rows as text in columns and as markdown.
+// Tables for people: the same rows as text in columns and as Markdown.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace fb::report {
 
 struct Column {
   std::string title = {};
-  bool right = true;        // aligned
-  uint32_t keep = 100;      // what has the smallest goes first where the line is too long; 100 stays
+  bool right = true;  // aligned
+  uint32_t keep =
+      100;  // columns with the smallest value are dropped first where the line is too long; 100 is never dropped
   bool may_shrink = false;  // long texts end with "…" where the line is too long
 };
 
@@ -24,7 +25,7 @@ struct Table {
 
 enum class Style : uint8_t { plain, bold, dim };
 
-// How text looks: as many columns as the terminal has, escape codes only where it understands them.
+// The terminal: its width, and whether it understands escape codes.
 struct Look {
   uint32_t width = 80;
   bool colour = false;
@@ -32,7 +33,7 @@ struct Look {
 
 std::string styled(std::string_view text, Style style, const Look& look);
 std::string as_text(const Table& table, const Look& look);
-// All columns: where lines are too long, in several tables below each other. Each has the first `fixed` columns.
+// All columns; where lines are too long, as several tables. Each has the first `fixed` columns.
 std::string as_text_in_parts(const Table& table, size_t fixed, const Look& look);
 std::string as_markdown(const Table& table);
 

@@ -29,7 +29,7 @@ Table groups_table(const Summary& summary, std::vector<Group> Model::* groups, s
   return table;
 }
 
-// Many k make no readable table: the powers of two and the largest.
+// Keeps the table readable: the powers of two and the largest k.
 std::vector<size_t> shown_ks(const Model& model) {
   std::vector<size_t> shown;
   for (size_t i = 0; i < model.pass_at.size(); ++i) {
@@ -130,8 +130,7 @@ std::vector<NamedTable> breakdowns(const Summary& summary) {
   const Model& first = summary.models.front();
   const auto add_groups = [&](std::string title, std::vector<Group> Model::* groups, std::string_view prefix) {
     if ((first.*groups).size() > 1)
-      tables.push_back(
-          {std::move(title), "Pass rate, and of how many problems.", groups_table(summary, groups, prefix)});
+      tables.push_back({std::move(title), "Pass rate, and number of problems.", groups_table(summary, groups, prefix)});
   };
   add_groups("By level", &Model::by_level, "level ");
   add_groups("By category", &Model::by_category, "");
@@ -140,9 +139,9 @@ std::vector<NamedTable> breakdowns(const Summary& summary) {
   if (first.pass_at.size() > 1)
     tables.push_back({"pass@k", "The chance that one of k samples passes.", pass_at_table(summary)});
   if (most_rounds(summary) > 1)
-    tables.push_back({"By round", "Pass rate after the round, and what the round added.", rounds_table(summary)});
+    tables.push_back({"By round", "Pass rate after the round, and its gain.", rounds_table(summary)});
   if (std::ranges::any_of(summary.models, [](const Model& m) { return m.scores.gm_speedup.value.has_value(); })) {
-    tables.push_back({"Speed of what passed",
+    tables.push_back({"Speed of passed samples",
                       fmt::format("Share of all samples. better: {} of the reference's speed and more; on_par: {}; "
                                   "degraded: {}.",
                                   std::max(kBetterSpeed, summary.options.good), summary.options.good,

@@ -15,7 +15,7 @@ constexpr size_t index_of(std::string_view outcome) {
 // pass@k of problems with at least k samples.
 PassAt pass_at(std::span<const Tally> problems, uint32_t k) {
   std::vector<double> shares;
-  uint32_t groups = 0;  // of k samples each, without a common one
+  uint32_t groups = 0;  // disjoint groups of k samples
   for (const Tally& problem : problems) {
     if (problem.samples < k) continue;
     shares.push_back(pass_at_k(problem.samples, problem.passed, k));
@@ -24,7 +24,7 @@ PassAt pass_at(std::span<const Tally> problems, uint32_t k) {
   return {.k = k, .problems = static_cast<uint32_t>(shares.size()), .rate = mean_share(shares, groups)};
 }
 
-// Of a speed's logarithm, from the uncertainty of the platform's constants; 0 where the verdict says nothing about it.
+// Error of a speed's logarithm from the uncertainty of the platform's constants; 0 if the verdict does not state it.
 double model_error(const record::Verdict& verdict) {
   const record::Range& range = verdict.speed_range;
   return range.known() && range.low > 0 ? std::log(range.high / range.low) / 2 : 0;
@@ -101,7 +101,7 @@ std::vector<PassAt> pass_at(std::span<const Tally> problems, std::span<const uin
   std::vector<PassAt> all;
   for (const uint32_t k : ks) {
     PassAt at = pass_at(problems, k);
-    // More samples never make a pass less likely: what is sure of fewer is sure of more, on the same problems.
+    // pass@k does not decrease with k, so that the lower bound for fewer samples holds for more, on the same problems.
     if (!all.empty() && all.back().problems == at.problems && at.rate.interval)
       at.rate.interval->low = std::max(at.rate.interval->low, all.back().rate.interval->low);
     all.push_back(at);

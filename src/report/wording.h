@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures as words: the same in every table.
+// Figures as text, the same in every table.
 
 #include <cstdint>
 #include <optional>
@@ -25,16 +25,16 @@ std::string tokens(const record::Usage& usage);  // in + out: 1.2M
 
 std::string number_of(size_t count, std::string_view noun);  // "1 sample", "3 samples"
 
-// What a cell of models × problems says: "0.91", "0.91 3/4" (with several samples), "wrong", "infra", "–".
+// The text of a cell of models × problems: "0.91", "0.91 3/4" (with several samples), "wrong", "infra", "–".
 std::string cell_words(const Cell& cell);
 
-// "all_reduce_ring (wrong), moe_combine (deadlock)": problems that count and were never passed.
+// "all_reduce_ring (wrong), moe_combine (deadlock)": problems that count and have no pass.
 std::string never_passed(const Summary& summary, const Model& model);
 // "peer_copy (infra ×2)"
 std::string excluded_words(const Summary& summary, const Model& model);
 // "4 pass, 2 wrong, 1 deadlock": attempts by outcome, the most frequent first.
 std::string outcome_words(const Model& model);
-// Which order the intervals leave open; empty where there is one model.
+// The order that the intervals leave open; empty for a single model.
 std::string order_words(const Summary& summary);
 
 }  // namespace fb::report

@@ -66,7 +66,7 @@ Answer answer_of(const record::Run& run, const Attempt& attempt) {
   return answer;
 }
 
-// What the verdict says about lines of code that are on the page.
+// The verdict's messages about lines of code that are on the page.
 LineNotes notes_of(const Attempt& attempt, const Answer& answer) {
   if (!attempt.verdict || attempt.passed()) return {};
   LineNotes notes = mentioned_lines(attempt.verdict->summary + "\n" + attempt.verdict->explanation);
@@ -91,7 +91,7 @@ struct Round {
   }
 };
 
-// The rounds of the sample in their order, this one marked. Widths are the seconds that model and judge took.
+// The rounds of the sample in order, this one marked. Widths are the seconds of model and judge.
 Html timeline(const Round& round) {
   Html items;
   double most = 0;
@@ -129,7 +129,7 @@ Html timeline(const Round& round) {
   return html("<ol class=\"timeline\" aria-label=\"Rounds of this sample\">{}</ol>\n", items);
 }
 
-// The way to the model's other attempts at the problem.
+// Links to the model's other attempts at the problem.
 Html other_samples(const Round& round, const Cell& cell) {
   if (cell.samples.size() < 2) return {};
   constexpr size_t kMostSamples = 24;
@@ -145,7 +145,7 @@ Html other_samples(const Round& round, const Cell& cell) {
       chips += attempt_chip(round.site, "../../../", round.model, round.problem, sample, i);
     samples += html("<span class=\"rounds{}\">{}</span>", sample.number == round.sample.number ? " here" : "", chips);
   }
-  return html("<p class=\"muted\">All its samples of this problem: {}</p>\n", samples);
+  return html("<p class=\"muted\">All samples of this model for this problem: {}</p>\n", samples);
 }
 
 // "1.02 (0.98–1.05)"
@@ -186,7 +186,7 @@ Html timings(const Verdict& verdict) {
       verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform, rows, bounds);
 }
 
-// The explanation without the summary it begins with.
+// The explanation without the summary at its beginning.
 std::string_view rest_of(const Verdict& verdict) {
   std::string_view rest = verdict.explanation;
   if (!verdict.summary.empty() && rest.starts_with(verdict.summary)) {
@@ -222,7 +222,7 @@ Html verdict_box(const Round& round, const LineNotes& notes) {
   }
   for (const std::string& note : verdict.notes) inner += html("<p class=\"note\">Note: {}</p>\n", note);
   if (verdict.sandbox == "none")
-    inner += html("<p class=\"note\">Judged without a sandbox: this verdict proves nothing.</p>\n");
+    inner += html("<p class=\"note\">Judged without a sandbox: this verdict can’t be trusted.</p>\n");
   return html("<div class=\"verdict o-{}\">{}</div>\n", words.name, inner);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using Groups = std::vector<Group> Model::*;
 
-// One group: all models under each other.
+// One group of problems: a row for each model.
 Html group_card(const Summary& summary, Groups groups, size_t index, std::string_view title) {
   Html rows;
   uint32_t problems = 0;
@@ -41,7 +41,7 @@ Html breakdowns(const Site& site) {
                         cards(summary, &Model::by_library, ""));
   return html(
       "<section id=\"breakdowns\"><h2>Pass rate by kind of problem</h2>\n"
-      "<p class=\"muted\">The mark is the share of samples that pass, the line its 95% interval.</p>\n{}</section>\n",
+      "<p class=\"muted\">The mark is the share of samples that pass, the bar its 95% interval.</p>\n{}</section>\n",
       out);
 }
 

@@ -6,7 +6,7 @@
 namespace fb::report::site {
 namespace {
 
-// The attempt that tells most about a cell: its best, or else the last one of its last sample.
+// The attempt that a cell links to: its best, or else the last one of its last sample.
 std::string address_of(const Site& site, const Model& model, const Problem& problem, const Cell& cell) {
   const Sample* best = nullptr;
   for (const Sample& sample : cell.samples) {
@@ -31,22 +31,22 @@ Html cell_of(const Site& site, const Model& model, const Problem& problem, const
   if (cell.samples.empty()) return html("<td class=\"h-none\" data-v=\"-2\"><span>{}</span></td>", kNothing);
   const std::string address = address_of(site, model, problem, cell);
   const OutcomeWords words = outcome_words(cell.outcome);
-  const std::string who = fmt::format("{}, {}", model.label, problem.name);
+  const std::string where = fmt::format("{}, {}", model.label, problem.name);
   if (cell.passed == 0) {
     return html(
         "<td class=\"h-fail f-{}\" data-v=\"-1\"><a href=\"{}\" title=\"{}: {} of {} passed; at best: {}\">{} "
         "<span>{}</span></a></td>",
-        words.name, address, who, cell.passed, cell.counted, words.label, words.sign, words.label);
+        words.name, address, where, cell.passed, cell.counted, words.label, words.sign, words.label);
   }
   const char* kind = cell.passed < cell.counted ? "h-part" : cell.good == cell.counted ? "h-good" : "h-pass";
   const double share = static_cast<double>(cell.passed) / std::max(1u, cell.counted);
   const std::string passed = cell.counted > 1 ? fmt::format("{}/{}", cell.passed, cell.counted) : "✓";
   const std::string speed = cell.speed ? ratio_text(*cell.speed) : "";
-  // Sorted by what passes, then by speed.
+  // Sorted by the share that passes, then by speed.
   return html(
       "<td class=\"{}\" style=\"--v:{:.0f}%\" data-v=\"{:.6f}\"><a href=\"{}\" title=\"{}: {} of {} passed{}{}\">"
       "<b>{}</b> <span>{}{}</span></a></td>",
-      kind, share * 100, share + cell.speed.value_or(0) * 1e-3, address, who, cell.passed, cell.counted,
+      kind, share * 100, share + cell.speed.value_or(0) * 1e-3, address, where, cell.passed, cell.counted,
       speed.empty() ? "" : ", speed ", speed, passed, speed, speed.empty() ? "" : "×");
 }
 
@@ -78,15 +78,15 @@ Html heat_map(const Site& site) {
   const Html legend = html(
       "<li><span class=\"key h-good\">✓</span>all samples pass, good speed</li><li>"
       "<span class=\"key h-pass\">✓</span>all pass</li><li><span class=\"key h-part\">✓</span>some pass</li><li>"
-      "<span class=\"key h-fail\">×</span>none passes: how far they came at best</li>");
+      "<span class=\"key h-fail\">×</span>none passes: the best outcome</li>");
   return html(
-      "<section id=\"problems\"><div class=\"head\"><h2>Every model at every problem</h2>\n"
+      "<section id=\"problems\"><div class=\"head\"><h2>Models and problems</h2>\n"
       "<form class=\"filters\" role=\"search\"><label><span>Problems</span>"
       "<input type=\"search\" id=\"find-problem\" placeholder=\"Filter by name\" "
       "autocomplete=\"off\"></label></form></div>\n"
       "<ul class=\"legend\">{}</ul>\n<div class=\"scroll\"><table class=\"heat sortable\" id=\"heat\"><thead>"
       "<tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n<p class=\"muted\">Samples that passed, and their "
-      "speed against the reference. A cell leads to its attempt, a problem to its page.</p></section>\n",
+      "speed relative to the reference. A cell links to its best attempt, a problem to its page.</p></section>\n",
       legend, head, rows);
 }
 

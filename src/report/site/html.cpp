@@ -10,7 +10,7 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 struct Character {
   char32_t code = 0;
-  size_t bytes = 0;  // 0: no UTF-8
+  size_t bytes = 0;  // 0: invalid UTF-8
 };
 
 Character decode(std::string_view text) {
@@ -65,7 +65,7 @@ std::string escape(std::string_view text) {
         break;
       default:
         if (bytes == 0 || is_forbidden(code)) {
-          // Windows' ends of lines are not worth a mark.
+          // Carriage returns are dropped.
           if (code != '\r') out += kReplacement;
         } else if (is_deceptive(code)) {
           out += fmt::format("\u27e8U+{:04X}\u27e9", static_cast<uint32_t>(code));
@@ -79,7 +79,7 @@ std::string escape(std::string_view text) {
 }
 
 Html Html::data(std::string_view id, std::string_view json) {
-  // In JSON these occur within strings alone, where they may be written by their number.
+  // In JSON these characters occur only within strings, where they may be escaped.
   std::string safe;
   safe.reserve(json.size());
   for (const char c : json) {

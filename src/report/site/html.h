@@ -1,6 +1,6 @@
 #pragma once
 
-// Markup that is safe by its type: what anybody wrote becomes Html only by being escaped.
+// Markup that is safe by its type: text becomes Html only by being escaped.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 namespace fb::report::site {
 
-// For content and for attributes in double quotes. What is no UTF-8, and what HTML does not allow, comes out as U+FFFD;
-// characters that change the order in which text is read, or end its line unseen, are shown by their number.
+// For content and for attributes in double quotes. Invalid UTF-8 and characters that HTML does not allow become U+FFFD;
+// characters that change the reading order or break lines invisibly are shown by their code point.
 std::string escape(std::string_view text);
 
 class Html;
@@ -43,10 +43,10 @@ class Html {
   const std::string& str() const { return markup_; }
 
   static Html text(std::string_view text) { return Html(escape(text)); }
-  // JSON as the content of a <script type="application/json">: nothing in it can end the element.
+  // JSON as the content of a <script type="application/json">; it cannot end the element.
   static Html data(std::string_view id, std::string_view json);
 
-  // A pattern, which is a literal, with arguments in its {}: Html as it is, numbers as fmt writes them, all else
+  // A literal pattern with arguments in its {}: Html is inserted unchanged, numbers as fmt formats them, all else is
   // escaped. Use it as html(…).
   template <class... Args>
   static Html format(fmt::format_string<detail::HtmlArgument<Args>...> pattern, const Args&... args) {
@@ -63,8 +63,8 @@ Html html(fmt::format_string<detail::HtmlArgument<Args>...> pattern, const Args&
   return Html::format<Args...>(pattern, args...);
 }
 
-// A name as part of a path and of an address: letters, digits, "_", "-", "+" and "." but not at the beginning stay as
-// they are, every other byte is "~" and two digits. Different names stay different.
+// A name as part of a path and of an address. Letters, digits, "_", "-", "+" and a "." that is not the first character
+// are kept; every other byte becomes "~" and two hexadecimal digits. The mapping is injective.
 std::string file_word(std::string_view name);
 
 }  // namespace fb::report::site

@@ -31,7 +31,7 @@ std::string range_text(const Summary& summary, uint32_t record::CampaignPlan::* 
   return least >= most ? count_text(most) : fmt::format("{} to {}", least, most);
 }
 
-// What was run, in sentences.
+// Sentences that say what was run.
 Html story(const Summary& summary) {
   using Plan = record::CampaignPlan;
   const std::string samples = range_text(summary, &Plan::samples), rounds = range_text(summary, &Plan::rounds);

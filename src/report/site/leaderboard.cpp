@@ -19,7 +19,7 @@ std::vector<Scope> scopes_of(const Summary& summary, std::string_view kind, std:
   std::vector<Scope> scopes;
   if (summary.models.empty()) return scopes;
   const auto& all = summary.models.front().*groups;
-  // One group holds everything: there is nothing to choose.
+  // With a single group there is nothing to choose.
   if (all.size() < 2) return scopes;
   for (size_t i = 0; i < all.size(); ++i) {
     scopes.push_back({fmt::format("{}:{}", kind, all[i].name), fmt::format("{}{}", word, all[i].name),
@@ -50,7 +50,7 @@ Html figure_cell(std::string_view label, const Estimate& estimate, double most, 
 }
 
 std::string asked_text(const record::ModelSpec& spec) {
-  // Where recorded answers lie, and how an agent is started, is nobody's business who reads the page.
+  // Paths of recorded answers and commands of agents stay private.
   const bool here = spec.provider == "recorded" || spec.provider == "command";
   std::string text = here || spec.model == spec.label ? "" : spec.model;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " · ") + part; };
@@ -79,7 +79,7 @@ Html body_of(const Summary& summary, const Scope& scope, bool whole) {
   };
   std::vector<const Model*> models;
   for (const Model& model : summary.models) models.push_back(&model);
-  // Models are by rank already; so are equals of a scope.
+  // Models are sorted by rank already; the sort is stable.
   std::ranges::sort(models, [&](const Model* a, const Model* b) {
     return whole || ranking(*a) == ranking(*b) ? a < b : ranking(*a) > ranking(*b);
   });
@@ -144,13 +144,13 @@ Html leaderboard(const Site& site) {
 
   Html head = header_cell("#", "Rank", "ascending", "rank");
   head += header_cell("Model", "Model", "", "");
-  head += header_cell("Pass×GM", "Pass rate times geometric mean of speed: the figure that ranks", "", "num");
+  head += header_cell("Pass×GM", "Pass rate times geometric mean of speed: the ranking figure", "", "num");
   head += header_cell("Pass", "Share of samples that pass, every problem with the same weight", "", "num");
   head += header_cell("PASS+Good", "Share of samples that pass and are about as fast as the reference", "", "num");
-  head += header_cell("GM speed", "Geometric mean of reference time / candidate time, of what passed", "", "num");
-  head +=
-      header_cell("Of the limit", "Geometric mean of the hardware's limit / candidate time, of what passed", "", "num");
-  head += header_cell("$ per problem", "What all calls cost, by problem tried", "", "num");
+  head += header_cell("GM speed", "Geometric mean of reference time / candidate time of passed samples", "", "num");
+  head += header_cell("Of the limit", "Geometric mean of the hardware's limit / candidate time of passed samples", "",
+                      "num");
+  head += header_cell("$ per problem", "Price of all calls, divided by problems tried", "", "num");
   head += header_cell("Samples", "That count", "", "num");
 
   return html(
@@ -160,8 +160,9 @@ Html leaderboard(const Site& site) {
       "<span>Problems</span><select id=\"scope\">{}</select></label><label class=\"narrow-only\"><span>Sort "
       "by</span><select id=\"sort-by\"></select></label></form></div>\n"
       "<div class=\"scroll\"><table class=\"board sortable\" id=\"board\"><thead>"
-      "<tr>{}</tr></thead>\n{}</table></div>\n<p class=\"muted\">Lines show 95% intervals; models whose intervals "
-      "overlap are not told apart by this run. Speed is the reference's time divided by the candidate's: 1 is as "
+      "<tr>{}</tr></thead>\n{}</table></div>\n<p class=\"muted\">Bars show 95% intervals; this run does not separate "
+      "models "
+      "with overlapping intervals. Speed is the reference's time divided by the candidate's: 1 is as "
       "fast as the expert's solution. PASS+Good: passed with at least {} of its speed.</p></section>\n",
       options, head, bodies, ratio_text(summary.options.good));
 }

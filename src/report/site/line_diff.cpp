@@ -11,11 +11,11 @@ using Kind = DiffLine::Kind;
 
 constexpr int kMostChanges = 2000;
 
-// Which steps lead from one text to the other, in order. Nothing where there are too many.
+// The edit script in order; none if it is too long.
 std::vector<Kind> shortest_script(Lines a, Lines b) {
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size());
   const int most = std::min(n + m, kMostChanges);
-  // After d changes: how far diagonal k = x - y has come in `a`. Kept for each d, to find the way back.
+  // The furthest x on diagonal k = x - y after d changes. Kept for each d, for the way back.
   std::vector<std::vector<int>> reached;
   std::vector<int> far(2 * static_cast<size_t>(most) + 3, 0);
   const auto at = [&](int k) -> int& { return far.begin()[k + most + 1]; };

@@ -16,7 +16,7 @@ uint32_t tier_samples(const Model& model, std::string_view name) {
   return found == model.tiers.end() ? 0 : found->samples;
 }
 
-// From the best to the worst; those that never count are not among them.
+// From best to worst, without those that never count.
 std::vector<Segment> segments_of(const Model& model) {
   std::vector<Segment> segments = {
       {"good", "Passed, good speed", "✓", tier_samples(model, "better") + tier_samples(model, "on_par")},
@@ -53,18 +53,18 @@ Html outcome_bars(const Site& site) {
       bar += html("<span class=\"seg o-{}\" style=\"flex-grow:{}\" title=\"{}: {} of {}\"><b>{}</b></span>",
                   segment.name, segment.samples, segment.label, segment.samples, total, segment.samples);
     }
-    if (total == 0) bar = html("<span class=\"seg none\">nothing counts yet</span>");
-    rows +=
-        html("<div class=\"bar-row\" data-name=\"{}\"><span class=\"who\">{}</span><div class=\"bar\">{}</div></div>\n",
-             model.label, model.label, bar);
+    if (total == 0) bar = html("<span class=\"seg none\">no sample counts yet</span>");
+    rows += html(
+        "<div class=\"bar-row\" data-name=\"{}\"><span class=\"name\">{}</span><div class=\"bar\">{}</div></div>\n",
+        model.label, model.label, bar);
   }
   for (const Segment& segment : all) {
     if (segment.samples == 0) continue;
     legend += html("<li><span class=\"key o-{}\">{}</span>{}</li>", segment.name, segment.sign, segment.label);
   }
   return html(
-      "<section id=\"outcomes\"><h2>Where samples end</h2>\n<p class=\"muted\">A sample is one independent try with "
-      "all its rounds. It has passed when one of its rounds has; otherwise its last round decides.</p>\n"
+      "<section id=\"outcomes\"><h2>Outcomes of samples</h2>\n<p class=\"muted\">A sample is one independent try with "
+      "all its rounds. It passes if one of its rounds passes; otherwise its last round decides.</p>\n"
       "<div class=\"bars\">{}</div>\n<ul class=\"legend\">{}</ul></section>\n",
       rows, legend);
 }

@@ -14,8 +14,7 @@ constexpr std::string_view kIcon =
     "8M16 16v10'/%3E%3C/g%3E%3Cg fill='%23fff'%3E%3Ccircle cx='16' cy='16' r='4.4'/%3E%3Ccircle cx='7' cy='8' "
     "r='3.2'/%3E%3Ccircle cx='25' cy='8' r='3.2'/%3E%3Ccircle cx='16' cy='26' r='3.2'/%3E%3C/g%3E%3C/svg%3E";
 
-// Nothing but the site's own files: no page can ask anybody for anything, and nothing that an answer brings along can
-// run.
+// Only the site's own files: pages make no request to a network, and no script within an answer can run.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data: "
     "blob:; base-uri 'none'; form-action 'none'";
@@ -23,7 +22,7 @@ constexpr std::string_view kPolicy =
 Html trail_of(const Page& page) {
   Html trail;
   for (const auto& [name, address] : page.trail) trail += html("<a href=\"{}{}\">{}</a>", page.root, address, name);
-  return trail.empty() ? Html() : html("<nav class=\"trail\" aria-label=\"Where you are\">{}</nav>", trail);
+  return trail.empty() ? Html() : html("<nav class=\"trail\" aria-label=\"Breadcrumb\">{}</nav>", trail);
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ Html attempt_chip(const Site& site, const std::string& root, const Model& model,
 }
 
 Html plot(const Site& site, std::string_view kind, std::string_view title, std::string_view json, const Html& table) {
-  // With a plot the table is there for whoever opens it; without, it is all there is.
+  // With a plot the table is folded; without, it is open.
   const Html figure = site.has_bundles
                           ? html("<div class=\"plot\" data-plot=\"{}\" role=\"img\" aria-label=\"{}\"></div>\n{}", kind,
                                  title, Html::data(fmt::format("data-{}", kind), json))

@@ -1,6 +1,6 @@
 #pragma once
 
-// What all pages share.
+// Parts common to all pages.
 
 #include <cstdint>
 #include <set>
@@ -17,13 +17,13 @@
 
 namespace fb::report::site {
 
-// What a page may look at.
+// The input of all pages.
 struct Site {
   const Summary* summary = nullptr;
   std::span<const record::Run> runs = {};
   std::string title = {};
   bool has_bundles = false;                        // plots.js and code.js
-  size_t attempt_pages = 0;                        // the limit, where it left something out; else 0
+  size_t attempt_pages = 0;                        // the limit if it was reached; else 0
   std::set<std::pair<size_t, size_t>> paged = {};  // {run, attempt} that have a page
 
   const record::Attempt& attempt(const Sample& sample, uint32_t index) const {
@@ -34,33 +34,33 @@ struct Site {
   }
 };
 
-// Addresses from the site's folder on.
+// Addresses relative to the site's folder.
 std::string problem_address(const Problem& problem);
 std::string attempt_address(const Model& model, const Problem& problem, const Sample& sample, uint32_t round);
 
 struct Page {
   std::string title = {};
-  std::string root = {};  // the way to the site's folder: "" or "../"…
+  std::string root = {};  // relative path of the site's folder: "" or "../"…
   bool wants_plots = false, wants_code = false;
   std::vector<std::pair<std::string, std::string>> trail = {};  // names and addresses of the pages above
   Html body = {};
 };
 std::string render(const Site& site, const Page& page);
 
-// A name that may be broken behind each "_".
+// A name with a possible line break after each "_".
 Html breakable(std::string_view name);
 
 // ✓ Pass, in its colour.
 Html outcome_badge(std::string_view outcome);
-// A square in the outcome's colour, that is a link where the attempt has a page.
+// A square in the outcome's colour; a link if the attempt has a page.
 Html attempt_chip(const Site& site, const std::string& root, const Model& model, const Problem& problem,
                   const Sample& sample, uint32_t index);
 
-// Where plots would be: the element for one, and what there is without it. `kind` is a function of charts.js, `json`
-// its data; `table` holds the same figures.
+// A plot, or its table where the bundle is missing. `kind` is a function of charts.js, `json` its data; `table` holds
+// the same figures.
 Html plot(const Site& site, std::string_view kind, std::string_view title, std::string_view json, const Html& table);
 
-// A figure's value, and under it its interval in small.
+// A figure's value, with its interval below.
 Html percent_cell(const Estimate& estimate);
 Html ratio_cell(const Estimate& estimate);
 

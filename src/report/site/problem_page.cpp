@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Times of one size at one world: those of the samples' best attempts, by model.
+// Times of one size and world: those of the samples' best attempts, by model.
 struct SizeTimes {
   std::string size;
   int world = 0;
@@ -101,8 +101,8 @@ std::string curve_data(const Summary& summary, const std::vector<SizeTimes>& all
   for (const SizeTimes& times : all) {
     if (times.cost == nullptr || times.cost->link_bytes <= 0) continue;
     const double bytes = times.cost->link_bytes;
-    const auto add = [&](std::string_view who, std::string_view kind, double low, double middle, double high) {
-      data.push_back({{"who", who},
+    const auto add = [&](std::string_view series, std::string_view kind, double low, double middle, double high) {
+      data.push_back({{"series", series},
                       {"kind", kind},
                       {"size", times.size},
                       {"bytes", bytes},
@@ -125,7 +125,7 @@ Html times_section(const Site& site, size_t index) {
   const auto all = times_of(site, index);
   if (all.empty()) {
     return html(
-        "<section id=\"times\"><h2>Time</h2>\n<p class=\"muted\">Nothing that passed has been timed.</p></section>\n");
+        "<section id=\"times\"><h2>Time</h2>\n<p class=\"muted\">No passed sample has been timed.</p></section>\n");
   }
   Html tables, plots;
   for (const SizeTimes& times : all) tables += times_table(*site.summary, times);
@@ -145,8 +145,9 @@ Html times_section(const Site& site, size_t index) {
       std::ranges::any_of(site.summary->runs, [](const RunFacts& run) { return run.plan.backend == "virtual"; });
   return html(
       "<section id=\"times\"><h2>Time</h2>\n<p class=\"muted\">{}Of each sample that passed, its fastest round; the "
-      "median where there are several samples, with the fastest and the slowest. The limit is what links and memory "
-      "need at the very least.</p>\n{}{}</section>\n",
+      "median where there are several samples, with the fastest and the slowest. The limit is the time that links and "
+      "memory "
+      "need at least.</p>\n{}{}</section>\n",
       modelled ? "Modelled times. " : "", plots, tables);
 }
 
@@ -200,7 +201,7 @@ Html sizes_table(const Problem& problem) {
       head, rows);
 }
 
-// The statement without the title that the page has already.
+// The statement without its title, which is the heading of the page.
 std::string_view text_of(const Problem& problem) {
   std::string_view text = problem.statement;
   const std::string title = "# " + problem.title + "\n";
@@ -218,9 +219,9 @@ Html side(const Problem& problem) {
   fact("Ranks", worlds);
   fact("Platform", problem.platform);
   fact("Why this level", problem.level_reason);
-  fact("Where it comes from", problem.provenance);
+  fact("Source", problem.provenance);
   Html out = html("<dl class=\"facts stacked\">{}</dl>\n", facts);
-  if (!problem.args.empty()) out += html("<h3>What a solution gets</h3>\n{}", code_block(problem.args));
+  if (!problem.args.empty()) out += html("<h3>Arguments of a solution</h3>\n{}", code_block(problem.args));
   out += sizes_table(problem);
   return out;
 }

@@ -81,13 +81,13 @@ Html cost(const Site& site) {
   return out;
 }
 
-// Of many k those that double, and the last.
+// Powers of two and the last k.
 bool is_shown(const std::vector<PassAt>& all, size_t index) {
   constexpr size_t kFew = 6;
   return all.size() <= kFew || std::has_single_bit(all[index].k) || index + 1 == all.size();
 }
 
-// pass@k, where there is more than one sample.
+// pass@k, for more than one sample.
 Html pass_at(const Summary& summary) {
   const Model* widest = nullptr;
   for (const Model& model : summary.models) {
@@ -109,8 +109,8 @@ Html pass_at(const Summary& summary) {
     rows += html("<tr><th scope=\"row\">{}</th>{}</tr>", model.label, cells);
   }
   return html(
-      "<h3>With more than one try</h3>\n<p class=\"muted\">pass@k: the chance that at least one of k samples "
-      "passes; under it the 95% interval.</p>\n<div class=\"scroll\"><table><thead><tr>"
+      "<h3>With more than one sample</h3>\n<p class=\"muted\">pass@k: the chance that at least one of k samples "
+      "passes; below it the 95% interval.</p>\n<div class=\"scroll\"><table><thead><tr>"
       "<th scope=\"col\">Model</th>{}</tr></thead><tbody>{}</tbody></table></div>\n",
       head, rows);
 }

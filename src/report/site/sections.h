@@ -13,7 +13,7 @@ Html breakdowns(const Site& site);
 Html heat_map(const Site& site);
 Html rounds_and_cost(const Site& site);
 
-// Where a model's results begin on a problem's page.
+// The id of a model's results on a problem's page.
 std::string model_anchor(const Model& model);
 
 }  // namespace fb::report::site

@@ -1,6 +1,7 @@
 #pragma once
 
-// A run as pages: a folder of static HTML that works offline, from a disk, with no request to anybody. docs/site.md.
+// A run as pages: a folder of static HTML that works offline, from a disk, without any request to a network.
+// docs/site.md.
 
 #include <cstddef>
 #include <span>
@@ -18,9 +19,9 @@ struct SiteOptions {
       2000;  // at most; where there are more attempts, the best, first and last of each model and problem
 };
 
-// Writes index.html, problems/, attempts/ and assets/ into `folder`, which is made where it is missing; what is there
-// under these names is replaced. `summary` must be of these `runs`. Errors: the folder is a run's. Throws
-// std::system_error where something can't be written.
+// Writes index.html, problems/, attempts/ and assets/ into `folder`, which is created if it is missing; files of the
+// same name are replaced. `summary` must be that of `runs`. Error: the folder is a run's. Throws std::system_error if a
+// file can't be written.
 Result<void> write_site(const Summary& summary, std::span<const record::Run> runs, const SiteOptions& options,
                         const std::string& folder);
 

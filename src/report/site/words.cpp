@@ -9,7 +9,7 @@
 namespace fb::report::site {
 namespace {
 
-// Three digits that count.
+// Three significant digits.
 std::string three_digits(double value) {
   const double size = std::abs(value);
   return size >= 100 || size == 0 ? fmt::format("{:.0f}", value)
@@ -20,14 +20,14 @@ std::string three_digits(double value) {
 constexpr auto kOutcomeWords = std::to_array<OutcomeWords>({
     {"pass", "Pass", "✓", "Every value of every call on every rank was right, under all schedules that were tried."},
     {"race", "Race", "⇄", "Two accesses to the same memory are not ordered, and at least one of them writes."},
-    {"wrong", "Wrong", "≠", "It ran to its end, and left other values than the expected ones."},
-    {"deadlock", "Deadlock", "∞", "Everything waits, nothing is in flight: no one will ever be woken."},
-    {"budget", "Ran away", "↻", "It used up its limit of time, instructions or memory."},
-    {"fault", "Fault", "✱", "A kernel or a process did what it must not, and was ended."},
-    {"cheat", "Cheat", "!", "It worked where it must not, or was faster than the links can be."},
+    {"wrong", "Wrong", "≠", "It ran to completion, but some values differ from the expected ones."},
+    {"deadlock", "Deadlock", "∞", "All threads wait and nothing is in flight: no thread will ever be woken."},
+    {"budget", "Over budget", "↻", "It exceeded its limit of time, instructions or memory."},
+    {"fault", "Fault", "✱", "A kernel or a process made an illegal access or call, and was stopped."},
+    {"cheat", "Cheat", "!", "It worked outside of its call, or was faster than the links allow."},
     {"rule_violation", "Rule broken", "§", "It uses calls or symbols that the problem forbids."},
     {"compile_error", "Compile error", "×",
-     "The code does not compile, or the answer holds no code that could be taken."},
+     "The code does not compile, or the answer has no code in the expected form."},
     {"truncated", "Truncated", "…", "The answer was cut off by a limit of tokens and was not judged."},
     {"empty", "Empty", "∅", "The answer was empty."},
     {"refused", "Refused", "⊘", "The model, or a filter, refused to answer."},

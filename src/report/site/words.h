@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures and names as people read them.
+// Figures and names in the form that pages show.
 
 #include <cstdint>
 #include <optional>
@@ -22,21 +22,21 @@ std::string ratio_text(double ratio);                                           
 std::string usd_text(double usd);                                                 // $0.0123
 std::string plural(uint64_t count, std::string_view one, std::string_view many);  // 1 round, 2 rounds
 
-// "48 – 75%", "0.61 – 0.83"; empty where there is none.
+// "48 – 75%", "0.61 – 0.83"; empty without an interval.
 std::string percent_interval(const Estimate& estimate);
 std::string ratio_interval(const Estimate& estimate);
 
-// "4 ranks, size odd, call 2, rank 1, schedule 77"; empty where nothing is known.
+// "4 ranks, size odd, call 2, rank 1, schedule 77"; empty if nothing is known.
 std::string place_text(const record::Place& place);
 
 // One outcome of an attempt (record::outcome).
 struct OutcomeWords {
-  std::string_view name;     // as records say it, and the CSS class behind "o-"
+  std::string_view name;     // as in records; the CSS class is "o-" and this name
   std::string_view label;    // Deadlock
-  std::string_view sign;     // one character, so that colour is not all that tells them apart
+  std::string_view sign;     // one character, so that outcomes differ in more than colour
   std::string_view meaning;  // one sentence
 };
-// Unknown names get words of their own.
+// An unknown name is its own label.
 OutcomeWords outcome_words(std::string_view outcome);
 
 }  // namespace fb::report::site

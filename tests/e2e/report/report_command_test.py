@@ -101,7 +101,7 @@ def main():
         # A run that has only begun.
         shutil.rmtree("runs/small/samples")
         code, out, err = report("runs/small")
-        expect(code == 1 and "No attempt is done yet." in out and err == "", "a run without attempts", code, out, err)
+        expect(code == 1 and "No attempt has finished yet." in out and err == "", "a run without attempts", code, out, err)
     print("ok")
 
 

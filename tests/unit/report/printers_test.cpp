@@ -104,8 +104,8 @@ TEST(Printers, ColourIsForTerminals) {
 TEST(Printers, ARunWithoutAttemptsSaysSo) {
   const std::vector<record::Run> runs = {made_run({"a"}, {"p"})};
   const Summary summary = summary_of(runs);
-  EXPECT_NE(to_console(summary, {}).find("No attempt is done yet."), std::string::npos);
-  EXPECT_NE(to_markdown(summary).find("No attempt is done yet."), std::string::npos);
+  EXPECT_NE(to_console(summary, {}).find("No attempt has finished yet."), std::string::npos);
+  EXPECT_NE(to_markdown(summary).find("No attempt has finished yet."), std::string::npos);
   EXPECT_EQ(split(leaderboard_csv(summary), '\n').size(), 3);  // names, the model, and the end
   EXPECT_EQ(split(attempts_csv(summary, runs), '\n').size(), 2);
   EXPECT_EQ(nlohmann::json::parse(to_json(summary))["models"][0]["scores"]["pass_rate"]["value"], nullptr);

@@ -131,7 +131,7 @@ check("filters narrow models and problems", async () => {
   assert.deepEqual(await visibleModels(page), ["made-up-small"]);
   await page.fill("#find-model", "no such model");
   assert.deepEqual(await visibleModels(page), []);
-  assert(await page.getByText("Nothing has this name.").first().isVisible());
+  assert(await page.getByText("No match.").first().isVisible());
   await page.fill("#find-model", "");
   assert.equal((await visibleModels(page)).length, 3);
 
@@ -153,7 +153,7 @@ check("filters narrow models and problems", async () => {
   await done();
 });
 
-check("every model at every problem sorts and leads to attempts", async () => {
+check("the table of models and problems sorts and leads to attempts", async () => {
   const { page, done } = await open("index.html");
   await page.locator("#heat thead button").nth(2).click();
   const values = (await column(page, "#heat tbody tr > :nth-child(3)")).map(Number);
