@@ -4,7 +4,7 @@
 // the memory of device 1. 16-byte stores make full use of the link: many small ones would be sent as many small
 // packets. Watch out: the pointers must be multiples of 16 for that; the last bytes that fill no 16 go one by one.
 // Without cudaDeviceEnablePeerAccess the store is an illegal access and the context is lost. The reader waits for the
-// writer's event: the end of a kernel makes its writes visible to whoever waits for it.
+// writer's event: the end of a kernel makes its writes visible to every stream that waits for it.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 1 examples/06_push_through_peer_pointer.cu   (needs two linked GPUs)
 #include <cuda_runtime.h>

@@ -3,8 +3,8 @@
 // Teaches: cuMemCreate makes memory without an address, cuMemAddressReserve an address without memory, cuMemMap joins
 // them, cuMemSetAccess says which device may touch it. cuMemExportToShareableHandle makes a file descriptor of the
 // memory; sent over a Unix socket (SCM_RIGHTS) it can be imported and mapped by another process. Watch out: sizes are
-// multiples of the granularity. Who maps the memory needs cuMemSetAccess for its own device; nothing is accessible by
-// default. An imported handle keeps the memory alive, and so does a mapping.
+// multiples of the granularity. A process that maps the memory needs cuMemSetAccess for its own device; nothing is
+// accessible by default. An imported handle keeps the memory alive, and so does a mapping.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 4 examples/08_vmm_descriptor_export.cu
 #include <cuda.h>

@@ -20,7 +20,7 @@ constexpr size_t kInputAt = (sizeof(BlockFlags) + 255) / 256 * 256;
 
 __global__ void two_shot(Peers<BlockFlags> flags, Peers<float> inputs, Peers<float> outputs, int n, int rank, int world,
                          unsigned int epoch) {
-  // Barriers: all inputs are there, and nobody still reads the output of the call before.
+  // Barriers: all inputs are there, and no rank still reads the output of the call before.
   block_barrier(flags, rank, world, 2 * epoch - 1);
 
   const int slice = (n + world - 1) / world;

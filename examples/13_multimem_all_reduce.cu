@@ -133,7 +133,7 @@ int main() {
     }
   }
 
-  bootstrap.barrier();  // nobody still writes into my memory
+  bootstrap.barrier();  // no rank still writes into my memory
   for (char* address : {mine, all}) {
     CHECK(cuMemUnmap(reinterpret_cast<CUdeviceptr>(address), bytes));
     CHECK(cuMemAddressFree(reinterpret_cast<CUdeviceptr>(address), bytes));

@@ -4,7 +4,7 @@
 // seen in halves, so a receiver that sees the flag has the payload too: no fence, no separate flag, one trip over the
 // link. The price is twice the bytes; it pays below some tens of kilobytes. Watch out: the accesses must be volatile or
 // atomic, else the compiler may read once and loop for ever. A slot may be overwritten only after its reader is done:
-// two sets of slots, used in turn, are enough, since nobody can start call e + 2 before it has all data of call e + 1,
+// two sets of slots, used in turn, are enough, since no rank can start call e + 2 before it has all data of call e + 1,
 // and its senders sent that only after they had read call e.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 8 examples/14_ll_all_gather.cu

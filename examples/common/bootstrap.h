@@ -62,7 +62,7 @@ class Bootstrap {
     return all;
   }
 
-  // Nobody leaves before everybody has come.
+  // Returns when all ranks have called it.
   void barrier() { all_gather(char{}); }
 
   // Gives `descriptor` to all ranks and returns theirs. Each is a new descriptor of this process, except its own.
@@ -82,7 +82,7 @@ class Bootstrap {
     return all;
   }
 
-  // Rank 0 gives `descriptor` to all others, who pass -1 and get one of their own.
+  // Rank 0 gives `descriptor` to all other ranks, which pass -1 and get a descriptor of their own.
   int broadcast_descriptor(int descriptor) {
     if (world == 1) return descriptor;
     connect_for_descriptors();
@@ -139,7 +139,7 @@ class Bootstrap {
       close(root);
       usleep(kPauseMicroseconds);
     }
-    fail("rank %d: nobody listens at MASTER_PORT=%d", rank, port_);
+    fail("rank %d: no process listens at MASTER_PORT=%d", rank, port_);
   }
 
   // Descriptors travel over Unix sockets only. The name, after MASTER_PORT, begins with a zero byte: no file to remove.

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "judge/judge.h"
 
@@ -52,7 +54,7 @@ void print_row(const std::string& name, const Row& row) {
 
 int run(const Options& o) {
   const auto folder = problems_folder(o.folder);
-  if (!folder) return say_errors(folder.error());
+  if (!folder) return fail(folder.error());
   fmt::print("{:<22} {:>7} {:>7} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8}\n", "reference", "wall", "build", "machine",
              "start", "oracle", "compare", "judge", "/h/core");
   std::vector<Row> rows;
@@ -60,12 +62,12 @@ int run(const Options& o) {
     const std::string last = name.substr(name.find('/') + 1);
     if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
     const auto pack = choose_problem(o.folder, name);
-    if (!pack) return say_errors(pack.error());
+    if (!pack) return fail(pack.error());
     judge::JudgeRequest request;
     request.pack = &*pack;
     request.problem = &pack->problems.front();
     request.answer = request.problem->reference;
-    // A candidate that nobody has built before: what counts is what stands in the region.
+    // A candidate that is in no cache: the text inside the region differs.
     const std::string marker = "// [template]";
     if (const size_t at = request.answer.find(marker); at != std::string::npos && !o.cached)
       request.answer.insert(at, fmt::format("// {}\n", std::chrono::steady_clock::now().time_since_epoch().count()));
@@ -82,7 +84,7 @@ int run(const Options& o) {
     print_row(last, row);
     rows.push_back(row);
   }
-  if (rows.empty()) return say_errors(Errors(fmt::format("no problem is called {}", o.glob)));
+  if (rows.empty()) return fail(fmt::format("no problem matches {}", o.glob));
   Row mean;
   for (const Row& row : rows) {
     const auto count = static_cast<double>(rows.size());
@@ -98,24 +100,24 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& program, int& exit_code) {
+void add_bench(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("bench", "Measure how fast verdicts are, with the references as candidates");
   command->footer(
-      "Seconds of one verdict each: wall time, compilers, then sums over sessions: the machine, starting sandboxes, "
+      "Seconds per verdict: wall time, compilers, then sums over sessions: the machine, starting sandboxes, "
       "inputs\n"
-      "and expected values, comparison. The share of the judge is everything but compilers and machine. Verdicts per "
+      "and expected values, comparison. The judge's share is everything but compilers and machine. Verdicts per "
       "hour\n"
-      "on one core. Means something on an idle computer only.\n\n"
+      "on one core. Meaningful on an idle computer only.\n\n"
       "Examples:\n"
       "  fabricbench bench --quick\n"
       "  fabricbench bench 'all_reduce*'");
   command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
   command->add_flag("--quick", o.quick, "Quick checks");
-  command->add_flag("--cached", o.cached, "Candidates that were built before come from the cache");
+  command->add_flag("--cached", o.cached, "Take candidates that were built before from the cache");
   add_problems_option(*command, o.folder);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

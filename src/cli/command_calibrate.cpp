@@ -3,10 +3,12 @@
 #include <memory>
 #include <thread>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "calibrate/fit.h"
 #include "calibrate/report.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "fabric/platform_files.h"
 
 namespace fb::cli {
@@ -26,7 +28,7 @@ int fail_with(const Errors& errors) {
   return kExitUsage;
 }
 
-// Prints what it found; the file is changed only if asked.
+// Prints the fitted constants; changes the file only with --write.
 Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, const std::string& file, size_t jobs) {
   const auto tell = [](const calibrate::FitStep& step) {
     fmt::print(stderr, "step {}: {:.5f}", step.number, step.cost);
@@ -41,7 +43,7 @@ Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, co
   return {};
 }
 
-// What was asked for and does not hold, one line each.
+// Bounds that do not hold, one line each.
 std::string shortcomings(const Options& o, const calibrate::Findings& f) {
   std::string text;
   const auto compare = [&](const char* what, double found, double most) {
@@ -91,39 +93,39 @@ int run_calibration(const Options& o) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& program, int& exit_code) {
+void add_calibrate(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("calibrate", "Compare modelled times with measured ones of real hardware");
+  auto* command = program.add_subcommand("calibrate", "Compare modelled times with times measured on real GPUs");
   command->footer(
       "Runs a program for each measured curve (calibration/curves.toml) on the virtual node and prints how far "
       "modelled\n"
       "times are from the measured ones: for curves that constants may be chosen by (fit) and for those that may not\n"
-      "(held out), and whether the faster one of two ways is named right.\n"
-      "Exit code: 0 done, 1 an error is larger than was asked for, 2 a program or a file is wrong.\n\n"
+      "(held out), and whether the faster of two algorithms is predicted.\n"
+      "Exit code: 0 done, 1 an error exceeds its bound, 2 a program or a file is invalid.\n\n"
       "Examples:\n  fabricbench calibrate --platform b300x8 --report calibration.html\n"
-      "  fabricbench calibrate --fit --write     choose the constants anew; takes some ten minutes\n"
+      "  fabricbench calibrate --fit --write     fit the constants again; takes about ten minutes\n"
       "  fabricbench calibrate --json --most-median 0.15 --most-p90 0.35 --most-max 0.6");
-  command->add_option("--platform", options->platform, "Name of a platform that curves were measured on")
+  command->add_option("--platform", options->platform, "Name of a platform with measured curves")
       ->capture_default_str();
   command->add_flag("--json", options->json, "As JSON: fit and held_out, each with median, p90 and max");
-  command->add_option("--report", options->report, "Write a page with plots here (HTML)");
+  command->add_option("--report", options->report, "Write a page with plots to this file (HTML)");
   command->add_flag("--compare-sampling", options->sampling,
-                    "Also compare extrapolated times with simulated ones, at twice the size");
-  auto* fits =
-      command->add_flag("--fit", options->fits, "First choose the constants by the fit curves, and print them");
-  command->add_flag("--write", options->writes, "Write them into the platform's file")->needs(fits);
+                    "Also compare extrapolated with simulated times at twice the size");
+  auto* fits = command->add_flag("--fit", options->fits, "First fit the constants to the fit curves, and print them");
+  command->add_flag("--write", options->writes, "Write them to the platform's file")->needs(fits);
   command->add_option("--steps", options->steps, "Steps of the fit")
       ->needs(fits)
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
-  command->add_option("--jobs", options->jobs, "Programs that run side by side (default: one for each core)");
+  command->add_option("--jobs", options->jobs, "Concurrent programs (default: one for each core)");
   command->add_option("--most-median", options->most_median,
-                      "Fail if the median error of held-out curves is larger, as 0.15");
-  command->add_option("--most-p90", options->most_p90, "The same for their 90th percentile");
-  command->add_option("--most-max", options->most_max, "The same for the largest one");
-  command->add_option("--most-fit-median", options->most_fit_median, "The same for the median of fit curves");
-  command->add_option("--least-order", options->least_order, "Fail if fewer orders are right, as 0.9");
-  command->callback([options, &exit_code] { exit_code = run_calibration(*options); });
+                      "Fail if the median error of held-out curves is larger, such as 0.15");
+  command->add_option("--most-p90", options->most_p90, "Fail if their 90th percentile is larger");
+  command->add_option("--most-max", options->most_max, "Fail if their largest error is larger");
+  command->add_option("--most-fit-median", options->most_fit_median,
+                      "Fail if the median error of fit curves is larger");
+  command->add_option("--least-order", options->least_order, "Fail if a smaller share of orders is right, such as 0.9");
+  command->callback([options, &invocation] { invocation.exit_code = run_calibration(*options); });
 }
 
 }  // namespace fb::cli

@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "campaign/caller.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -16,13 +18,13 @@ struct Options {
 
 int call(const Options& o) {
   const auto called = campaign::call_round(o.run, o.round, {.prices = o.prices});
-  return called ? kExitDone : say_errors(called.error());
+  return called ? kExitDone : fail(called.error());
 }
 
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_caller(CLI::App& program, int& exit_code) {
+void add_caller(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("caller", "Make one call of a campaign and write down the response");
   command->group("");
@@ -32,7 +34,7 @@ void add_caller(CLI::App& program, int& exit_code) {
   command->add_option("--sample", options->round.sample, "Number, from 1")->required();
   command->add_option("--round", options->round.round, "Number, from 1")->required();
   command->add_option("--prices", options->prices, "Price file");
-  command->callback([options, &exit_code] { exit_code = call(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = call(*options); });
 }
 
 }  // namespace fb::cli

@@ -9,9 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/seed_text.h"
+#include "cli/style.h"
 #include "cli/verdict_text.h"
 #include "judge/judge.h"
 
@@ -57,12 +60,11 @@ std::string why_not_writable(const std::string& file) {
 }
 
 int check(const Options& o) {
-  if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty())
-    return say_errors(Errors(why));
+  if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty()) return fail(why);
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return say_errors(pack.error());
+  if (!pack) return fail(pack.error());
   auto answer = read_answer_file(o.file);
-  if (!answer) return say_errors(answer.error());
+  if (!answer) return fail(answer.error());
   judge::JudgeRequest request;
   request.pack = &*pack;
   request.problem = &pack->problems.front();
@@ -79,7 +81,14 @@ int check(const Options& o) {
   request.use_cache = !o.no_cache;
   request.measure_reference = !o.no_reference;
   request.side_by_side = o.jobs;
+  LiveLine line(stderr);
+  request.on_progress = [&](const judge::JudgeProgress& progress) {
+    std::string text = fmt::format("{}: {}", o.problem, progress.phase);
+    if (progress.planned > 0) text += fmt::format(" {} of {}", progress.done, progress.planned);
+    line.show(text);
+  };
   const record::Verdict verdict = judge::judge(request);
+  line.clear();
   if (o.json) {
     fmt::print("{}\n", to_json(verdict));
   } else {
@@ -92,7 +101,7 @@ int check(const Options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& program, int& exit_code) {
+void add_check(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("check", "Judge a solution of a problem");
@@ -129,7 +138,7 @@ void add_check(CLI::App& program, int& exit_code) {
   command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
                     "Run the candidate as yourself, without protection; the verdict says so");
-  command->callback([options, &exit_code] { exit_code = check(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = check(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include <CLI/CLI.hpp>
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "inspect/api_coverage.h"
 #include "inspect/coverage.h"
 
@@ -30,20 +32,20 @@ std::string whole(const Options& o) {
 
 }  // namespace
 
-void add_coverage(CLI::App& program, int& exit_code) {
+void add_coverage(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command =
-      program.add_subcommand("coverage", "Which PTX instructions this machine executes and which CUDA calls are real");
+  auto* command = program.add_subcommand(
+      "coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
   command->footer(
       "Examples:\n  fabricbench coverage --json | jq .ptx.tiers\n  fabricbench coverage --api --markdown > "
       "docs/api.md");
-  command->add_flag("--api", options->api, "Only the CUDA calls");
+  command->add_flag("--api", options->api, "CUDA calls only");
   auto* json = command->add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
   command->add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
       ->excludes(json);
-  command->callback([options, &exit_code] {
+  command->callback([options, &invocation] {
     fmt::print("{}", options->api ? api_part(*options) : whole(*options));
-    exit_code = kExitDone;
+    invocation.exit_code = kExitDone;
   });
 }
 

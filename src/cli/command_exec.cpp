@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 
+#include <CLI/CLI.hpp>
 #include "base/byte_name.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "fabric/platform.h"
 #include "launcher/explore.h"
 #include "launcher/launch.h"
@@ -37,11 +39,8 @@ struct Options {
   std::vector<std::string> words;  // sources and what nvcc would be told
 };
 
-int say(const std::string& message) {
-  fmt::print(stderr, "fabricbench: {}\n", message);
-  return kExitUsage;
-}
-
+int say(const std::string& message) { return fail(message); }
+// A compiler's messages: they begin with their own file and line.
 int say(const Errors& errors) {
   for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
   return kExitUsage;
@@ -228,9 +227,9 @@ int execute(Options& o) {
 
 }  // namespace
 
-void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> program_arguments) {
+void add_exec(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  options->launch.arguments = std::move(program_arguments);
+  options->launch.arguments = std::move(invocation.program_arguments);
   auto* command = program.add_subcommand("exec", "Compile a CUDA program and run it on a virtual node");
   command->footer(
       "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
@@ -296,10 +295,10 @@ void add_exec(CLI::App& program, int& exit_code, std::vector<std::string> progra
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();
-  command->callback([command, seed, options, &exit_code] {
+  command->callback([command, seed, options, &invocation] {
     options->words = command->remaining();
     options->has_seed = seed->count() != 0;
-    exit_code = execute(*options);
+    invocation.exit_code = execute(*options);
   });
 }
 

@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "catalog/describe.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -12,12 +14,12 @@ namespace {
 struct Options {
   std::string problems;
   ProblemFilter filter;
-  bool json = false;
+  bool json = false, names = false;
 };
 
 int list(const Options& o) {
   const auto folder = problems_folder(o.problems);
-  if (!folder) return say_errors(folder.error());
+  if (!folder) return fail(folder.error());
   Errors errors;
   const catalog::Pack pack = catalog::read_pack(*folder, errors);
   std::vector<const catalog::Problem*> chosen;
@@ -26,32 +28,36 @@ int list(const Options& o) {
   }
   if (o.json) {
     fmt::print("{}", list_as_json(pack, chosen));
+  } else if (o.names) {
+    for (const catalog::Problem* problem : chosen) fmt::print("{}\n", problem->name);
   } else if (!chosen.empty()) {
     fmt::print("{}", list_as_text(chosen));
   }
-  if (!errors.list.empty()) return say_errors(errors);
+  warn(errors);
+  if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  fmt::print(stderr, "fabricbench: none of the {} problems of {} is like that\n", pack.problems.size(), pack.root);
+  fmt::print(stderr, "fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
   return kExitNo;
 }
 
 }  // namespace
 
-void add_list(CLI::App& program, int& exit_code) {
+void add_list(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("list", "Which problems there are");
+  auto* command = program.add_subcommand("list", "List the problems");
   command->footer(
-      "Filters add up. Exit code: 0 some are listed, 1 none is like that, 2 a folder is wrong (what is right is "
-      "listed).\n\n"
+      "All filters must match. Exit code: 0 problems are listed, 1 none matches, 2 a problem folder is invalid (valid "
+      "ones are still listed).\n\n"
       "Examples:\n"
       "  fabricbench list\n"
       "  fabricbench list 'all_reduce*' --level 2\n"
       "  fabricbench list --category ep --json | jq -r '.problems[].name'");
-  command->add_option("GLOB", options->filter.globs, "Names, as 'all_*' or 'p2p/*'");
+  command->add_option("GLOB", options->filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
   add_filter_options(*command, options->filter);
-  command->add_flag("--json", options->json, "As JSON: pack, problems[].name, .level, .hash, …");
+  auto* json = command->add_flag("--json", options->json, "As JSON: pack, problems[].name, .level, .hash, …");
+  command->add_flag("--names", options->names, "Names only, one a line, for scripts")->excludes(json);
   add_problems_option(*command, options->problems);
-  command->callback([options, &exit_code] { exit_code = list(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = list(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "mutate/operators.h"
 #include "mutate/run.h"
@@ -26,9 +28,9 @@ int list_mutants(const Options& o, const std::vector<std::string>& names) {
   size_t count = 0;
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
-    if (!pack) return say_errors(pack.error());
+    if (!pack) return fail(pack.error());
     auto mutants = mutate::make_mutants(pack->problems.front(), o.operators);
-    if (!mutants) return say_errors(mutants.error());
+    if (!mutants) return fail(mutants.error());
     for (const auto& mutant : mutate::draw(std::move(*mutants), o.run.limit, o.run.seed)) {
       ++count;
       fmt::print("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
@@ -69,10 +71,10 @@ Result<void> read_files(Options& o) {
 
 int run(Options& o) {
   for (const auto& name : o.operators) {
-    if (mutate::find_operator(name) == nullptr) return say_errors(Errors(fmt::format("there is no operator {}", name)));
+    if (mutate::find_operator(name) == nullptr) return fail(fmt::format("there is no operator {}", name));
   }
   const auto folder = problems_folder(o.folder);
-  if (!folder) return say_errors(folder.error());
+  if (!folder) return fail(folder.error());
   std::vector<std::string> names = o.problems;
   if (names.empty()) names = catalog::problem_folders(*folder);
   if (o.list) return list_mutants(o, names);
@@ -80,16 +82,16 @@ int run(Options& o) {
   o.run.quick = o.quick;
   o.run.use_sandbox = !o.no_sandbox;
   if (o.verbose) o.run.on_result = print_result;
-  if (const auto read = read_files(o); !read) return say_errors(read.error());
+  if (const auto read = read_files(o); !read) return fail(read.error());
 
   mutate::Run all{.seed = o.run.seed, .quick = o.quick, .ordinary_only = o.run.ordinary_only};
   bool failed = false;
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
-    if (!pack) return say_errors(pack.error());
+    if (!pack) return fail(pack.error());
     auto done = mutate::run_problem(*pack, pack->problems.front(), o.run);
     if (!done) {  // the others may be judged all the same
-      say_errors(done.error());
+      warn(done.error());
       failed = true;
       continue;
     }
@@ -113,10 +115,10 @@ std::string operator_lines() {
 
 }  // namespace
 
-void add_mutate(CLI::App& program, int& exit_code) {
+void add_mutate(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  auto* command = program.add_subcommand("mutate", "Measure the judge: does it notice mistakes in references?");
+  auto* command = program.add_subcommand("mutate", "Measure the judge: which mistakes in references it notices");
   command->footer(
       "Makes mutants of references, each with one mistake that authors make, and judges them.\n"
       "Exit code: 0 done, 1 fewer killed than --least or a stale argument, 2 wrong usage or a reference that "
@@ -128,14 +130,14 @@ void add_mutate(CLI::App& program, int& exit_code) {
       "  fabricbench mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
       "  fabricbench mutate --json score.json --least 0.95       all problems; takes an hour");
   command->add_option("problems", o.problems, "Names of problems (default: all)");
-  command->add_option("--operators", o.operators, "Only these, with commas between them")
+  command->add_option("--operators", o.operators, "Only these operators, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_flag("--list", o.list, "Print the mutants and judge none");
-  command->add_option("--json", o.json, "Write all results here")->type_name("FILE");
+  command->add_flag("--list", o.list, "Print the mutants without judging them");
+  command->add_option("--json", o.json, "Write all results to this file")->type_name("FILE");
   command
       ->add_option("--resume", o.resume,
-                   "Results of an earlier run of the same seed: what was judged is not judged again")
+                   "Results of an earlier run with the same seed: mutants judged there are not judged again")
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
   command->add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
@@ -145,16 +147,16 @@ void add_mutate(CLI::App& program, int& exit_code) {
       ->type_name("DIR");
   command->add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--limit", o.run.limit, "At most so many mutants of each problem, drawn by the seed");
-  command->add_option("--seed", o.run.seed, "Where inputs, schedules and the draw come from")->capture_default_str();
+  command->add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");
+  command->add_option("--seed", o.run.seed, "Seed of inputs, schedules and the draw")->capture_default_str();
   command->add_option("--least", o.least, "Fail if a smaller share is killed")->check(CLI::Range(0.0, 1.0));
   auto* quick = command->add_flag("--quick", o.quick, "One world and small sizes");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules (the default)")->excludes(quick);
-  command->add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules alone, without checkers");
-  command->add_flag("--verbose", o.verbose, "Tell of each mutant as soon as it is judged");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  command->add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules only, without checkers");
+  command->add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
   add_problems_option(*command, o.folder);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

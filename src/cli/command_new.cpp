@@ -3,10 +3,12 @@
 #include <filesystem>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "catalog/names.h"
 #include "catalog/skeleton.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -33,16 +35,16 @@ Result<void> make_pack(const fs::path& root) {
 
 int create(const Options& o) {
   const size_t slash = o.name.find('/');
-  if (slash == std::string::npos) return say_errors(Errors(fmt::format("'{}': say CATEGORY/NAME", o.name)));
+  if (slash == std::string::npos) return fail(fmt::format("'{}': say CATEGORY/NAME", o.name));
   const std::string category = o.name.substr(0, slash), name = o.name.substr(slash + 1);
   const auto files = catalog::make_skeleton(category, name);
-  if (!files) return say_errors(files.error());
+  if (!files) return fail(files.error());
   const auto root = problems_folder(o.problems);
-  if (!root) return say_errors(root.error());
-  if (const auto made = make_pack(*root); !made) return say_errors(made.error());
+  if (!root) return fail(root.error());
+  if (const auto made = make_pack(*root); !made) return fail(made.error());
   for (const std::string& other : catalog::problem_folders(*root)) {
     if (fs::path(other).filename() == name)
-      return say_errors(Errors(fmt::format("{}/{}: there is a problem of this name", *root, other)));
+      return fail(fmt::format("{}/{}: there is a problem of this name", *root, other));
   }
   const fs::path folder = fs::path(*root) / category / name;
   fs::create_directories(folder);
@@ -54,12 +56,12 @@ int create(const Options& o) {
 
 }  // namespace
 
-void add_new(CLI::App& program, int& exit_code) {
+void add_new(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("new", "Begin a problem");
+  auto* command = program.add_subcommand("new", "Create a problem folder to start from");
   command->footer(
-      "Writes a folder with a small problem that works, \"send to the next rank\", to start from. A folder given with\n"
-      "--problems that is empty or not there yet becomes a pack.\n\n"
+      "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
+      "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
       "  fabricbench new collective/all_reduce_tree\n"
       "  fabricbench new --problems my_pack p2p/halo_exchange");
@@ -67,7 +69,7 @@ void add_new(CLI::App& program, int& exit_code) {
       ->type_name("CATEGORY/NAME")
       ->required();
   add_problems_option(*command, options->problems);
-  command->callback([options, &exit_code] { exit_code = create(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = create(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,8 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "prompts/prompt.h"
 
@@ -48,12 +50,12 @@ int show(const Options& o) {
     for (const std::string& name : prompts::variants()) fmt::print("{}\n", name);
     return kExitDone;
   }
-  if (o.problem.empty()) return say_errors(Errors("PROBLEM is required"));
+  if (o.problem.empty()) return fail("PROBLEM is required");
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return say_errors(pack.error());
+  if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems.front();
   const auto prompt = o.feedback.empty() ? prompts::first_prompt(*pack, problem, o.prompt) : make_feedback(problem, o);
-  if (!prompt) return say_errors(prompt.error());
+  if (!prompt) return fail(prompt.error());
   if (o.json) {
     nlohmann::ordered_json json;
     if (!prompt->system.empty()) json["system"] = prompt->system;
@@ -67,12 +69,12 @@ int show(const Options& o) {
 
 }  // namespace
 
-void add_prompt(CLI::App& program, int& exit_code) {
+void add_prompt(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  auto* command = program.add_subcommand("prompt", "What a model is asked");
+  auto* command = program.add_subcommand("prompt", "Print the prompt that a model gets");
   command->footer(
-      "The words are files (docs/prompts.md): $FABRICBENCH_PROMPTS, or those that came along.\n\n"
+      "Prompts are text files (docs/prompts.md), in $FABRICBENCH_PROMPTS or in the installation.\n\n"
       "Examples:\n"
       "  fabricbench prompt all_reduce_one_shot\n"
       "  fabricbench prompt all_reduce_one_shot --variant few_shot --json\n"
@@ -93,7 +95,7 @@ void add_prompt(CLI::App& program, int& exit_code) {
   command->add_flag("--speed", o.speed, "After a pass: ask for a faster one")->needs(feedback);
   command->add_option("--limit", o.prompt.feedback_limit, "Bytes of a feedback prompt")->capture_default_str();
   add_problems_option(*command, o.problems);
-  command->callback([options, &exit_code] { exit_code = show(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

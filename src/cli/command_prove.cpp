@@ -3,8 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "prove/prove.h"
 
@@ -35,10 +37,10 @@ nlohmann::ordered_json to_value(const prove::Report& report) {
 
 int run(const Options& o) {
   const auto folder = problems_folder(o.folder);
-  if (!folder) return say_errors(folder.error());
+  if (!folder) return fail(folder.error());
   std::vector<std::string> names = o.problems;
   if (names.empty()) names = catalog::problem_folders(*folder);
-  if (names.empty()) return say_errors(Errors(fmt::format("{}: there are no problems", *folder)));
+  if (names.empty()) return fail(fmt::format("{}: there are no problems", *folder));
   prove::Options options;
   options.thorough = o.full;
   options.with_nvcc = !o.no_nvcc;
@@ -51,7 +53,7 @@ int run(const Options& o) {
     const auto pack = choose_problem(o.folder, name);
     if (!pack) {
       ++bad;
-      say_errors(pack.error());
+      warn(pack.error());
       continue;
     }
     if (!o.json) fmt::print("{}\n", pack->problems.front().name);
@@ -69,10 +71,10 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_prove(CLI::App& program, int& exit_code) {
+void add_prove(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  auto* command = program.add_subcommand("prove", "Prove problems: the reference passes, and no impostor does");
+  auto* command = program.add_subcommand("prove", "Prove problems: the reference passes and no impostor does");
   command->alias("lint");  // its name until 0.1
   command->footer(
       "Checks of each problem: statement, reference under many schedules, template, oracle (deterministic, "
@@ -84,13 +86,13 @@ void add_prove(CLI::App& program, int& exit_code) {
       "  fabricbench prove --problems my_pack           a pack of your own");
   command->add_option("problems", o.problems, "Names of problems (default: all)");
   command->add_flag("--full", o.full, "The long form: more seeds and every impostor");
-  command->add_flag("--verbose", o.verbose, "Name the checks that hold, too");
+  command->add_flag("--verbose", o.verbose, "Also name the checks that hold");
   command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references with nvcc");
-  command->add_option("--seed", o.seed, "Where inputs and schedules come from")->capture_default_str();
+  command->add_option("--seed", o.seed, "Seed of inputs and schedules")->capture_default_str();
   command->add_flag("--json", o.json, "Print reports as JSON");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
   add_problems_option(*command, o.folder);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

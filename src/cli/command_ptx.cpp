@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "inspect/ptx_view.h"
 #include "toolchain/compile.h"
 
@@ -56,11 +58,11 @@ int show_ptx(const Options& o) {
 
 }  // namespace
 
-void add_ptx(CLI::App& program, int& exit_code) {
+void add_ptx(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("ptx", "Show what the front end sees in a CUDA or PTX file");
   command->footer(
-      "Exit code: 0 all of it is supported, 1 some of it is not, 2 the file can't be read, compiled or parsed.\n\n"
+      "Exit code: 0 everything is supported, 1 some of it is not, 2 the file can't be read, compiled or parsed.\n\n"
       "Examples:\n  fabricbench ptx kernel.cu\n  fabricbench ptx --text kernel.cu > kernel.ptx\n  fabricbench ptx "
       "--json kernel.ptx");
   command->add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")
@@ -71,7 +73,7 @@ void add_ptx(CLI::App& program, int& exit_code) {
   command->add_option("--arch", options->arch, "Architecture to compile for")->capture_default_str();
   command->add_option("-I", options->include_dirs, "Folder to search for headers")->allow_extra_args(false);
   command->add_option("-D", options->defines, "Macro, as NAME or NAME=VALUE")->allow_extra_args(false);
-  command->callback([options, &exit_code] { exit_code = show_ptx(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = show_ptx(*options); });
 }
 
 }  // namespace fb::cli

@@ -7,7 +7,9 @@
 #include <memory>
 #include <set>
 
+#include <CLI/CLI.hpp>
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "record/campaign.h"
 #include "report/printers.h"
@@ -51,13 +53,13 @@ Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folde
 
 int report_runs(const Options& o) {
   const auto runs = read_runs(o.folders);
-  if (!runs) return say_errors(runs.error());
+  if (!runs) return fail(runs.error());
   const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
-  if (!summary) return say_errors(summary.error());
+  if (!summary) return fail(summary.error());
   if (!o.html.empty()) {
     const report::SiteOptions pages{.title = o.title, .attempt_pages = o.attempt_pages};
     const auto written = report::write_site(*summary, *runs, pages, o.html);
-    if (!written) return say_errors(written.error());
+    if (!written) return fail(written.error());
   }
   if (o.json) {
     fmt::print("{}", report::to_json(*summary));
@@ -77,9 +79,9 @@ int report_runs(const Options& o) {
 
 }  // namespace
 
-void add_report(CLI::App& program, int& exit_code) {
+void add_report(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("report", "What campaigns have shown: leaderboard, breakdowns, pages");
+  auto* command = program.add_subcommand("report", "Report on campaigns: leaderboard, breakdowns, pages");
   command->footer(
       "Several folders make one report: the same model with the same settings is pooled. Models are ranked by Pass×GM, "
       "pass rate times geometric mean of speed; where intervals overlap there is no strict order. Failures that are "
@@ -110,7 +112,7 @@ void add_report(CLI::App& program, int& exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false)  // DIR may follow
       ->check(CLI::PositiveNumber);
-  command->callback([options, &exit_code] { exit_code = report_runs(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = report_runs(*options); });
 }
 
 }  // namespace fb::cli

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/installed.h"
 #include "base/interruption.h"
 #include "base/version.h"
@@ -11,6 +12,7 @@
 #include "campaign/plan.h"
 #include "cli/commands.h"
 #include "cli/executor_choice.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/seed_text.h"
 #include "fabric/platform.h"
@@ -50,13 +52,13 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   const ProblemFilter& f = o.filter;
   const bool filtered = !f.globs.empty() || !f.category.empty() || !f.library.empty() || !f.track.empty() ||
                         !f.tag.empty() || f.level != 0;
-  // Coming back to a run means its own problems, unless others are named.
+  // Resuming a run keeps its problems unless others are named.
   if (!exists || filtered) {
     for (const catalog::Problem& problem : pack.problems) {
       if (matches(problem, f)) plan.problems.push_back(problem.name);
     }
     if (plan.problems.empty())
-      return error(fmt::format("none of the {} problems of {} is like that", pack.problems.size(), pack.root));
+      return error(fmt::format("none of the {} problems of {} matches", pack.problems.size(), pack.root));
   }
   plan.name = o.name;
   plan.pack = pack.name;
@@ -75,7 +77,7 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   return wish;
 }
 
-// What would fail after hours is looked at first.
+// Failures that would otherwise show after hours are found first.
 Result<void> check_models(const std::vector<record::ModelSpec>& models, const Options& o) {
   Errors errors;
   const auto prices = llm::load_prices(o.prices);
@@ -91,18 +93,18 @@ Result<void> check_models(const std::vector<record::ModelSpec>& models, const Op
   return {};
 }
 
-// What is left to do, and how; the exit code.
+// Prints what is left to do and how to resume; returns the exit code.
 int tell(const campaign::Outcome& outcome, const Options& o) {
   const std::string again = fmt::format("fabricbench run --out {}", o.out);
   if (!outcome.troubles.empty()) {
-    fmt::print(stderr, "\nLeft for another time:\n");
+    fmt::print(stderr, "\nNot done:\n");
     for (const std::string& why : outcome.troubles) fmt::print(stderr, "  {}\n", why);
   }
   if (outcome.callers_left > 0)
-    fmt::print(stderr, "{} call{} under way will be finished and written down.\n", outcome.callers_left,
+    fmt::print(stderr, "{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
                outcome.callers_left == 1 ? "" : "s");
   if (!outcome.complete()) {
-    fmt::print(stderr, "Go on with: {}\n", again);
+    fmt::print(stderr, "Resume with: {}\n", again);
     return kExitNo;
   }
   fmt::print("fabricbench report {}\n", o.out);
@@ -111,19 +113,19 @@ int tell(const campaign::Outcome& outcome, const Options& o) {
 
 int run(const Options& o) {
   const auto folder = problems_folder(o.pack);
-  if (!folder) return say_errors(folder.error());
+  if (!folder) return fail(folder.error());
   const auto pack = catalog::load_pack(*folder);
-  if (!pack) return say_errors(pack.error());
+  if (!pack) return fail(pack.error());
   const auto wish = read_wish(o, *pack);
-  if (!wish) return say_errors(wish.error());
+  if (!wish) return fail(wish.error());
   if (!o.platform.empty()) {
-    if (const auto platform = fabric::load_platform(o.platform); !platform) return say_errors(platform.error());
+    if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
   }
-  if (const auto ready = check_models(wish->plan.models, o); !ready) return say_errors(ready.error());
+  if (const auto ready = check_models(wish->plan.models, o); !ready) return fail(ready.error());
   const auto plan = campaign::open_run(o.out, *wish, *pack);
-  if (!plan) return say_errors(plan.error());
+  if (!plan) return fail(plan.error());
   if (o.models.empty()) {
-    if (const auto ready = check_models(plan->models, o); !ready) return say_errors(ready.error());
+    if (const auto ready = check_models(plan->models, o); !ready) return fail(ready.error());
   }
 
   campaign::DirectorOptions options;
@@ -144,71 +146,76 @@ int run(const Options& o) {
   const auto progress = o.plain ? campaign::plain_progress(stderr) : campaign::make_progress(stderr);
   const auto executor = make_executor(o.executor, options.run, o.worker.empty() ? own_program() : o.worker,
                                       [&](const std::string& text) { progress->note(text); });
-  if (!executor) return say_errors(executor.error());
+  if (!executor) return fail(executor.error());
   return tell(campaign::carry_out(options, **executor, *progress), o);
 }
 
 }  // namespace
 
-void add_run(CLI::App& program, int& exit_code) {
+void add_run(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  auto* command = program.add_subcommand("run", "Let models solve problems: ask, judge, feed back, record");
+  auto* command =
+      program.add_subcommand("run", "Run a campaign: prompt models, judge their answers, feed back, record");
   command->footer(
-      "A sample is one independent try of a model at a problem; it has rounds, each with feedback about the one "
+      "A sample is one independent attempt of a model at a problem; each round after the first gets feedback on the "
+      "one "
       "before.\n"
-      "The folder holds everything: the same command, or --out alone, goes on where it was left, and repeats no call\n"
+      "The run folder holds all state: the same command, or --out alone, resumes an interrupted run and repeats no "
+      "call\n"
       "that was answered. Models, problems and samples may be added to a run later. Keys come from the environment\n"
-      "(docs/models.md). Exit code: 0 all is done, 1 something is left to do, 2 wrong usage.\n\n"
+      "(docs/models.md). Exit code: 0 the run is complete, 1 work is left, 2 wrong usage.\n\n"
       "Examples:\n"
-      "  fabricbench run --model anthropic:claude-sonnet-4-5 --problems 'p2p/*' --rounds 3 --out runs/first\n"
+      "  fabricbench run 'p2p/*' --model anthropic:claude-sonnet-4-5 --rounds 3 --out runs/first\n"
       "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4 --samples 4 --max-usd 20 --out "
       "runs/two\n"
       "  fabricbench run --model openai-compatible:qwen,url=http://127.0.0.1:8000/v1 --level 1 --out runs/local\n"
       "  fabricbench run --model 'command:./my_agent.sh' --out runs/agent\n"
-      "  fabricbench run --out runs/two              go on after Ctrl-C, a crash or a full disk\n"
+      "  fabricbench run --out runs/two              resume after Ctrl-C, a crash or a full disk\n"
       "  fabricbench report runs/two --html site");
-  command->add_option("--out", o.out, "Folder of the run")->required();
+  command->add_option("--out", o.out, "Folder of the run")->type_name("DIR")->required();
   command
       ->add_option("--model", o.models,
                    "PROVIDER:MODEL[,effort=E][,temperature=T][,max_tokens=N][,label=L][,url=U]; several")
-      ->take_all();
-  command->add_option("--problems", o.filter.globs, "Names, as 'all_*' or 'p2p/*' (default: all)")->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
   add_filter_options(*command, o.filter);
-  command->add_option("--pack", o.pack, "Folder of the problem pack (default: the one that came with this program)");
-  command->add_option("--samples", o.samples, "Independent tries of each model at each problem")
+  add_problems_option(*command, o.pack);
+  command->add_option("--samples", o.samples, "Independent attempts of each model at each problem")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str()
       ->each([&o](const std::string&) { o.samples_given = true; });
-  command->add_option("--rounds", o.rounds, "Answers of a sample until one passes")
+  command->add_option("--rounds", o.rounds, "Most answers of a sample; it ends with the first that passes")
       ->check(CLI::Range(1, 100))
       ->capture_default_str()
       ->each([&o](const std::string&) { o.rounds_given = true; });
-  command->add_option("--speed-rounds", o.speed_rounds, "More rounds after a pass, to make it faster")
+  command->add_option("--speed-rounds", o.speed_rounds, "More rounds after a pass, asking for a faster solution")
       ->check(CLI::Range(0, 100))
       ->capture_default_str()
       ->each([&o](const std::string&) { o.speed_rounds_given = true; });
   command->add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench prompt --help)")
       ->check(CLI::IsMember(prompts::variants()));
-  command->add_option("--max-usd", o.max_usd, "Begin no call that might make the run cost more than this")
+  command->add_option("--max-usd", o.max_usd, "Start no call that could raise the cost of the run above this")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--prices", o.prices, "Price file in place of the one that came with this program")
-      ->check(CLI::ExistingFile);
-  command->add_option("--calls", o.calls, "Calls of models at once")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("--calls-per-minute", o.calls_per_minute, "Begin no more calls than this")
+  command->add_option("--prices", o.prices, "Price file instead of the installed one")->check(CLI::ExistingFile);
+  command->add_option("--calls", o.calls, "Concurrent calls of models")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--calls-per-minute", o.calls_per_minute, "Most calls started per minute")
       ->check(CLI::PositiveNumber);
   add_executor_options(*command, o.executor);
   command->add_flag("--quick", o.quick, "Judge quickly: one world, small sizes, no times");
   command->add_option("--platform", o.platform, "Platform of all judgements (default: each problem's own)");
-  command->add_option("--seed", o.seed, "Of all judgements, to repeat a campaign (default: a secret one)")
+  command->add_option("--seed", o.seed, "Seed of all judgements, to repeat a campaign (default: a secret one)")
       ->check(why_no_seed, "UINT");
   command->add_option("--name", o.name, "Title for reports");
-  command->add_flag("--plain", o.plain, "Lines, no live view");
+  command->add_flag("--plain", o.plain, "Print lines instead of a live view");
   command->add_flag("--no-cache", o.no_cache, "Judge again what was judged before");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
-  command->add_option("--worker", o.worker, "Program that judges in place of this one, for tests of campaigns")
+  command->add_option("--worker", o.worker, "Program that judges instead of this one, for tests of campaigns")
       ->group("");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "catalog/describe.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -16,7 +18,7 @@ struct Options {
 
 int show(const Options& o) {
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return say_errors(pack.error());
+  if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems[0];
   fmt::print("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
   return kExitDone;
@@ -24,11 +26,11 @@ int show(const Options& o) {
 
 }  // namespace
 
-void add_show(CLI::App& program, int& exit_code) {
+void add_show(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("show", "What a problem asks for");
+  auto* command = program.add_subcommand("show", "Show a problem: statement, tensors, sizes, rules");
   command->footer(
-      "The statement, the fields of Args, sizes, rules, what a call costs at least, and the hash that verdicts "
+      "Prints the statement, the fields of Args, sizes, rules, the least cost of a call, and the hash that verdicts "
       "carry.\n\n"
       "Examples:\n"
       "  fabricbench show all_reduce_one_shot\n"
@@ -37,7 +39,7 @@ void add_show(CLI::App& program, int& exit_code) {
   command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
   command->add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
   add_problems_option(*command, options->problems);
-  command->callback([options, &exit_code] { exit_code = show(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

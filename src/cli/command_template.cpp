@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -18,28 +20,28 @@ struct Options {
 
 int make(const Options& o) {
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return say_errors(pack.error());
+  if (!pack) return fail(pack.error());
   const auto text = catalog::make_template(pack->problems[0]);
-  if (!text) return say_errors(text.error());
+  if (!text) return fail(text.error());
   if (o.output.empty() || o.output == "-") {
     fmt::print("{}", *text);
     return kExitDone;
   }
   if (std::filesystem::exists(o.output) && !o.force)
-    return say_errors(Errors(fmt::format("{} exists: --force overwrites it", o.output)));
+    return fail(fmt::format("{} exists: --force overwrites it", o.output));
   write_file(o.output, *text);
   return kExitDone;
 }
 
 }  // namespace
 
-void add_template(CLI::App& program, int& exit_code) {
+void add_template(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("template", "The file in which to write a solution");
+  auto* command = program.add_subcommand("template", "Write the file in which a solution is written");
   command->footer(
       "A solution goes between // [solution] and // [/solution]; only what stands there is judged, the rest of the "
       "file\n"
-      "is given. The fields of Args stand in a comment.\n\n"
+      "is given. A comment lists the fields of Args.\n\n"
       "Examples:\n"
       "  fabricbench template all_reduce_one_shot -o mine.cu\n"
       "  fabricbench check all_reduce_one_shot mine.cu");
@@ -47,7 +49,7 @@ void add_template(CLI::App& program, int& exit_code) {
   command->add_option("-o,--output", options->output, "Write it here instead of standard output")->type_name("FILE");
   command->add_flag("--force", options->force, "Overwrite the file if there is one");
   add_problems_option(*command, options->problems);
-  command->callback([options, &exit_code] { exit_code = make(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = make(*options); });
 }
 
 }  // namespace fb::cli

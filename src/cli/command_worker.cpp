@@ -3,9 +3,11 @@
 #include <limits>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include "base/interruption.h"
 #include "campaign/worker.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/problem_choice.h"
 
 namespace fb::cli {
@@ -20,14 +22,14 @@ int work(const Options& o) {
   const InterruptionGuard guard;
   if (o.list.empty()) return campaign::serve_lines();
   const auto failures = campaign::work_through(o.list, o.first, o.count);
-  if (!failures) return say_errors(failures.error());
+  if (!failures) return fail(failures.error());
   return *failures == 0 ? kExitDone : kExitNo;
 }
 
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_worker(CLI::App& program, int& exit_code) {
+void add_worker(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("worker", "Make judgements of a campaign: job files in, verdict files out");
   command->group("");
@@ -37,7 +39,7 @@ void add_worker(CLI::App& program, int& exit_code) {
   command->add_option("--list", options->list, "File with a path of a job file in each line");
   command->add_option("--first", options->first, "Number of the first line to do, from 0");
   command->add_option("--count", options->count, "How many");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+  command->callback([options, &invocation] { invocation.exit_code = work(*options); });
 }
 
 }  // namespace fb::cli

@@ -1,51 +1,60 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
 
-#include "base/version.h"
-#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/program.h"
 
-int main(int argc, char** argv) {
-  CLI::App program("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
-  program.set_version_flag("--version", "fabricbench " + std::string(fb::version()));
-  program.require_subcommand(1);
-  int exit_code = fb::cli::kExitUsage;
-  fb::cli::add_prove(program, exit_code);
-  fb::cli::add_mutate(program, exit_code);
-  fb::cli::add_list(program, exit_code);
-  fb::cli::add_show(program, exit_code);
-  fb::cli::add_template(program, exit_code);
-  fb::cli::add_prompt(program, exit_code);
-  fb::cli::add_new(program, exit_code);
-  fb::cli::add_bench(program, exit_code);
-  fb::cli::add_calibrate(program, exit_code);
-  fb::cli::add_check(program, exit_code);
-  fb::cli::add_run(program, exit_code);
-  fb::cli::add_worker(program, exit_code);
-  fb::cli::add_caller(program, exit_code);
-  fb::cli::add_coverage(program, exit_code);
-  fb::cli::add_ptx(program, exit_code);
-  fb::cli::add_report(program, exit_code);
-  // What follows "--" belongs to the program that is executed.
-  std::vector<std::string> words(argv, argv + argc), program_arguments;
-  if (argc > 1 && words[1] == "exec") {
-    if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
-      program_arguments.assign(dashes + 1, words.end());
-      argc = static_cast<int>(dashes - words.begin());
+namespace {
+
+using fb::cli::Invocation;
+
+// True if the command has a flag --json (not an option with a file name) and it was given.
+bool wants_json(const CLI::App& program, const std::vector<std::string>& words) {
+  if (std::ranges::find(words, "--json") == words.end()) return false;
+  for (const std::string& word : words) {
+    if (const CLI::App* command = fb::cli::find_command(program, word)) {
+      const CLI::Option* json = command->get_option_no_throw("--json");
+      return json != nullptr && json->get_items_expected_max() == 0;
     }
   }
-  fb::cli::add_exec(program, exit_code, std::move(program_arguments));
+  return false;
+}
+
+int run(CLI::App& program, Invocation& invocation, std::vector<std::string> words) {
+  if (words.empty()) words = {"help"};
+  if (wants_json(program, words)) fb::cli::report_failures_as_json();
   try {
-    program.parse(argc, argv);
+    std::vector<std::string> left(words.rbegin(), words.rend());  // CLI11 takes them from the back
+    program.parse(left);
+  } catch (const CLI::CallForHelp& e) {
+    return program.exit(e);
+  } catch (const CLI::CallForVersion& e) {
+    return program.exit(e);
   } catch (const CLI::ParseError& e) {
-    // CLI11 prints help and messages itself; success means --help or --version.
-    return program.exit(e) == 0 ? fb::cli::kExitDone : fb::cli::kExitUsage;
+    // Of a word that is no command CLI11 knows only that it was not expected.
+    const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
+    const bool no_command = first != words.end() && fb::cli::find_command(program, *first) == nullptr;
+    return fb::cli::fail(no_command ? fb::cli::unknown_command(program, *first)
+                                    : std::string(e.what()) + " (--help lists the options)");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "fabricbench: {}\n", e.what());
-    return fb::cli::kExitUsage;
+    return fb::cli::fail(e.what());
   }
-  return exit_code;
+  return invocation.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  Invocation invocation;
+  if (!words.empty() && words[0] == "exec") {
+    if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+      invocation.program_arguments.assign(dashes + 1, words.end());
+      words.erase(dashes, words.end());
+    }
+  }
+  const auto program = fb::cli::make_program(invocation);
+  return run(*program, invocation, std::move(words));
 }

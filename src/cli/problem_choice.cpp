@@ -4,21 +4,23 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-
-#include "cli/commands.h"
+#include <filesystem>
 
 namespace fb::cli {
 
 void add_problems_option(CLI::App& command, std::string& folder) {
   command
       .add_option("--problems", folder,
-                  "Pack of problems: a folder with pack.toml (default: $FABRICBENCH_PROBLEMS, or what came along)")
+                  "Pack of problems: a folder with pack.toml (default: $FABRICBENCH_PROBLEMS, or the installed pack)")
       ->type_name("DIR");
 }
 
 Result<std::string> problems_folder(const std::string& chosen) {
-  if (!chosen.empty()) return chosen;
-  return catalog::locate_problems();
+  if (chosen.empty()) return catalog::locate_problems();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(chosen, ignored)) return chosen;
+  return error(
+      fmt::format("--problems {}: not a folder (it names a pack; problems are named without an option)", chosen));
 }
 
 Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std::string& problem) {
@@ -46,14 +48,9 @@ void add_filter_options(CLI::App& command, ProblemFilter& filter) {
   command
       .add_option("--level", filter.level, "1: one copy; 2: one synchronisation pattern; 3: several, overlap or layout")
       ->check(CLI::Range(1, 3));
-  command.add_option("--library", filter.library, "What a solution may build on: cuda, …");
+  command.add_option("--library", filter.library, "Library that solutions build on: cuda, …");
   command.add_option("--track", filter.track, "comm or kernel");
   command.add_option("--tag", filter.tag, "One of the problem's tags");
-}
-
-int say_errors(const Errors& errors) {
-  for (const Diagnostic& diagnostic : errors.list) fmt::print(stderr, "fabricbench: {}\n", diagnostic.message);
-  return kExitUsage;
 }
 
 }  // namespace fb::cli

@@ -29,7 +29,4 @@ bool matches(const catalog::Problem& problem, const ProblemFilter& filter);
 // --category, --level, --library, --track, --tag
 void add_filter_options(CLI::App& command, ProblemFilter& filter);
 
-// Prints what is wrong; the exit code for it.
-int say_errors(const Errors& errors);
-
 }  // namespace fb::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/style.h"
+
 namespace fb::cli {
 namespace {
 
@@ -56,14 +58,14 @@ std::string timings_text(const Verdict& v) {
 std::string describe(const Verdict& v, const std::string& file, const std::string& options) {
   std::string text;
   if (v.verdict == VerdictClass::pass) {
-    text = fmt::format("PASS  {}  ({} sessions, {} calls, {} values compared)\n", v.problem, v.sessions, v.calls,
-                       v.values);
+    text = fmt::format("{}  {}  ({} sessions, {} calls, {} values compared)\n", paint("PASS", Tone::good, stdout),
+                       v.problem, v.sessions, v.calls, v.values);
     if (!v.timings.empty()) text += "Modelled time on " + v.platform + ":\n" + timings_text(v);
     if (v.speed) text += fmt::format("Speed {:.2f} of the reference{}", *v.speed, range_text(v.speed_range));
     if (v.sol) text += fmt::format("{}{:.0f} % of the hardware's limit", v.speed ? ", " : "", *v.sol * 100);
     if (v.speed || v.sol) text += "\n";
   } else {
-    text = fmt::format("{}  {}\n{}\n", to_string(v.verdict), v.problem, v.summary);
+    text = fmt::format("{}  {}\n{}\n", paint(to_string(v.verdict), Tone::bad, stdout), v.problem, v.summary);
     if (const std::string place = place_text(v); !place.empty()) text += "Seen with " + place + ".\n";
     // The explanation often begins with the summary.
     std::string rest = v.explanation;

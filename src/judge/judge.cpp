@@ -122,8 +122,13 @@ class Judgement {
     return true;
   }
 
+  void say_progress(const JudgeProgress& progress) const {
+    if (request_.on_progress) request_.on_progress(progress);
+  }
+
   bool build() {
     const auto begin = Clock::now();
+    say_progress({"building"});
     auto answer = read_answer(problem_, request_.answer);
     if (!answer) {
       const std::string text = join(answer.error());
@@ -211,6 +216,7 @@ class Judgement {
   }
 
   std::vector<std::string> run_plan(const std::vector<Session>& plan) const {
+    say_progress({"running sessions", 0, plan.size()});
     return run_jobs(
         plan.size(), side_by_side(),
         [&](size_t k) {
@@ -218,7 +224,8 @@ class Judgement {
           if (k == 0) wanted.trace = request_.trace;
           return to_json(run_session(wanted));
         },
-        [](size_t, const std::string& text) {
+        [&, ended = size_t{0}](size_t, const std::string& text) mutable {
+          say_progress({"running sessions", ++ended, plan.size()});
           const auto outcome = parse_outcome(text);
           return !outcome || outcome->finding.has_value();
         });
@@ -280,6 +287,7 @@ class Judgement {
     const auto plan = make_plan(problem_, Thoroughness::times, verdict_.seed);
     SessionRequest timed = request_for(plan.front());
     timed.trace = request_.trace;
+    say_progress({"measuring sensitivities"});
     const auto measured = measure_sensitivities(timed, side_by_side());
     if (!measured) {
       verdict_.notes.push_back("no intervals: what the times answer to could not be measured: " +
@@ -296,6 +304,7 @@ class Judgement {
   void compare_with_reference() {
     const auto begin = Clock::now();
     if (request_.measure_reference && !verdict_.timings.empty()) {
+      say_progress({"measuring the reference"});
       auto reference = reference_times(request_);
       if (!reference) {
         verdict_.notes.push_back("no speed: the reference could not be measured: " +
@@ -370,6 +379,7 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }
   JudgeRequest reference = request;
+  reference.on_progress = {};
   reference.answer = request.problem->reference;
   reference.answer_file = "reference.cu";
   reference.thoroughness = Thoroughness::times;

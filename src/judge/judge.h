@@ -18,6 +18,12 @@ namespace fb::judge {
 
 enum class Backend : uint8_t { virtual_node, cuda };
 
+// How far a judgement has come.
+struct JudgeProgress {
+  const char* phase = "";        // "building", "running sessions", "measuring sensitivities", "measuring the reference"
+  size_t done = 0, planned = 0;  // sessions of the phase; 0 planned: a phase without countable parts
+};
+
 struct JudgeRequest {
   const catalog::Pack* pack = nullptr;
   const catalog::Problem* problem = nullptr;
@@ -40,6 +46,7 @@ struct JudgeRequest {
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
   SessionLimits limits = {};
   BuildLimits build_limits = {};
+  std::function<void(const JudgeProgress&)> on_progress = {};
 };
 
 // Failures of ours come back as class infra. Whatever happens, no process or file of the judgement is left.

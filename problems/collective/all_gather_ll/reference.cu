@@ -46,7 +46,7 @@ __device__ uint2 receive(const Line* from, uint32_t flag) {
 // would overwrite lines of call e - 1, of which r's own lines of that call say nothing: r sends before it reads.
 //
 // The flag left in a slot is e - 2 (or the 0 of fresh memory; calls count from 1), never e, so old data is not taken
-// for new. Only the sender writes a slot, and in and out of a rank are touched by nobody else: no barrier at either
+// for new. Only the sender writes a slot, and only the rank itself touches its in and out: no barrier at either
 // end.
 __global__ void __launch_bounds__(kThreads)
     all_gather(Peers<Line> buffers, const uint32_t* in, uint32_t* out, int n, int rank, int world, uint32_t call) {

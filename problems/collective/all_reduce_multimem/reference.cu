@@ -69,7 +69,7 @@ class MulticastMemory {
     rank.barrier();  // all memory is bound and zero: the object may be used
   }
   ~MulticastMemory() {
-    rank_.barrier();  // nobody writes into my memory any more
+    rank_.barrier();  // no rank writes into my memory any more
     for (const CUdeviceptr address : {mine_, all_}) {
       cuMemUnmap(address, bytes_);
       cuMemAddressFree(address, bytes_);
@@ -103,7 +103,7 @@ class MulticastMemory {
   CUdeviceptr mine_ = 0, all_ = 0;
 };
 
-// Block b of this rank meets block b of all ranks: it adds 1 to counter b of everybody in one store, and waits until
+// Block b of this rank meets block b of all ranks: it adds 1 to counter b of every rank in one store, and waits until
 // all have added to its own. Between accesses through the plain and the multicast address stands a fence of aliases;
 // one thread's is enough for the block, because it lies on the way from each access before to each access after.
 __device__ void meet(char* all, char* mine, int world, uint32_t epoch) {
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(kThreads) switch_all_reduce(char* all, char* m
              [=](int64_t quad, float4 value) { buffer[quad] = value; });
   meet(all, mine, world, 2 * epoch - 1);  // every rank's part is in its buffer
 
-  // Nobody else touches these places, in any buffer, so the sum may stand where the parts were.
+  // No other thread touches these elements, in any buffer, so the sum may overwrite the parts.
   tiles.each_of_rank(rank, world, [=](int64_t quad) {
     char* const address = all + kDataAt + quad * sizeof(float4);
     float4 sum;
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kThreads) switch_all_reduce(char* all, char* m
                  "f"(sum.z), "f"(sum.w)
                  : "memory");
   });
-  meet(all, mine, world, 2 * epoch);  // all sums are in my buffer, and nobody reads my parts any more
+  meet(all, mine, world, 2 * epoch);  // all sums are in my buffer, and no rank reads my parts any more
 
   tiles.each([=](int64_t quad) { return buffer[quad]; },
              [=](int64_t quad, float4 value) { store_quad(out, quad, n, value); });

@@ -1,4 +1,5 @@
-// The other way round: every rank pushes its input into a slot of each peer, and adds up what has come to its own slots.
+// The other way round: every rank pushes its input into a slot of each peer, and adds up what has come to its own
+// slots.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
@@ -10,14 +11,14 @@
 // [solution]
 using fabricbench::Peers;
 
-// Two sets of slots, used in turn: a rank that is one call ahead writes the other set. It can't be two ahead, because it
-// waits for everybody's data of the call before.
+// Two sets of slots, used in turn: a rank that is one call ahead writes the other set. It can't be two ahead, because
+// it waits for all ranks' data of the call before.
 struct Signals {
   uint32_t arrived[2][fabricbench::kMostRanks];
 };
 
-__global__ void push_and_add(Peers<Signals> signals, Peers<float> slots, const float* in, float* out, int64_t n, int rank,
-                             int world, uint32_t call) {
+__global__ void push_and_add(Peers<Signals> signals, Peers<float> slots, const float* in, float* out, int64_t n,
+                             int rank, int world, uint32_t call) {
   using Signal = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   const int set = call % 2;
   for (int peer = 0; peer < world; ++peer) {
@@ -48,8 +49,8 @@ class Solution {
         slots_(rank, 2 * sizeof(float) * static_cast<size_t>(args.n) * static_cast<size_t>(rank.world())) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    push_and_add<<<1, 1024, 0, stream>>>(signals_.peers<Signals>(), slots_.peers<float>(), args.in, args.out, args.n, rank_,
-                                         world_, ++call_);
+    push_and_add<<<1, 1024, 0, stream>>>(signals_.peers<Signals>(), slots_.peers<float>(), args.in, args.out, args.n,
+                                         rank_, world_, ++call_);
   }
 
  private:

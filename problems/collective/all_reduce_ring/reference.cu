@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(kThreads)
       if (threadIdx.x == 32 && incoming) Count(ring.left[channel].emptied).store(received, cuda::memory_order_release);
     }
   }
-  // No barrier at the end: nobody else touches `in` and `out`, and credits protect the inbox in the next call as well.
+  // No barrier at the end: no other rank touches `in` and `out`, and credits protect the inbox in the next call as
+  // well.
 }
 
 class Solution {

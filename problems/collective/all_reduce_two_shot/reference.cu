@@ -45,7 +45,7 @@ __device__ void meet(const Team& team, uint32_t epoch) {
 }
 
 // Reduces the elements at `index` of all inputs (T: one float or four) and puts the sum into all outputs. The owner of
-// an element adds it up for everybody, so all ranks get the same bits.
+// an element adds it up for all ranks, so all ranks get the same bits.
 template <class T, class Add>
 __device__ void reduce_and_spread(const Team& team, const Peers<const float>& in, const Peers<float>& out,
                                   int64_t index, Add add) {

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) forward(Place place, const float* in
     __syncwarp();  // orders the stores of all lanes before the release of one
     if (lane == 0) post(place.arrived_next[chunk], call);
   }
-  // Nobody reads this rank's memory and its own output is complete: nothing to wait for at the end.
+  // No other rank reads this rank's memory and its own output is complete: nothing to wait for at the end.
 }
 
 class Solution {

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
 
   for (int round = 0; round < shape.rounds; ++round) {
     // Parities go on from call to call. A place is written again two rounds later: behind the next barrier, which
-    // nobody has reached before it had read the place.
+    // no thread has reached before it had read the element.
     const unsigned int number = shape.first_round + static_cast<unsigned int>(round), parity = number % 2;
     if (shape.delay > 0 && number % static_cast<unsigned int>(shape.world) == static_cast<unsigned int>(shape.rank) &&
         number % static_cast<unsigned int>(shape.blocks) == static_cast<unsigned int>(block)) {

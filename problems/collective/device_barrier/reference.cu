@@ -33,7 +33,7 @@ class Solution {
       }
       __syncthreads();
 
-      // Second layer, between GPUs. The last block tells everybody, its own rank too: causality goes on from the chain
+      // Second layer, between GPUs. The last block signals all ranks, its own too: causality goes on from the chain
       // through a fence, now at system scope, and one is enough for all the words. All blocks wait for all ranks
       // themselves, in memory of their own GPU, which saves a second round within it.
       if (const int peer = threadIdx.x; peer < world_) {

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, token = blockIdx.x;
   const int vectors = static_cast<int>(args.hidden / 8), tokens = static_cast<int>(args.tokens);
   const auto* y = reinterpret_cast<const uint4*>(args.y);
-  // Two sets of slots, used in turn, are enough: whoever is in call c + 2 had our rows of c + 1, and we sent those
+  // Two sets of slots, used in turn, are enough: a rank in call c + 2 has had our rows of c + 1, and we sent those
   // after we had read all slots of call c.
   const auto slot = [=](const Inbox& inbox, int sender) {
     return inbox.rows + ((call % 2 * world + sender) * int64_t{tokens} + token) * vectors;
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     }
   }
 
-  // Everybody signals everybody, with or without a row. One fence orders the rows of all threads, which the barrier has
-  // put before it, ahead of all flags; a release in each store would make the flags wait for each other.
+  // Every rank signals every rank, with or without a row. One fence orders the rows of all threads, which the barrier
+  // has put before it, ahead of all flags; a release in each store would make the flags wait for each other.
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world && peer != rank) {
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);

@@ -57,7 +57,7 @@ __device__ void count_ranks(const Args& args, int end, int local, int world, int
 // outputs of the last one are taken: therefore the fence, which puts that before whatever the reader writes here. One
 // fence and relaxed stores, not a release in each of them: those would wait for each other.
 //
-// Two sets of words, used in turn, are enough: whoever is in call c + 2 had all our tokens of c + 1, and we sent those
+// Two sets of words, used in turn, are enough: a rank in call c + 2 has had all our tokens of c + 1, and we sent those
 // after all our blocks had ended call c.
 __device__ void announce(const Args& args, const Inboxes& inboxes, size_t set, int rank, int world, uint32_t call) {
   extern __shared__ int counts[];
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(kThreads) dispatch(Args args, Inboxes inboxes,
       args.recv_from[r] = sum;
     }
   }
-  // Block b of all ranks has sent to us: over all blocks, our outputs are complete, and nobody writes them until we
+  // Block b of all ranks has sent to us: over all blocks, our outputs are complete, and no rank writes them until we
   // announce the next call.
   if (const int peer = threadIdx.x; peer < world) {
     while (Shared<uint32_t>(mine.done[blockIdx.x * world + peer]).load(cuda::memory_order_acquire) < call) {

@@ -10,7 +10,7 @@
 // [solution]
 #include <vector>
 
-// Pulled: between two barriers, each rank reads everybody's routing, finds the rows it gets, and fetches them.
+// Pulled: between two barriers, each rank reads the routing of all ranks, finds the rows it gets, and fetches them.
 using fabricbench::Peers;
 
 constexpr int kThreads = 256;

@@ -13,7 +13,7 @@ using fabricbench::Peers;
 constexpr int kThreads = 256;
 constexpr int kMostBlocks = 16;
 
-// A count travels with the number of its call in one word. Eight aligned bytes are never seen in halves, so whoever
+// A count travels with the number of its call in one word. Eight aligned bytes are never seen in halves, so a rank that
 // sees the call's number has the count: one trip over the link, without a fence and without a flag beside it.
 using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_system>;
 
@@ -67,7 +67,7 @@ __device__ void count_tokens(const Args& args, int world, int* counts) {
 }
 
 // The last block to come adds up what all blocks have counted, and talks to the other ranks. The others are gone by
-// then: nobody waits for a block that may not have started.
+// then: no block waits for one that may not have started.
 __global__ void __launch_bounds__(kThreads) make_layout(Args args, Peers<uint64_t> words, int* partial,
                                                         uint32_t* arrivals, int rank, int world, uint32_t call) {
   extern __shared__ int counts[];  // by expert, by rank; then sums over ranks: offset, received
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(kThreads) make_layout(Args args, Peers<uint64_
   }
   __syncthreads();
 
-  // To each rank: our tokens by rank, then by that rank's experts. Two sets of words, used in turn, are enough: whoever
-  // is in call c + 2 had our words of c + 1, and we posted those after we had read all of call c.
+  // To each rank: our tokens by rank, then by that rank's experts. Two sets of words, used in turn, are enough: a rank
+  // that is in call c + 2 had our words of c + 1, and we posted those after we had read all of call c.
   const int message = world + local;
   const size_t set = call % 2 * static_cast<size_t>(world * message);
   for (int i = threadIdx.x; i < world * message; i += kThreads) {

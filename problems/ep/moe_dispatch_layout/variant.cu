@@ -8,7 +8,7 @@
 #include "args.h"
 
 // [solution]
-// One block that reads the routing of all ranks itself, between two barriers: nobody sends a count.
+// One block that reads the routing of all ranks itself, between two barriers: no rank sends a count.
 using fabricbench::Peers;
 
 constexpr int kThreads = 512;

@@ -107,8 +107,8 @@ using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 constexpr int kMostComputing = 96;  // blocks; with those that send, all are resident at once
 
 // Some blocks push this rank's rows to the others, one block for each peer and stripe of kTileRows rows. They wait for
-// nobody: a shard has two places at each peer, used in turn, and whoever is in call c + 2 had our shard of c + 1, which
-// we sent after all our blocks had ended call c, and with it read what was there.
+// no rank: a shard has two places at each peer, used in turn, and a rank in call c + 2 has had our shard of c + 1,
+// which we sent after all our blocks had ended call c, and with it read what was there.
 __device__ void send_stripe(const bf16* a, bf16* to, int64_t elements, uint32_t& arrived, uint32_t call) {
   constexpr int kAtOnce = 8;  // loads under way in each thread
   const auto vectors = static_cast<int>(elements / 8);

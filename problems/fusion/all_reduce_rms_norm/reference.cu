@@ -59,7 +59,7 @@ __device__ float sum_of_cluster(float value) {
   const cg::cluster_group cluster = cg::this_cluster();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   value = sum_of_warp(value);
-  cluster.sync();  // all blocks have begun, and nobody still reads the sums of the row before
+  cluster.sync();  // all blocks have begun, and no block still reads the sums of the row before
   if (lane < kCluster) *cluster.map_shared_rank(&of_warp[cluster.block_rank() * kWarps + warp], lane) = value;
   cluster.sync();
   return sum_of_warp(of_warp[lane]);
@@ -84,7 +84,7 @@ __device__ uint4 pack(const float (&values)[8]) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// Of this rank's own memory, which nobody writes meanwhile.
+// Of this rank's own memory, which no thread writes meanwhile.
 __device__ void load_eight(const __nv_bfloat16* from, float (&values)[8]) {
   if (reinterpret_cast<uintptr_t>(from) % sizeof(uint4) == 0) {
     unpack(__ldg(reinterpret_cast<const uint4*>(from)), values);
@@ -168,7 +168,7 @@ __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads)
     }
   }
 
-  meet(shared.flags, rank, world, 2 * epoch);  // every rank's rows have arrived here, and nobody reads x any more
+  meet(shared.flags, rank, world, 2 * epoch);  // every rank's rows have arrived here, and no rank reads x any more
 }
 
 class Solution {

@@ -10,7 +10,7 @@
 
 // [solution]
 // One shot: every rank adds and normalises every row itself, element by element, between two kernels that are barriers
-// of all ranks. Nobody writes to a peer's tensors.
+// of all ranks. No rank writes to a peer's tensors.
 using fabricbench::Peers;
 
 __global__ void meet(Peers<uint32_t> flags, int rank, uint32_t epoch) {

@@ -114,14 +114,14 @@ __global__ void __launch_bounds__(kTileThreads)
     gemm_reduce_scatter(Args args, Peers<float4> partial, Peers<uint32_t> arrived, int rank, int world, uint32_t call) {
   const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
   const int columns = (n + kTileColumns - 1) / kTileColumns, tiles = (m + kTileRows - 1) / kTileRows * columns;
-  // Two places, used in turn, are enough: whoever is in call c + 2 had our sums of c + 1, and we sent those after all
+  // Two places, used in turn, are enough: a rank in call c + 2 has had our sums of c + 1, and we sent those after all
   // our blocks had ended call c.
   const auto place = [&](int owner, int source, int tile) {
     return partial.of[owner] + ((call % 2 * world + source) * int64_t{tiles} + tile) * (kTileThreads * kTileQuads);
   };
 
   // Tiles of other ranks come first, those of our right neighbour before all others, and our own last: sending waits
-  // for nobody, so nobody waits for a tile that is behind a wait.
+  // for no rank, so no rank waits for a tile that is queued behind a wait.
   __shared__ TileBuffers buffers;
   for (int item = blockIdx.x; item < world * tiles; item += gridDim.x) {
     const int owner = (rank + 1 + item / tiles) % world, tile = item % tiles;

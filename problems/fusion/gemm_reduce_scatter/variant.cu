@@ -127,7 +127,7 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
   __syncthreads();
 }
 
-// One block: the parts are complete when it starts, and nobody overwrites them before it has ended everywhere.
+// One block: the parts are complete when it starts, and no rank overwrites them before it has ended everywhere.
 __global__ void pull(Args args, Peers<const float> part, Peers<uint32_t> flags, int rank, int world, uint32_t call) {
   meet(flags, rank, world, 2 * call - 1);
   for (int64_t i = threadIdx.x; i < args.m * args.n; i += kThreads) {

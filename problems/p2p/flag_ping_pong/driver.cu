@@ -7,7 +7,7 @@
 
 __device__ inline uint32_t turn(uint32_t token, uint32_t x, uint32_t k) { return (token ^ x) * 2654435761u + k; }
 
-// The kernel is the driver's, and a Side never gets to know `in`: nobody can work out a token without the partner.
+// The kernel is the driver's, and a Side never sees `in`: no candidate can compute a token without the partner.
 template <class Side>
 __global__ void ping_pong_kernel(Side side, Args args, bool serves, uint32_t first_number) {
   uint32_t token = 0;

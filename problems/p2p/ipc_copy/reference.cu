@@ -51,7 +51,7 @@ struct Handles {
   cudaIpcMemHandle_t in, flags;
 };
 
-// Flags are zero before anybody can get at them: the handle leaves this rank only afterwards.
+// Flags are zero before any peer can reach them: the handle leaves this rank only afterwards.
 inline Flags* make_flags() {
   void* flags = nullptr;
   check(cudaMalloc(&flags, sizeof(Flags)), "cudaMalloc");
@@ -79,7 +79,7 @@ class Solution {
         next_(all_[neighbour(1)].flags),
         before_(all_[neighbour(-1)].flags) {}
 
-  // Memory goes when nobody has it open any more.
+  // Memory is freed when no rank has it open any more.
   ~Solution() {
     next_in_.close();
     next_.close();

@@ -37,7 +37,7 @@ class Solution {
     check(cudaSetDevice(kFrom), "cudaSetDevice");
   }
 
-  // In the order of `stream` the copy is all there is to do: nobody else touches the two buffers.
+  // In the order of `stream` the copy is all there is to do: no other rank touches the two buffers.
   void run(const Args& args, cudaStream_t stream) {
     check(cudaMemcpyPeerAsync(args.out, kTo, args.in + args.first, kFrom,
                               static_cast<size_t>(args.n) * sizeof *args.out, stream),

@@ -82,7 +82,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         inputs_(rank, args.in) {}
 
-  // Everybody uses as many blocks, because n is the same everywhere; for little data few.
+  // All ranks use the same number of blocks, because n is the same everywhere; few for little data.
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, args.n / (4 * kThreads) + 1));
     pull<<<blocks, kThreads, 0, stream>>>(inputs_.at<const uint32_t>(next_), args.out, args.n, flags_.mine<Flags>(),

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t vectors = n / 4;
   const auto* from = reinterpret_cast<const uint4*>(in);
   auto* to = reinterpret_cast<uint4*>(target);
-  // The first loads need nobody: they are on their way while the next rank gets ready.
+  // The first loads depend on no other rank: they are in flight while the next rank gets ready.
   Batch batch;
   batch.load(from, thread, threads, vectors);
   const int64_t last = 4 * vectors + thread;  // of the words that fill no vector
@@ -99,7 +99,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         outputs_(rank, args.out) {}
 
-  // Everybody uses as many blocks, because n is the same everywhere; for little data few.
+  // All ranks use the same number of blocks, because n is the same everywhere; few for little data.
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, args.n / (4 * kThreads) + 1));
     push<<<blocks, kThreads, 0, stream>>>(args.in, outputs_.at<uint32_t>(next_), args.n, flags_.mine<Flags>(),

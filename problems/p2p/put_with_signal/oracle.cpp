@@ -7,7 +7,7 @@
 
 using namespace fabricbench::oracle;
 
-// A random permutation in which nobody stays at home.
+// A random permutation without fixed points.
 void fill(Case& c) {
   const auto world = static_cast<size_t>(c.world());
   std::vector<int32_t> to(world);
@@ -25,7 +25,7 @@ void fill(Case& c) {
   for (size_t r = 0; r < world; ++r) c.input<int32_t>("to", static_cast<int>(r))[0] = to[r];
 }
 
-// The rank that sends to `receiver`; -1 if `to` is no permutation, and nobody does.
+// The rank that sends to `receiver`; -1 if `to` is no permutation and no rank does.
 int sender_to(Case& c, int receiver) {
   for (int r = 0; r < c.world(); ++r) {
     if (c.input<int32_t>("to", r)[0] == receiver) return r;

@@ -69,7 +69,7 @@ __device__ void send(const Mail& mail, const Args& args, int warp, int warps, in
   uint32_t* slot = mail.slots.of[receiver] + half * mail.pitch;
   uint64_t* signals = mail.signals.of[receiver] + half * mail.chunks;
 
-  // Whoever has come to the last call is done with the one before it, and with its slot.
+  // A rank that has begun the last call is done with the one before it, and with its slot.
   if (lane == 0) {
     while (Flag(mail.begun.of[mail.rank][receiver]).load(cuda::memory_order_acquire) + 1 < call) {
     }
@@ -89,8 +89,8 @@ __device__ void receive(const Mail& mail, const Args& args, int warp, int warps,
   const uint32_t* slot = mail.slots.of[mail.rank] + half * mail.pitch;
   uint64_t* signals = mail.signals.of[mail.rank] + half * mail.chunks;
 
-  // Release: all loads from slots by kernels before this one are over. Nobody knows who sends next, so everybody is
-  // told; and now, when a receiver has nothing to do yet, rather than at the end of the call before.
+  // Release: all loads from slots by kernels before this one are over. No rank knows which one sends next, so all of
+  // them are told; and now, when a receiver has nothing to do yet, rather than at the end of the call before.
   if (warp == 0 && lane < mail.world) {
     Flag(mail.begun.of[lane][mail.rank]).store(call, cuda::memory_order_release);
   }

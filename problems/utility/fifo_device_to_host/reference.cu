@@ -32,8 +32,8 @@ class Solution {
       const uint64_t number = DeviceWord(local_->tickets).fetch_add(1, cuda::memory_order_relaxed);
       Slot& slot = slots_[number % capacity_];
       // Threads of one warp may wait for each other here: the consumer takes items in order, and the one it needs may
-      // be the neighbour's. So whoever has room writes at once, inside of the loop; behind it, the warp might wait for
-      // all its threads first.
+      // be the neighbour's. So a lane that has room writes at once, inside of the loop; behind it, the warp might wait
+      // for all its threads first.
       for (bool pushed = false; !pushed;) {
         if (!has_room(number)) continue;
         slot.item = item;

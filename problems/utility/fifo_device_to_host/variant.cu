@@ -6,7 +6,7 @@
 
 // [solution]
 // Each slot says whose turn it is: t for the producer of item t, t + 1 for the consumer, then t + capacity for the next
-// producer. Nobody counts what the host has taken.
+// producer. Nothing counts what the host has taken.
 class Solution {
   struct Slot {
     Item item;

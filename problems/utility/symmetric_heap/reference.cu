@@ -31,7 +31,7 @@ class Solution {
     for (int peer = 0; peer < rank_.world(); ++peer) {
       if (peer != rank_.rank()) cudaIpcCloseMemHandle(heap_of(peer));
     }
-    rank_.barrier();  // nobody has my heap mapped any more
+    rank_.barrier();  // no rank has my heap mapped any more
     cudaFree(heap_of(rank_.rank()));
   }
   Solution(const Solution&) = delete;

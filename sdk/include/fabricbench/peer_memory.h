@@ -43,7 +43,7 @@ class PeerMemory {
   PeerMemory(const Rank& rank, const void* memory) : rank_(rank), pointers_(static_cast<size_t>(rank.world())) {
     map(const_cast<void*>(memory));
   }
-  // Memory goes when nobody has it mapped any more.
+  // Memory is freed when no rank has it mapped any more.
   ~PeerMemory() {
     for (int peer = 0; peer < rank_.world(); ++peer) {
       if (peer != rank_.rank()) cudaIpcCloseMemHandle(pointers_[static_cast<size_t>(peer)]);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who this process is among the ranks of a problem, and how ranks find each other while they set up. For constructors
+// The rank of this process among those of a problem, and how ranks exchange data during set-up. For constructors
 // and destructors of a solution: in run() every call of these throws.
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Rank {
     return all;
   }
 
-  // Nobody leaves before everybody has come.
+  // Returns when all ranks have called it.
   void barrier() const { all_gather(char{}); }
 
   // `root` gives a descriptor from cuMemExportToShareableHandle, the others -1; each gets one that stands for the same

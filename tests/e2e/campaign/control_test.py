@@ -49,7 +49,7 @@ def ctrl_c(folder):
     """Ends at once, loses nothing that was asked, leaves nothing behind, and goes on later."""
     texts = answers(folder, {"push_copy": "STUB pass", "pull_copy": "STUB pass"})
     with harness.provider(texts, folder / "log", delay_ms=1500) as url:
-        words = ["--model", loopback(url), "--problems", "push_copy", "pull_copy", "--samples", 4, "--out", folder / "run"]
+        words = ["--model", loopback(url), "push_copy", "pull_copy", "--samples", 4, "--out", folder / "run"]
         process = harness.start(TOOL, "--worker", harness.STUB, *words, env=harness.environment(STUB_SECONDS=0.4))
         for _ in range(600):  # until somebody is being asked
             if list((folder / "run").rglob("*.calling.1")):
@@ -78,7 +78,7 @@ def two_at_once(folder):
     """Two campaigns on one folder share the work."""
     texts = answers(folder, {"push_copy": "STUB pass", "pull_copy": ["STUB wrong", "STUB pass"]})
     with harness.provider(texts, folder / "log", delay_ms=400) as url:
-        words = ["--worker", harness.STUB, "--model", loopback(url), "--problems", "push_copy", "pull_copy", "--samples", 10,
+        words = ["--worker", harness.STUB, "--model", loopback(url), "push_copy", "pull_copy", "--samples", 10,
                  "--rounds", 2, "--seed", 3, "--out", folder / "run"]
         both = [harness.start(TOOL, *words, env=harness.environment(STUB_SECONDS=0.05)) for _ in range(2)]
         outputs = [process.communicate(timeout=120) for process in both]
@@ -94,9 +94,9 @@ def growing(folder):
     """Models, problems and samples may be added; the rest must stay."""
     model = recorded(folder, {"push_copy": "STUB pass", "pull_copy": "STUB wrong"})
     words = ["--model", model, "--out", folder / "run"]
-    CHECKS.same(run(*words, "--problems", "push_copy")[0], 0, "exit code")
+    CHECKS.same(run(*words, "push_copy")[0], 0, "exit code")
     CHECKS.same(len(harness.records(folder / "run")), 1, "attempts at first")
-    CHECKS.same(run(*words, "--problems", "pull_copy", "--samples", 2)[0], 0, "exit code with more")
+    CHECKS.same(run(*words, "pull_copy", "--samples", 2)[0], 0, "exit code with more")
     CHECKS.same(len(harness.records(folder / "run")), 4, "attempts with a problem and a sample more")
     for option, named in {("--rounds", 2): "--rounds was 1, is 2", ("--seed", 5): "--seed was", ("--quick",): "thoroughness"}.items():
         code, _, err = run(*words, *option)
@@ -117,7 +117,7 @@ def budget(folder):
     prices.write_text('as_of = 2026-11-15\n[[price]]\nprovider = "openai-compatible"\nmodel = "m"\n'
                       'input = 1000.0\ncached_input = 1000.0\noutput = 1000.0\n')
     with harness.provider(texts, folder / "log") as url:
-        words = ["--model", loopback(url) + ",max_tokens=300", "--prices", prices, "--problems", "push_copy", "pull_copy",
+        words = ["--model", loopback(url) + ",max_tokens=300", "--prices", prices, "push_copy", "pull_copy",
                  "--samples", 10, "--calls", 2, "--out", folder / "run"]
         limit = 20.0
         code, _, err = run(*words, "--max-usd", limit)
@@ -135,7 +135,7 @@ def budget(folder):
 
 def unknown_price(folder):
     with harness.provider(answers(folder, {"push_copy": "STUB pass"}), folder / "log") as url:
-        code, _, err = run("--model", loopback(url), "--problems", "push_copy", "--max-usd", 1, "--out", folder / "run")
+        code, _, err = run("--model", loopback(url), "push_copy", "--max-usd", 1, "--out", folder / "run")
         CHECKS.that(code == 2 and "the price of m is not known" in err, f"{code} {err[-300:]}")
         CHECKS.same(log_of(folder / "log") if (folder / "log").exists() else [], [], "calls")
 
@@ -156,7 +156,7 @@ def failing_provider(folder):
 def failing_judge(folder):
     """Workers that die or fail are replaced, the job is tried three times, and the model is not blamed."""
     model = recorded(folder, {"push_copy": "STUB kills the worker", "pull_copy": "STUB fails", "all_to_all": "STUB pass"})
-    code, _, err = run("--model", model, "--problems", "push_copy", "pull_copy", "all_to_all", "--out", folder / "run")
+    code, _, err = run("--model", model, "push_copy", "pull_copy", "all_to_all", "--out", folder / "run")
     CHECKS.same(code, 1, "exit code")
     CHECKS.that("no verdict: the worker was ended by SIGKILL" in err, f"{err[-400:]}")
     CHECKS.that("no verdict: failed by order" in err, f"{err[-400:]}")
@@ -170,7 +170,7 @@ def speed_rounds(folder):
     """After a pass, more rounds ask for speed; the first pass ends the others."""
     texts = answers(folder, {"push_copy": ["STUB wrong", "STUB pass", "STUB wrong", "STUB pass"]})
     with harness.provider(texts, folder / "log") as url:
-        code, _, err = run("--model", loopback(url), "--problems", "push_copy", "--rounds", 3, "--speed-rounds", 2, "--out",
+        code, _, err = run("--model", loopback(url), "push_copy", "--rounds", 3, "--speed-rounds", 2, "--out",
                            folder / "run")
     found = harness.records(folder / "run")
     CHECKS.same(code, 0, f"exit code ({err[-200:]})")
@@ -186,7 +186,7 @@ def full_disk(folder):
     texts = answers(folder, {"push_copy": "STUB pass"})
     (folder / "small").mkdir()
     with harness.provider(texts, folder / "log") as url:
-        words = [TOOL, "run", "--plain", "--worker", harness.STUB, "--model", loopback(url), "--problems", "push_copy", "--out", folder / "small" / "run"]
+        words = [TOOL, "run", "--plain", "--worker", harness.STUB, "--model", loopback(url), "push_copy", "--out", folder / "small" / "run"]
         script = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"'
         ran = subprocess.run(["unshare", "-Urm", "sh", "-c", script, folder / "small", *map(str, words)], env=harness.environment(),
                              capture_output=True, text=True, timeout=60)
@@ -199,7 +199,7 @@ def keys(folder):
     texts = answers(folder, {"push_copy": ["STUB wrong", "STUB pass"]})
     with harness.provider(texts, folder / "log", delay_ms=300) as url:
         process = harness.start(TOOL, "--worker", harness.STUB, "--model", loopback(url), "--model",
-                                f"openai-compatible:play-wrong_key,url={url},label=wrong", "--problems", "push_copy", "--rounds", 2, "--out",
+                                f"openai-compatible:play-wrong_key,url={url},label=wrong", "push_copy", "--rounds", 2, "--out",
                                 folder / "run")
         seen = set()
         while process.poll() is None:

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/strings.h"
 #include "commands/run_tool.h"
@@ -19,27 +20,105 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, read_file(path)) << path;
 }
 
+// The names that `fabricbench help` lists, from the table itself.
+std::vector<std::string> commands() {
+  std::vector<std::string> names;
+#define GROUP(id, heading)
+#define COMMAND(name) names.emplace_back(#name);
+#include "cli/commands.def"
+  std::erase(names, "caller");  // hidden: programs call them
+  std::erase(names, "worker");
+  return names;
+}
+
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run_tool("--help").text);
-  expect_golden("help_calibrate.txt", run_tool("calibrate --help").text);
-  expect_golden("help_check.txt", run_tool("check --help").text);
-  expect_golden("help_prove.txt", run_tool("prove --help").text);
-  expect_golden("help_mutate.txt", run_tool("mutate --help").text);
-  expect_golden("help_bench.txt", run_tool("bench --help").text);
-  expect_golden("help_list.txt", run_tool("list --help").text);
-  expect_golden("help_run.txt", run_tool("run --help").text);
-  expect_golden("help_show.txt", run_tool("show --help").text);
-  expect_golden("help_template.txt", run_tool("template --help").text);
-  expect_golden("help_prompt.txt", run_tool("prompt --help").text);
-  expect_golden("help_new.txt", run_tool("new --help").text);
-  expect_golden("help_exec.txt", run_tool("exec --help").text);
-  expect_golden("help_ptx.txt", run_tool("ptx --help").text);
-  expect_golden("help_report.txt", run_tool("report --help").text);
-  expect_golden("help_coverage.txt", run_tool("coverage --help").text);
+  for (const std::string& name : commands()) expect_golden("help_" + name + ".txt", run_tool(name + " --help").text);
+}
+
+TEST(Cli, AloneItPrintsTheCommandsByGroup) {
+  const Output output = run_tool("");
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_EQ(output.text, run_tool("help").text);
+  size_t at = 0;
+  for (const char* heading : {"Solve problems", "Judge models", "Run programs", "Make problems", "Maintain"}) {
+    at = output.text.find(std::string("\n") + heading + ":", at);
+    ASSERT_NE(at, std::string::npos) << heading << " is missing or out of order:\n" << output.text;
+  }
+  for (const std::string& name : commands())
+    EXPECT_TRUE(output.text.contains("\n  " + name + " ") || output.text.contains("\n  " + name + ",")) << name;
+  EXPECT_EQ(output.text.find("caller"), std::string::npos);
+}
+
+TEST(Cli, HelpOfACommandIsItsHelpOption) {
+  EXPECT_EQ(run_tool("help check").text, run_tool("check --help").text);
+  EXPECT_EQ(run_tool("help nonsense").exit_code, 2);
+}
+
+TEST(Cli, AnUnknownCommandIsNamedWithTheNearestOne) {
+  const Output output = run_tool("chekc push_copy x.cu");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("there is no command 'chekc'"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("did you mean 'check'"), std::string::npos) << output.text;
+}
+
+TEST(Cli, LintIsAnotherNameOfProve) {
+  const Output output = run_tool("lint --help");
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_NE(output.text.find("Prove problems"), std::string::npos) << output.text;
+}
+
+TEST(Cli, TheVersionNamesTheParts) {
+  const auto version = nlohmann::json::parse(run_tool("version --json").text);
+  EXPECT_EQ(version["schema"], 1);
+  for (const char* key : {"version", "compiler", "sdk", "libraries"}) EXPECT_TRUE(version.contains(key)) << key;
+  EXPECT_EQ(run_tool("--version").text, "fabricbench " + version["version"].get<std::string>() + "\n");
+}
+
+// One JSON object on standard output, whatever goes wrong: an unknown problem, a missing file, an unknown option.
+TEST(Cli, WithJsonFailuresAreJson) {
+  for (const char* arguments : {"check --json no_such_problem x.cu", "check --json push_copy /nowhere.cu",
+                                "show --json no_such_problem", "check --json --frobnicate push_copy x.cu"}) {
+    const Output output = run_tool(std::string(arguments) + " 2>/dev/null");
+    EXPECT_EQ(output.exit_code, 2) << arguments;
+    const auto value = nlohmann::json::parse(output.text, nullptr, false);
+    ASSERT_FALSE(value.is_discarded()) << arguments << ": " << output.text;
+    EXPECT_EQ(value["schema"], 1);
+    EXPECT_FALSE(value["error"]["messages"].empty()) << arguments;
+  }
+}
+
+TEST(Cli, ColoursAreForTerminalsOrOnRequest) {
+  const std::string check = " check --quick push_copy " FB_SOURCE_DIR "/problems/p2p/push_copy/reference.cu";
+  EXPECT_EQ(run_tool("--color auto" + check).text.find('\033'), std::string::npos);
+  EXPECT_NE(run_tool("--color always" + check).text.find("\033[32;1mPASS"), std::string::npos);
+}
+
+TEST(Cli, CompletionsKnowEveryCommandAndItsOptions) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = run_tool(std::string("completion ") + shell).text;
+    for (const std::string& name : commands()) EXPECT_NE(script.find(name), std::string::npos) << shell << ": " << name;
+    EXPECT_NE(script.find("schedules"), std::string::npos) << shell;
+  }
+  ScratchFolder folder;
+  const std::string script = folder.write("complete.bash", run_tool("completion bash").text +
+                                                               "COMP_WORDS=(fabricbench check --sched)\nCOMP_CWORD=2\n"
+                                                               "_fabricbench\necho \"${COMPREPLY[*]}\"\n");
+  EXPECT_EQ(std::system(("bash " + script + " | grep -qx -- --schedules").c_str()), 0);
+}
+
+TEST(Cli, ManualPagesAreMadeForEveryCommand) {
+  ScratchFolder folder;
+  ASSERT_EQ(run_tool("man --out " + folder.path() + "/man1").exit_code, 0);
+  for (const std::string& name : commands()) {
+    const std::string page = read_file(folder.path() + "/man1/fabricbench-" + name + ".1");
+    EXPECT_TRUE(page.starts_with(".TH FABRICBENCH-")) << name;
+    EXPECT_NE(page.find("\n.SH SYNOPSIS\n.B fabricbench " + name), std::string::npos) << name;
+  }
+  EXPECT_NE(read_file(folder.path() + "/man1/fabricbench.1").find(".SH SOLVE PROBLEMS"), std::string::npos);
 }
 
 TEST(Cli, WrongUsageExitsWithTwoAndSaysWhy) {
-  EXPECT_EQ(run_tool("").exit_code, 2);
   EXPECT_EQ(run_tool("nonsense").exit_code, 2);
   const Output missing = run_tool("ptx /nowhere.cu");
   EXPECT_EQ(missing.exit_code, 2);

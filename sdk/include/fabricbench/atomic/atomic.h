@@ -70,7 +70,7 @@ class AtomicMembers {
   FABRICBENCH_BOTH T operator|=(T value) const { return fetch_or(value) | value; }
   FABRICBENCH_BOTH T operator^=(T value) const { return fetch_xor(value) ^ value; }
 
-  // Waiting is polling, so there is nobody to notify.
+  // Waiting is polling, so there is no waiter to notify.
   FABRICBENCH_BOTH void wait(T old, Order order = kSequential) const {
     while (Do::to_bits(load(order)) == Do::to_bits(old)) continue;
   }

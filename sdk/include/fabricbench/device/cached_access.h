@@ -3,7 +3,7 @@
 #include "fabricbench/device/address_spaces.h"
 #include "vector_types.h"
 
-// Accesses keep their place among others (volatile, "memory"), except __ldg: it promises that nobody writes the
+// Accesses keep their place among others (volatile, "memory"), except __ldg: it promises that no thread writes the
 // location while the kernel runs, so the compiler may move it.
 #define ALL_LOADS(LOAD, ...)                          \
   LOAD(__ldg, "nc", , , __VA_ARGS__)                  \

@@ -1,0 +1,121 @@
+// Manual pages in man(7)'s macros, made from the command table: fabricbench(1), and fabricbench-COMMAND(1) for each
+// command.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/strings.h"
+#include "base/version.h"
+#include "cli/failure.h"
+#include "cli/program.h"
+#include "cli/text.h"
+
+namespace fb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Text is not markup: backslashes, and a dot or quote at the beginning of a line, are escaped; hyphens stay hyphens, so
+// that options can be copied.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\')
+      result += "\\e";
+    else if (c == '-')
+      result += "\\-";
+    else if ((c == '.' || c == '\'') && (result.empty() || result.back() == '\n'))
+      result += std::string("\\&") + c;
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string header(const std::string& page, std::string_view description) {
+  return fmt::format(".TH {} 1 \"\" \"FabricBench {}\" \"FabricBench\"\n.SH NAME\n{} \\- {}\n", to_upper(page),
+                     version(), escaped(page), escaped(description));
+}
+
+std::string options_text(const CLI::App& command, bool positional) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional() != positional || option->get_group().empty()) continue;
+    std::string name = positional ? option->get_name(true) : option->get_name(false, true);
+    if (!positional && option->get_items_expected_max() > 0)
+      name += fmt::format(" {}", option->get_type_name().empty() ? "VALUE" : option->get_type_name());
+    text += fmt::format(".TP\n.B {}\n{}", escaped(name), escaped(option->get_description()));
+    if (!option->get_default_str().empty()) text += fmt::format(" (default: {})", escaped(option->get_default_str()));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string command_page(const CLI::App& command) {
+  std::string text = header("fabricbench-" + command.get_name(), command.get_description());
+  std::string synopsis = fmt::format(".B fabricbench {}\n[OPTIONS]", command.get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional())
+      synopsis += fmt::format(fmt::runtime(option->get_required() ? " {}" : " [{}]"), escaped(option->get_name(true)));
+  }
+  text += ".SH SYNOPSIS\n" + synopsis + "\n";
+  if (const std::string arguments = options_text(command, true); !arguments.empty())
+    text += ".SH ARGUMENTS\n" + arguments;
+  if (const std::string options = options_text(command, false); !options.empty()) text += ".SH OPTIONS\n" + options;
+  if (const std::string footer = command.get_footer(); !footer.empty())
+    text += ".SH NOTES\n.nf\n" + escaped(footer) + "\n.fi\n";
+  return text + ".SH SEE ALSO\n.BR fabricbench (1)\n";
+}
+
+std::string main_page(const CLI::App& program) {
+  std::string text = header("fabricbench", program.get_description());
+  text += ".SH SYNOPSIS\n.B fabricbench\n[OPTIONS] COMMAND\n.SH OPTIONS\n" + options_text(program, false);
+  std::string group;
+  for (const CLI::App* command : visible_commands(program)) {
+    if (command->get_group() != group) text += fmt::format(".SH {}\n", to_upper(group = command->get_group()));
+    text += fmt::format(".TP\n.BR fabricbench\\-{} (1)\n{}\n", escaped(command->get_name()),
+                        escaped(command->get_description()));
+  }
+  return text + ".SH EXIT STATUS\n.nf\n" + escaped(program.get_footer()) + "\n.fi\n";
+}
+
+int write_pages(const CLI::App& program, const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return fail(fmt::format("cannot make the folder {}: {}", folder, failed.message()));
+  write_file(folder + "/fabricbench.1", main_page(program));
+  for (const CLI::App* command : visible_commands(program))
+    write_file(fmt::format("{}/fabricbench-{}.1", folder, command->get_name()), command_page(*command));
+  return kExitDone;
+}
+
+int show_page(const CLI::App& program, const std::string& name) {
+  const CLI::App* command = find_command(program, name);
+  if (!name.empty() && command == nullptr) return fail(unknown_command(program, name));
+  fmt::print("{}", command == nullptr ? main_page(program) : command_page(*command));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_man(CLI::App& program, Invocation& invocation) {
+  struct Options {
+    std::string name, out;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("man", "Print a manual page, or write all of them into a folder");
+  command->footer(
+      "Examples:\n"
+      "  fabricbench man check | man -l -\n"
+      "  fabricbench man --out ~/.local/share/man/man1");
+  command->add_option("COMMAND", options->name, "Name of a command (default: the page of fabricbench itself)");
+  command->add_option("--out", options->out, "Write the pages of all commands into this folder")->type_name("DIR");
+  command->callback([options, &program, &invocation] {
+    invocation.exit_code =
+        options->out.empty() ? show_page(program, options->name) : write_pages(program, options->out);
+  });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "cli/program.h"
+#include "toolchain/locate.h"
+
+namespace fb::cli {
+namespace {
+
+struct Line {
+  std::string name, value;
+};
+
+std::string or_why(const Result<std::string>& found) {
+  return found ? *found : "missing: " + found.error().list.front().message;
+}
+
+// The version and the parts that a verdict depends on, found as a judgement would find them.
+std::vector<Line> lines() {
+  const auto locations = toolchain::locate();
+  std::vector<Line> all = {{"version", std::string(version())}};
+  all.push_back({"compiler", locations ? locations->compiler : or_why(std::unexpected(locations.error()))});
+  if (locations) all.push_back({"sdk", locations->sdk});
+  all.push_back({"libraries", or_why(toolchain::locate_libraries())});
+  return all;
+}
+
+}  // namespace
+
+void add_version(CLI::App& program, Invocation& invocation) {
+  auto json = std::make_shared<bool>(false);
+  auto* command = program.add_subcommand("version", "Show the version and the parts in use: compiler, SDK, libraries");
+  command->footer("`fabricbench --version` prints the version alone, in one line.");
+  command->add_flag("--json", *json, "As JSON");
+  command->callback([json, &invocation] {
+    nlohmann::ordered_json value = {{"schema", 1}};
+    for (const Line& line : lines()) {
+      if (*json)
+        value[line.name] = line.value;
+      else
+        fmt::print("{:<10} {}\n", line.name, line.value);
+    }
+    if (*json) fmt::print("{}\n", value.dump(2));
+    invocation.exit_code = kExitDone;
+  });
+}
+
+}  // namespace fb::cli

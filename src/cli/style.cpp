@@ -1,0 +1,60 @@
+#include "cli/style.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/installed.h"
+
+namespace fb::cli {
+namespace {
+
+std::string color_choice = "auto";
+
+bool is_terminal(std::FILE* out) { return isatty(fileno(out)) == 1 && environment("TERM") != "dumb"; }
+
+bool shows_colors(std::FILE* out) {
+  if (color_choice != "auto") return color_choice == "always";
+  return environment("NO_COLOR").empty() && is_terminal(out);
+}
+
+size_t columns(std::FILE* out) {
+  winsize size{};
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+void add_color_option(CLI::App& program) {
+  program
+      .add_option("--color", color_choice,
+                  "Coloured output: auto (on a terminal, unless NO_COLOR is set), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN")
+      ->capture_default_str();
+}
+
+std::string paint(std::string_view text, Tone tone, std::FILE* out) {
+  if (!shows_colors(out)) return std::string(text);
+  constexpr const char* kCodes[] = {"32;1", "31;1", "1", "2"};
+  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<size_t>(tone)], text);
+}
+
+LiveLine::LiveLine(std::FILE* out) : out_(out), live_(is_terminal(out)) {}
+
+void LiveLine::show(const std::string& text) {
+  if (!live_) return;
+  // A line that wraps can't be rewritten in place.
+  fmt::print(out_, "\r\033[K{}", std::string_view(text).substr(0, columns(out_) - 1));
+  std::fflush(out_);
+  shown_ = true;
+}
+
+void LiveLine::clear() {
+  if (!shown_) return;
+  fmt::print(out_, "\r\033[K");
+  std::fflush(out_);
+  shown_ = false;
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Builds the .deb, installs it with its dependencies into a clean Debian 12, and uses it there as a new user does.
+#
+# Usage: test_package.sh BUILD_FOLDER
+#
+# The root is bootstrapped by mmdebstrap and removed at the end. Commands run in it through bubblewrap, with nothing of the
+# build folder or of the source tree in sight. Needs root and the network of the package manager; exit code 77 where
+# mmdebstrap is missing.
+set -euo pipefail
+build=$(realpath "${1:?usage: test_package.sh BUILD_FOLDER}")
+command -v mmdebstrap >/dev/null && [[ $(id -u) == 0 ]] || { echo "needs mmdebstrap and root"; exit 77; }
+
+work=$(mktemp -d /var/tmp/fabricbench-package.XXXXXX)
+trap 'rm -rf --one-file-system "$work"' EXIT
+root=$work/root
+step() { printf '\n== %s\n' "$*"; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+step "cpack"
+(cd "$build" && cpack -G DEB -B "$work/packages" >"$work/cpack.log") || { cat "$work/cpack.log"; fail "cpack"; }
+package=$(echo "$work"/packages/*.deb)
+dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-Size\)/\1/p'
+
+step "the loader's and the compiler's folders get nothing of ours"
+if dpkg-deb --contents "$package" | awk '{print $6}' | grep -E '^\./usr/(lib|lib/x86_64-linux-gnu|include)/[^/]*(cuda|fabricbench)[^/]*$'; then
+  fail "these files would be found by other programs"
+fi
+
+step "install into a clean Debian 12"
+mmdebstrap --quiet --variant=apt --customize-hook="copy-in $package /root" \
+  --customize-hook="chroot \"\$1\" apt-get install -y -qq --no-install-recommends /root/$(basename "$package") >/dev/null" \
+  bookworm "$root"
+
+# The root as the only file system, as an ordinary user's shell would see it.
+inside() {
+  bwrap --bind "$root" / --dev /dev --proc /proc --tmpfs /run --bind "$work/home" /home --chdir /home --setenv HOME /home \
+    --unshare-net --unshare-pid --die-with-parent --cap-add ALL --clearenv --setenv PATH /usr/bin:/bin --setenv HOME /home "$@"
+}
+mkdir "$work/home"
+
+step "ldconfig does not know the drop-in libraries"
+if inside /sbin/ldconfig -p | grep -i cuda; then fail "libcuda is on the loader's path"; fi
+
+step "list, version, manual pages, completion"
+inside fabricbench version
+[[ $(inside fabricbench list --names | wc -l) -ge 24 ]] || fail "list"
+inside test -f /usr/share/man/man1/fabricbench-check.1 || inside test -f /usr/share/man/man1/fabricbench-check.1.gz || fail "no manual page"
+inside test -f /usr/share/bash-completion/completions/fabricbench || fail "no completion"
+
+step "check --quick"
+reference=/usr/share/fabricbench/problems/p2p/push_copy/reference.cu
+inside fabricbench check --quick push_copy "$reference" | tee "$work/check.txt"
+grep -q '^PASS' "$work/check.txt" || fail "the reference does not pass"
+
+step "exec, with a look for races"
+inside fabricbench exec --ranks 2 --seed 1 --check /usr/share/fabricbench/examples/01_vector_add.cu | tee "$work/exec.txt"
+grep -q '^OK' "$work/exec.txt" || fail "exec"
+
+step "run with a recorded model, report --html"
+mkdir -p "$work/home/answers/push_copy"
+cp "$root$reference" "$work/home/answers/push_copy/1.1.md"
+inside fabricbench run push_copy --quick --plain --model recorded:/home/answers --out /home/run
+inside fabricbench report /home/run --html /home/site | tee "$work/report.txt"
+inside test -s /home/site/index.html || fail "report --html wrote no page"
+grep -q '100' "$work/report.txt" || fail "the recorded answer did not pass"
+
+echo
+echo "the package installs and works"
