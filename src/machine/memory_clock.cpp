@@ -3,20 +3,25 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/traits.h"
 #include "simt/async_issue.h"
 #include "simt/block.h"
 #include "simt/environment.h"
+#include "simt/mask.h"
 
 namespace fb::machine {
 namespace {
 
 using simt::Access;
 using simt::AccessKind;
+using simt::first_of;
+using simt::is_strong;
 using simt::kAllLanes;
 using simt::kLanes;
 using simt::Mask;
-using MemoryOrder = simt::Order;
+using simt::MemoryOrder;
 using simt::Proxy;
+using simt::releases;
 using simt::Scope;
 using simt::Warp;
 
@@ -28,8 +33,6 @@ constexpr Time kTurn = fabric::kMicrosecond;
 constexpr Time kPollGap = 200 * fabric::kNanosecond;
 
 static_assert(fabric::kHost == mem::kHostMemory);
-
-uint32_t first_of(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
 
 uint32_t sectors_between(mem::Address begin, mem::Address end) {
   return static_cast<uint32_t>((end + kSector - 1) / kSector - begin / kSector);
@@ -113,18 +116,8 @@ uint64_t identity_of(const Warp& w) {
   return (mixed ^ mixed >> 32) * 0x94d049bb133111eb | 1;
 }
 
-bool is_strong(const Access& access) { return access.order != MemoryOrder::weak; }
-
-bool releases(MemoryOrder order) {
-  return order == MemoryOrder::release || order == MemoryOrder::acq_rel || order == MemoryOrder::sc;
-}
-
-// red, multimem.red and atom with its result thrown away.
-bool has_result(const Warp& w, const simt::Inst& inst) {
-  const ptx::Instruction& source = simt::source_of(w, inst);
-  if (source.form == ptx::Form::red || source.form == ptx::Form::red_vec) return false;
-  return source.operands.empty() || source.operands[0].kind != ptx::OperandKind::sink;
-}
+// False if nothing waits for the old value: a reduction, or an atomic that writes `_`.
+bool has_result(const Warp& w, const simt::Inst& inst) { return ptx::has_result(simt::source_of(w, inst)); }
 
 void wait_for_loads(Warp& w) { w.clock.now = std::max(w.clock.now, w.clock.loads); }
 
@@ -148,7 +141,7 @@ void each_line(const Access& access, const mem::Window& window, Mask lanes, F f)
 
 void MemoryClock::on_access(Warp& w, const Access& access) {
   if (access.lanes == 0) return;
-  if (steps_ && is_strong(access)) steps_->take(w, access);
+  if (steps_ && is_strong(access.order)) steps_->take(w, access);
   if (running_ != &w) {
     running_ = &w;
     turn_start_ = w.clock.now;
@@ -232,7 +225,7 @@ void MemoryClock::charge(Warp& w, const Access& access, const Part& part) {
 }
 
 void MemoryClock::charge_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
-  if (is_strong(access)) return charge_strong_load(w, access, part, owner);
+  if (is_strong(access.order)) return charge_strong_load(w, access, part, owner);
   const auto trip = fabric_->read(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
   last_load_ = access.inst;
@@ -267,7 +260,7 @@ void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, 
   const auto trip = fabric_->write(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
-  last_arrival_ = is_strong(access) ? stamp(access, part, trip.there) : trip.there;
+  last_arrival_ = is_strong(access.order) ? stamp(access, part, trip.there) : trip.there;
 }
 
 void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part, uint32_t owner) {
@@ -310,7 +303,7 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
   const uint64_t bytes = part.sectors * kSector;
   if (access.kind == AccessKind::load) {
     const auto trip = fabric_->multicast_reduce(device, sm, members_, bytes, w.clock.now);
-    w.clock.now = std::max(w.clock.now, is_strong(access) ? trip.back : trip.issued);
+    w.clock.now = std::max(w.clock.now, is_strong(access.order) ? trip.back : trip.issued);
     w.clock.loads = std::max(w.clock.loads, trip.back);
     last_arrival_ = trip.back;
     return;
@@ -321,7 +314,7 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
   w.clock.now = std::max(w.clock.now, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
   last_arrival_ = trip.there;
-  if (is_strong(access)) stamp_members(access, part, trip.there);
+  if (is_strong(access.order)) stamp_members(access, part, trip.there);
 }
 
 void MemoryClock::release(Warp& w, const Access& access) {

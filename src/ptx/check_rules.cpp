@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ptx/check_operands.h"
+#include "ptx/traits.h"
 
 namespace fb::ptx {
 namespace {
@@ -59,7 +60,7 @@ Problem check_atomic(const Instruction& i) {
 Problem check_multimem_vector(const Instruction& i) {
   const bool integer = is_integer(i.type()) || kind_of(i.type()) == TypeKind::bits;
   if (integer && has_any(i, {Mod::v2, Mod::v4, Mod::v8})) return "multimem has no vectors of integers";
-  return check_ordering(i);
+  return std::nullopt;
 }
 
 Problem check_multimem(const Instruction& i) {
@@ -120,27 +121,17 @@ Problem check_packing(const Instruction& i, const Function& function, const Oper
 Problem check_arrive(const Instruction& i) {
   const bool remote = !i.spaces.empty() && i.spaces.front() == Space::shared_cluster;
   if (remote && i.operands[0].kind != OperandKind::sink) return "the state of a remote barrier is discarded: write _";
-  return check_ordering(i);
+  return std::nullopt;
 }
 
 Problem find_problem(const Instruction& i, const Function& function) {
+  const Traits& t = traits(i);
+  if (t.scoped_order) {
+    if (auto problem = check_ordering(i)) return problem;
+  }
+  const auto& operands = spec_of(i.form).operands;
+  if (t.signals && !operands.empty() && operands[0].may_sink) return check_arrive(i);
   switch (i.form) {
-    case Form::ld:
-    case Form::st:
-    case Form::mbarrier_expect_tx:
-    case Form::mbarrier_complete_tx:
-    case Form::mbarrier_test_wait:
-    case Form::mbarrier_test_wait_parity:
-    case Form::mbarrier_try_wait:
-    case Form::mbarrier_try_wait_parity:
-      return check_ordering(i);
-    case Form::mbarrier_arrive:
-    case Form::mbarrier_arrive_expect_tx:
-    case Form::mbarrier_arrive_no_complete:
-    case Form::mbarrier_arrive_drop:
-    case Form::mbarrier_arrive_drop_expect_tx:
-    case Form::mbarrier_arrive_drop_no_complete:
-      return check_arrive(i);
     case Form::multimem_st:
       return check_multimem_vector(i);
     case Form::multimem_ld_reduce:

@@ -47,7 +47,7 @@ using ModSet = std::bitset<static_cast<size_t>(Mod::count_)>;
 
 // One row of forms.def: what the manual lists under one syntax line.
 enum class Form : uint16_t {
-#define FORM(id, tier, syntax) id,
+#define FORM(id, tier, syntax, traits) id,
 #include "ptx/forms.def"
 #undef FORM
   count_,

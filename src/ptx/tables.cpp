@@ -33,7 +33,7 @@ struct FormRow {
 };
 
 constexpr FormRow kForms[] = {
-#define FORM(id, tier, syntax) {#id, tier, syntax},
+#define FORM(id, tier, syntax, traits) {#id, tier, syntax},
 #include "ptx/forms.def"
 #undef FORM
 };

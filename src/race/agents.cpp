@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptx/traits.h"
+
 namespace fb::race {
 
 Agents::Agents() : operations_(1), blocks_(kNumbersOfBlock) {}
@@ -32,12 +34,12 @@ Site Agents::first_site(const simt::Program& program) {
     const simt::Origin& origin = program.origins[k];
     const auto& body = program.module->functions[origin.function].body;
     if (origin.index >= body.size()) continue;
-    const ptx::Form form = body[origin.index].form;
-    sites.traits[k].red = form == ptx::Form::red || form == ptx::Form::red_vec || form == ptx::Form::multimem_red;
-    sites.traits[k].proxy_fence = form == ptx::Form::fence_proxy_async || form == ptx::Form::fence_proxy_async_generic;
-    sites.traits[k].waits_for_reads =
-        form == ptx::Form::cp_async_bulk_wait_group && body[origin.index].has(ptx::Mod::read);
-    sites.traits[k].small_async = form == ptx::Form::cp_async || form == ptx::Form::cp_async_ignore_src;
+    const ptx::Instruction& inst = body[origin.index];
+    const ptx::Traits& t = ptx::traits(inst);
+    sites.traits[k].red = t.reduces && !t.asynchronous;
+    sites.traits[k].proxy_fence = t.fences && t.proxy == Proxy::async;
+    sites.traits[k].waits_for_reads = t.waits_for_copies && inst.has(ptx::Mod::read);
+    sites.traits[k].small_async = t.asynchronous && t.proxy == Proxy::generic;
   }
   sites_.push_back(std::move(sites));
   return sites_.back().first;

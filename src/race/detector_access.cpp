@@ -12,8 +12,6 @@ namespace {
 
 uint32_t log2_of(uint32_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes) - 1); }
 
-bool is_strong(Order order) { return order != Order::weak; }
-
 }  // namespace
 
 Shadow& Detector::shadow_of(mem::Allocation& allocation) {

@@ -11,16 +11,8 @@
 namespace fb::race {
 namespace {
 
-bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::sc; }
-bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::sc; }
-
 Knowledge join(const Knowledge& a, const Knowledge& b) {
   return {race::join(a.all, b.all), race::join(a.proxied, b.proxied), race::join(a.seen, b.seen)};
-}
-
-template <class F>
-void each_lane(Mask lanes, F f) {
-  for (Mask m = lanes; m != 0; m &= m - 1) f(static_cast<uint32_t>(std::countr_zero(m)));
 }
 
 // Whether this thread has given the signal. Its write does not tell: who updates the word hands on signals of others.
@@ -391,12 +383,12 @@ SignalsRef Detector::with_earlier(const WarpState& s, const SignalsRef& own, con
 void Detector::fence(WarpState& s, const simt::Sync& sync) {
   const Site site = s.first_site + sync.inst->origin;
   if (s.traits[sync.inst->origin].proxy_fence) return proxy_fence(s, sync.lanes);
-  if (sync.order == Order::weak) return;
+  if (sync.order == MemoryOrder::weak) return;
   BlockState& block = *s.block;
   acquire_heard(s, sync.lanes, sync.scope, nullptr);
   if (host_of(agents_.operation_of(block.id).host) && sync.scope == Scope::sys)
     learn(s, sync.lanes, {host_of(agents_.operation_of(block.id).host), nullptr});
-  if (sync.order == Order::sc) {
+  if (sync.order == MemoryOrder::sc) {
     // Such fences are in one order, as far as they reach.
     const uint32_t device = agents_.block(block.id).device;
     learn(s, sync.lanes, block.sc);

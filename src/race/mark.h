@@ -7,12 +7,17 @@
 
 #include "race/clock.h"
 #include "simt/listener.h"
+#include "simt/mask.h"
 
 namespace fb::race {
 
 using simt::AccessKind;
-using simt::Order;
+using simt::acquires;
+using simt::each_lane;
+using simt::is_strong;
+using simt::MemoryOrder;
 using simt::Proxy;
+using simt::releases;
 using simt::Scope;
 
 using Site = uint32_t;  // an instruction of a program: see Agents

@@ -93,7 +93,8 @@ void commit_group(Warp& w, GroupKind kind, Mask lanes) {
   });
   w.note_effect();
   if (w.listener())
-    w.listener()->on_sync(w, {SyncKind::async_commit, Order::weak, Scope::cta, group_word(kind, 0), lanes, nullptr});
+    w.listener()->on_sync(w,
+                          {SyncKind::async_commit, MemoryOrder::weak, Scope::cta, group_word(kind, 0), lanes, nullptr});
 }
 
 bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {
@@ -105,7 +106,7 @@ bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {
 
 void tell_waited(Warp& w, const Inst& i, GroupKind kind, uint32_t newest) {
   if (!w.listener()) return;
-  w.listener()->on_sync(w, {SyncKind::async_wait, Order::weak, Scope::cta, group_word(kind, newest), w.exec, &i});
+  w.listener()->on_sync(w, {SyncKind::async_wait, MemoryOrder::weak, Scope::cta, group_word(kind, newest), w.exec, &i});
 }
 
 void arrive_after_copies(Warp& w, const Inst& i, uint32_t lane, const SharedRef& mbarrier) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/traits.h"
 #include "simt/block.h"
 #include "simt/mbarrier_memory.h"
 
@@ -55,15 +56,8 @@ void Reduction::move(std::byte* to, const std::byte* from, uint64_t bytes) const
 
 Reduction reduction_of(const Warp& w, const Inst& i, bool global) {
   const ptx::Instruction& source = source_of(w, i);
-  switch (source.form) {
-    case ptx::Form::cp_reduce_async_bulk_s2s:
-    case ptx::Form::cp_reduce_async_bulk_s2g:
-    case ptx::Form::red_async:
-    case ptx::Form::red_async_release:
-      return {find_reduce(reduce_op(source), source.type(), global), ptx::bytes_of(source.type())};
-    default:
-      return {};
-  }
+  if (!ptx::traits(source).reduces) return {};
+  return {find_reduce(reduce_op(source), source.type(), global), ptx::bytes_of(source.type())};
 }
 
 void report_range(Warp& w, const Inst& i, AccessKind kind, uint32_t lane, mem::Address a, uint64_t bytes, Proxy proxy) {

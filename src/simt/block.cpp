@@ -127,7 +127,7 @@ void Block::release_passing(BlockBarrier& b, size_t warp, uint32_t id) {
 
 void Block::report(Warp& warp, SyncKind kind, uint32_t id, Mask lanes, const Inst* inst) {
   if (!listener_) return;
-  const Order order = kind == SyncKind::block_arrive ? Order::release : Order::acquire;
+  const MemoryOrder order = kind == SyncKind::block_arrive ? MemoryOrder::release : MemoryOrder::acquire;
   listener_->on_sync(warp, {kind, order, Scope::cta, id, lanes, inst});
 }
 

@@ -15,19 +15,13 @@
 #include "base/check.h"
 #include "num/device_math.h"
 #include "simt/environment.h"
+#include "simt/mask.h"
 #include "simt/warp.h"
 
 namespace fb::simt {
 namespace {
 
 // ---- Calls: arguments and results in the caller's frame
-
-uint32_t first_lane(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
-
-template <class F>
-void each_lane(Mask lanes, F f) {
-  for (Mask m = lanes; m != 0; m &= m - 1) f(first_lane(m));
-}
 
 uint64_t argument(const Warp& w, const CallSite& site, size_t k, uint32_t lane) {
   const LaneBytes& slot = site.args[k];
@@ -49,7 +43,7 @@ void check_signature(Warp& w, const Inst& i, const CallSite& site, std::string_v
   const bool params_fit = std::ranges::equal(site.args, params, same);
   const bool result_fits = site.results.empty() || (site.results.size() == 1 && site.results[0].bytes == result);
   if (!params_fit || !result_fits) {
-    w.trap(TrapKind::bad_call, i, first_lane(w.exec),
+    w.trap(TrapKind::bad_call, i, first_of(w.exec),
            fmt::format("{} is declared with other parameters than it has", name));
   }
 }
@@ -270,7 +264,7 @@ void call_vprintf(Warp& w, const Inst& i, const CallSite& site) {
 // void __assertfail(const char* expression, const char* file, unsigned line, const char* function, size_t char_size)
 void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
   check_signature(w, i, site, "__assertfail", std::array{8u, 8u, 4u, 8u, 8u}, 0);
-  const uint32_t lane = first_lane(w.exec);
+  const uint32_t lane = first_of(w.exec);
   const auto text = [&](size_t k) {
     const mem::Address a = argument(w, site, k, lane);
     return a == 0 ? std::string("?") : read_string(w, i, lane, a, 1024);

@@ -1,15 +1,13 @@
 // The barrier of a cluster.
 
 #include <algorithm>
-#include <bit>
 
 #include "simt/block.h"
+#include "simt/mask.h"
 #include "simt/trap.h"
 
 namespace fb::simt {
 namespace {
-
-uint32_t first_of(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
 
 Mask parity_mask(uint64_t phase) { return (phase & 1) != 0 ? kAllLanes : 0; }
 

@@ -47,7 +47,7 @@ struct Inst {
   };
   uint8_t width[7] = {0, 0, 0, 0, 0, 0, 0};  // bytes of the register behind op[k]; 4 or 8 for an address
   uint8_t negated = 0;                       // bit k: predicate operand k is written !p
-  uint16_t aux = 0;                          // order and scope (listener.h), or what the form says
+  uint16_t aux = 0;                          // order and scope (memory_order.h), or what the form says
 };
 
 // Where an instruction comes from; for reports and listeners, never on the hot path.

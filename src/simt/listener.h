@@ -8,6 +8,7 @@
 
 #include "mem/layout.h"
 #include "simt/inst.h"
+#include "simt/memory_order.h"
 
 namespace fb::simt {
 
@@ -15,21 +16,11 @@ class Block;
 struct AsyncCopy;
 
 enum class AccessKind : uint8_t { load, store, atomic };
-enum class Order : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
-enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
-enum class Proxy : uint8_t { generic, async, multimem };
-
-// Inst::aux of memory and synchronisation instructions.
-inline constexpr uint16_t encode(Order order, Scope scope) {
-  return static_cast<uint16_t>(static_cast<uint16_t>(order) | static_cast<uint16_t>(scope) << 4);
-}
-inline Order order_of(const Inst& i) { return static_cast<Order>(i.aux & 15); }
-inline Scope scope_of(const Inst& i) { return static_cast<Scope>(i.aux >> 4 & 15); }
 
 // One memory instruction of one warp. addresses[l] is valid for lanes in `lanes`: generic addresses.
 struct Access {
   AccessKind kind{};
-  Order order = Order::weak;
+  MemoryOrder order = MemoryOrder::weak;
   Scope scope = Scope::none;
   Proxy proxy = Proxy::generic;
   uint8_t bytes = 0;  // per lane
@@ -54,7 +45,7 @@ enum class SyncKind : uint8_t {
 
 struct Sync {
   SyncKind kind{};
-  Order order = Order::weak;
+  MemoryOrder order = MemoryOrder::weak;
   Scope scope = Scope::none;
   uint32_t id = 0;  // barrier number, or what the kind says
   Mask lanes = 0;

@@ -3,67 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/traits.h"
 #include "simt/lower/operands.h"
+#include "wire/tensor_map.h"
 
 namespace fb::machine {
 namespace {
 
-using ptx::Form;
 using ptx::Operand;
 using ptx::OperandKind;
 using ptx::Space;
 
 constexpr uint64_t kMostScanned = 64 << 10;  // bytes of a table of pointers
 constexpr uint32_t kPointer = 8;
-
-bool is_store(Form form) {
-  switch (form) {
-    case Form::st:
-    case Form::atom_op2:
-    case Form::atom_vec:
-    case Form::atom_cas:
-    case Form::red:
-    case Form::red_vec:
-    case Form::multimem_st:
-    case Form::multimem_red:
-    case Form::multimem_cp_async_bulk:
-    case Form::multimem_cp_reduce_async_bulk:
-    case Form::cp_async_bulk_s2g:
-    case Form::cp_reduce_async_bulk_s2g:
-    case Form::red_async_release:
-    case Form::st_async_release:
-    case Form::st_async:
-    case Form::st_bulk:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool signals_mbarrier(Form form) {
-  switch (form) {
-    case Form::mbarrier_arrive:
-    case Form::mbarrier_arrive_expect_tx:
-    case Form::mbarrier_arrive_no_complete:
-    case Form::mbarrier_arrive_drop:
-    case Form::mbarrier_arrive_drop_expect_tx:
-    case Form::mbarrier_arrive_drop_no_complete:
-    case Form::mbarrier_complete_tx:
-    case Form::cp_async_mbarrier_arrive:
-    case Form::cp_async_bulk_g2s:
-    case Form::cp_async_bulk_s2s:
-    case Form::cp_async_bulk_tensor_g2s:
-    case Form::st_async:
-    case Form::red_async:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_in(const ptx::Instruction& inst, Space space) {
-  return std::ranges::find(inst.spaces, space) != inst.spaces.end();
-}
 
 // Every instruction that control may reach from `index`.
 std::vector<bool> reachable(const ptx::Function& f, uint32_t index) {
@@ -82,8 +34,7 @@ std::vector<bool> reachable(const ptx::Function& f, uint32_t index) {
         const auto& labels = f.target_lists[op.index].labels;
         todo.insert(todo.end(), labels.begin(), labels.end());
       }
-      const bool jumps = inst.form == Form::bra || inst.form == Form::brx_idx || simt::ends_thread(inst);
-      if (jumps && !guarded) break;
+      if (ptx::traits(inst).jumps && !guarded) break;
       ++k;
     }
   }
@@ -107,9 +58,9 @@ const StoreTargets& StoreAnalysis::from(uint32_t function, uint32_t index) {
   for (uint32_t k = 0; k < f.body.size(); ++k) {
     if (!seen[k]) continue;
     const ptx::Instruction& inst = f.body[k];
-    if (is_store(inst.form)) add_store(f, inst, out);
-    out.mbarrier |= signals_mbarrier(inst.form);
-    if (inst.form == Form::call && inst.operands.size() > 1 && inst.operands[1].kind == OperandKind::function)
+    if (ptx::traits(inst).writes) add_store(f, inst, out);
+    out.mbarrier |= ptx::traits(inst).signals;
+    if (inst.form == ptx::Form::call && inst.operands.size() > 1 && inst.operands[1].kind == OperandKind::function)
       out.add(from(inst.operands[1].index, 0));
   }
   under_way_.erase(function);
@@ -119,19 +70,26 @@ const StoreTargets& StoreAnalysis::from(uint32_t function, uint32_t index) {
 }
 
 void StoreAnalysis::add_store(const ptx::Function& f, const ptx::Instruction& inst, StoreTargets& out) {
-  if (is_in(inst, Space::local) || is_in(inst, Space::param)) return;
-  if (is_in(inst, Space::shared) || is_in(inst, Space::shared_cluster)) {
-    const bool to_global = is_in(inst, Space::global);  // cp.async.bulk names both
-    out.shared |= !to_global;
-    if (!to_global) return;
+  // Copies name the space of the destination first.
+  const Space to = inst.spaces.empty() ? Space::generic : inst.spaces.front();
+  if (to == Space::local || to == Space::param) return;
+  if (to == Space::shared || to == Space::shared_cluster) {
+    out.shared = true;
+    return;
   }
   const auto address = std::ranges::find(inst.operands, OperandKind::address, &Operand::kind);
   if (address == inst.operands.end() || address->elements.empty()) return;
   const Operand& base = address->elements[0];
   Pointees pointees;
   std::set<uint32_t> visited;
-  if (base.kind == OperandKind::reg) add_pointees(f, base.index, visited, pointees);
-  if (base.kind == OperandKind::symbol) add_symbol(f, base, pointees);
+  if (address->elements.size() > 1) {
+    // [map, {c0, c1}]: the pointer to the tensor is in the tensor map.
+    add_loaded(f, *address, wire::kTensorMapBytes, visited, pointees);
+  } else if (base.kind == OperandKind::reg) {
+    add_pointees(f, base.index, visited, pointees);
+  } else if (base.kind == OperandKind::symbol) {
+    add_symbol(f, base, pointees);
+  }
   out.shared |= pointees.shared;
   out.allocations.insert(pointees.allocations.begin(), pointees.allocations.end());
   if (pointees.unknown) out.allocations.insert(everything().begin(), everything().end());
@@ -151,12 +109,15 @@ void StoreAnalysis::add_pointees(const ptx::Function& f, uint32_t reg, std::set<
     for (size_t k = 0; k < inst.operands.size(); ++k) here |= writes(k);
     if (!here) continue;
     defined = true;
-    if (inst.form == Form::ld || inst.form == Form::ld_nc || inst.form == Form::ldu) {
-      add_loaded(f, inst, visited, out);
+    const ptx::Traits& t = ptx::traits(inst);
+    if (inst.form == ptx::Form::call || t.writes) {
+      out.unknown = true;
       continue;
     }
-    if (inst.form == Form::atom_op2 || inst.form == Form::atom_cas || inst.form == Form::call) {
-      out.unknown = true;
+    if (t.reads) {
+      const auto address = std::ranges::find(inst.operands, OperandKind::address, &Operand::kind);
+      const uint64_t words = inst.operands[0].kind == OperandKind::vector ? inst.operands[0].elements.size() : 1;
+      if (address != inst.operands.end()) add_loaded(f, *address, words * kPointer, visited, out);
       continue;
     }
     for (size_t k = 0; k < inst.operands.size(); ++k) {
@@ -175,11 +136,10 @@ void StoreAnalysis::add_pointees(const ptx::Function& f, uint32_t reg, std::set<
   if (!defined) out.unknown = true;
 }
 
-void StoreAnalysis::add_loaded(const ptx::Function& f, const ptx::Instruction& load, std::set<uint32_t>& visited,
-                               Pointees& out) {
-  const auto address = std::ranges::find(load.operands, OperandKind::address, &Operand::kind);
-  if (address == load.operands.end() || address->elements.empty()) return;
-  const Operand& base = address->elements[0];
+void StoreAnalysis::add_loaded(const ptx::Function& f, const Operand& address, uint64_t bytes,
+                               std::set<uint32_t>& visited, Pointees& out) {
+  if (address.elements.empty()) return;
+  const Operand& base = address.elements[0];
   const bool is_kernel = &f == &facts_.module->functions[facts_.function];
   const auto& params = *facts_.params;
   if (base.kind == OperandKind::symbol && base.in_function) {
@@ -187,9 +147,8 @@ void StoreAnalysis::add_loaded(const ptx::Function& f, const ptx::Instruction& l
       out.unknown = true;
       return;
     }
-    const uint64_t at = (*facts_.param_offsets)[base.index] + address->bits + base.bits;
-    const uint64_t words = load.operands[0].kind == OperandKind::vector ? load.operands[0].elements.size() : 1;
-    if (at + words * kPointer <= params.size()) add_words(params.data() + at, words * kPointer, out);
+    const uint64_t at = (*facts_.param_offsets)[base.index] + address.bits + base.bits;
+    if (at + bytes <= params.size()) add_words(params.data() + at, bytes, out);
     return;
   }
   Pointees holders;

@@ -54,7 +54,8 @@ class StoreAnalysis {
 
   void add_store(const ptx::Function& f, const ptx::Instruction& inst, StoreTargets& out);
   void add_pointees(const ptx::Function& f, uint32_t reg, std::set<uint32_t>& visited, Pointees& out);
-  void add_loaded(const ptx::Function& f, const ptx::Instruction& load, std::set<uint32_t>& visited, Pointees& out);
+  void add_loaded(const ptx::Function& f, const ptx::Operand& address, uint64_t bytes, std::set<uint32_t>& visited,
+                  Pointees& out);
   void add_symbol(const ptx::Function& f, const ptx::Operand& symbol, Pointees& out) const;
   void add_pointer(mem::Address a, Pointees& out) const;
   void add_words(const std::byte* begin, uint64_t bytes, Pointees& out) const;

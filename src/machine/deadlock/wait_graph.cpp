@@ -12,24 +12,20 @@
 
 #include "base/demangle.h"
 #include "machine/instruction_location.h"
+#include "ptx/traits.h"
 #include "simt/block.h"
+#include "simt/mask.h"
 
 namespace fb::machine {
 namespace {
 
+using simt::first_of;
 using simt::SplitState;
 
 constexpr size_t kMostWarps = 1024;  // of a grid
 constexpr size_t kMostReads = 8;     // of a split
 constexpr size_t kMostGroups = 256;  // of all grids together, but some of each
 constexpr size_t kMostFewGroups = 4;
-
-uint32_t first_of(simt::Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
-
-bool waits_for_mbarrier(ptx::Form form) {
-  return form == ptx::Form::mbarrier_test_wait || form == ptx::Form::mbarrier_test_wait_parity ||
-         form == ptx::Form::mbarrier_try_wait || form == ptx::Form::mbarrier_try_wait_parity;
-}
 
 const ptx::Instruction& source_of(const simt::Grid& grid, const simt::Inst& inst) {
   const simt::Origin origin = grid.program->origins[inst.origin];
@@ -163,7 +159,7 @@ class Builder {
       one.address = r.guest;
       one.bytes = r.bytes;
       std::memcpy(&one.seen, r.seen, std::min<size_t>(r.bytes, sizeof one.seen));
-      if (waits_for_mbarrier(source_of(grid, *r.inst).form)) {
+      if (ptx::traits(source_of(grid, *r.inst)).waits_for_mbarrier) {
         uint64_t word = 0;
         std::memcpy(&word, r.host - 7, sizeof word);
         one.kind = WaitKind::mbarrier;

@@ -5,16 +5,16 @@
 #include <cstring>
 
 #include "simt/environment.h"
+#include "simt/mask.h"
 #include "simt/warp.h"
 
 namespace fb::machine {
 namespace {
 
 using simt::Access;
+using simt::first_of;
 using simt::Mask;
 using simt::Warp;
-
-uint32_t first_of(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
 
 uint64_t read_word(const mem::Allocation& allocation, uint64_t word) {
   uint64_t value = 0;
@@ -83,7 +83,7 @@ void WriteHistory::note_lane(Warp& w, const Access& access, const std::shared_pt
   write.function = origin.function;
   write.index = origin.index;
   write.kind = access.kind == simt::AccessKind::atomic ? Kind::atomic : Kind::store;
-  write.strong = access.order != simt::Order::weak;
+  write.strong = is_strong(access.order);
   for (uint64_t at = offset; at < offset + access.bytes;) {
     const uint64_t word = at / kWord;
     write.offset = static_cast<uint8_t>(at % kWord);

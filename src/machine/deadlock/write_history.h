@@ -88,7 +88,7 @@ class WriteHistory {
   // Before the access is performed.
   void note_write(simt::Warp& w, const simt::Access& access) {
     const bool one_lane = (access.lanes & (access.lanes - 1)) == 0;
-    if (!one_lane && access.order == simt::Order::weak) return;
+    if (!one_lane && !is_strong(access.order)) return;
     note(w, access);
   }
   // A strong load.

@@ -18,7 +18,7 @@ void SyncSteps::count(simt::Warp& warp) {
 }
 
 void SyncSteps::take(simt::Warp& warp, const simt::Access& access) {
-  if (access.order == simt::Order::weak || access.lanes == 0) return;
+  if (!is_strong(access.order) || access.lanes == 0) return;
   count(warp);
   if (!each_) return;
   Poll poll;

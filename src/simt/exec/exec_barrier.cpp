@@ -108,7 +108,7 @@ struct WriteAny {
 
 // Told to listeners: these lanes have come, `id` is the mask they gave.
 void report_warp_sync(Warp& w, const Inst& i, Mask mask) {
-  if (w.listener()) w.listener()->on_sync(w, {SyncKind::warp, Order::acq_rel, Scope::cta, mask, w.exec, &i});
+  if (w.listener()) w.listener()->on_sync(w, {SyncKind::warp, MemoryOrder::acq_rel, Scope::cta, mask, w.exec, &i});
 }
 
 // Lanes may name several sets at once (tiles of a warp). A set that is complete needs nothing; of the others the first

@@ -16,17 +16,16 @@ namespace fb::simt::HWY_NAMESPACE {
 
 namespace {
 
-void report_cluster(Warp& w, const Inst& i, SyncKind kind, Order usual, Mask lanes) {
+void report_cluster(Warp& w, const Inst& i, SyncKind kind, Mask lanes) {
   if (!w.listener() || lanes == 0) return;
-  const Order order = order_of(i) == Order::weak ? usual : order_of(i);
-  w.listener()->on_sync(w, {kind, order, Scope::cluster, 0, lanes, &i});
+  w.listener()->on_sync(w, {kind, order_of(i), Scope::cluster, 0, lanes, &i});
 }
 
 }  // namespace
 
 FB_EXEC(barrier_cluster_arrive) {
   return [](Warp& w, const Inst& i) -> const Inst* {
-    report_cluster(w, i, SyncKind::cluster_arrive, Order::release, w.exec);
+    report_cluster(w, i, SyncKind::cluster_arrive, w.exec);
     w.note_effect();
     w.block().barrier_cluster().arrive(w, i, w.exec);
     return &i + 1;
@@ -36,7 +35,7 @@ FB_EXEC(barrier_cluster_arrive) {
 FB_EXEC(barrier_cluster_wait) {
   return [](Warp& w, const Inst& i) -> const Inst* {
     const Mask through = w.block().barrier_cluster().pass(w, i, w.exec);
-    report_cluster(w, i, SyncKind::cluster_release, Order::acquire, through);
+    report_cluster(w, i, SyncKind::cluster_release, through);
     w.note_effect();
     if (through == w.exec) return &i + 1;
     // Lanes that are through may be the ones the others wait for in the next phase: they must not be held up.

@@ -19,13 +19,9 @@ SharedRef mbarrier_place(Warp& w, const Inst& i, int k, uint32_t lane) {
   return resolve_shared(w, i, kAddress, lane, first_address(w, i, k, lane), sizeof(uint64_t), alignof(uint64_t));
 }
 
-// Arrivals are .release.cta and waits .acquire.cta unless they say otherwise.
 void report_mbarrier(Warp& w, const Inst& i, SyncKind kind, uint32_t lane, const SharedRef& at) {
   if (!w.listener()) return;
-  const Order usual = kind == SyncKind::mbarrier_arrive ? Order::release : Order::acquire;
-  const Order order = order_of(i) == Order::weak ? usual : order_of(i);
-  const Scope scope = scope_of(i) == Scope::none ? Scope::cta : scope_of(i);
-  w.listener()->on_sync(w, {kind, order, scope, at.cluster_address(), Mask{1} << lane, &i});
+  w.listener()->on_sync(w, {kind, order_of(i), scope_of(i), at.cluster_address(), Mask{1} << lane, &i});
 }
 
 }  // namespace

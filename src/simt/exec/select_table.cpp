@@ -10,13 +10,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 
-#define FORM(id, tier, syntax) Exec select_##id(const Selection&);
+#define FORM(id, tier, syntax, traits) Exec select_##id(const Selection&);
 #include "ptx/forms.def"
 #undef FORM
 
 const SelectTable* table() {
   static constexpr SelectTable kTable = {
-#define FORM(id, tier, syntax) &select_##id,
+#define FORM(id, tier, syntax, traits) &select_##id,
 #include "ptx/forms.def"
 #undef FORM
   };

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "ptx/printer.h"
+#include "ptx/traits.h"
 #include "simt/builtins.h"
 #include "simt/listener.h"
 #include "simt/lower/operands.h"
@@ -68,52 +69,6 @@ const Inst* exec_add_offset(Warp& w, const Inst& i) {
     }
   }
   return &i + 1;
-}
-
-Order find_order(const ptx::Instruction& inst) {
-  using ptx::Mod;
-  if (inst.has(Mod::sc)) return Order::sc;
-  if (inst.has(Mod::acq_rel)) return Order::acq_rel;
-  if (inst.has(Mod::acquire)) return Order::acquire;
-  if (inst.has(Mod::release)) return Order::release;
-  if (inst.has(Mod::relaxed)) return Order::relaxed;
-  if (inst.has(Mod::volatile_)) return Order::volatile_;
-  switch (inst.form) {
-    case ptx::Form::atom_op2:
-    case ptx::Form::atom_vec:
-    case ptx::Form::atom_cas:
-    case ptx::Form::red:
-    case ptx::Form::red_vec:
-    case ptx::Form::multimem_red:
-      return Order::relaxed;
-    case ptx::Form::membar:
-      return Order::sc;
-    case ptx::Form::fence:
-      return Order::acq_rel;
-    default:
-      return Order::weak;
-  }
-}
-
-Scope find_scope(const ptx::Instruction& inst) {
-  using ptx::Mod;
-  if (inst.has(Mod::sys)) return Scope::sys;
-  if (inst.has(Mod::gpu) || inst.has(Mod::gl)) return Scope::gpu;
-  if (inst.has(Mod::cluster)) return Scope::cluster;
-  if (inst.has(Mod::cta)) return Scope::cta;
-  if (inst.has(Mod::volatile_)) return Scope::sys;
-  switch (inst.form) {
-    case ptx::Form::atom_op2:
-    case ptx::Form::atom_vec:
-    case ptx::Form::atom_cas:
-    case ptx::Form::red:
-    case ptx::Form::red_vec:
-      return Scope::gpu;
-    case ptx::Form::multimem_red:
-      return Scope::sys;
-    default:
-      return Scope::none;
-  }
 }
 
 }  // namespace
@@ -523,7 +478,7 @@ void FunctionLowering::emit_instruction(const ptx::Instruction& inst) {
   used_scratch_ = 0;
   if (inst.guard.reg != ptx::kNoIndex) out.guard = rows_.row[inst.guard.reg];
   out.guard_flip = inst.guard.negated ? kAllLanes : 0;
-  out.aux = encode(find_order(inst), find_scope(inst));
+  out.aux = encode(ptx::order_of(inst), ptx::scope_of(inst));
   Selection selection{inst, options_.observed, ParamKind::none};
   size_t end = inst.operands.size();
   const bool special = inst.form == ptx::Form::mov && inst.operands[1].kind == ptx::OperandKind::special;

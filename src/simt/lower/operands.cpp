@@ -1,5 +1,7 @@
 #include "simt/lower/operands.h"
 
+#include "ptx/traits.h"
+
 namespace fb::simt {
 namespace {
 
@@ -17,9 +19,7 @@ bool is_destination(const ptx::Instruction& inst, size_t k) {
          o->role == ptx::OperandRole::list_destination;
 }
 
-bool ends_thread(const ptx::Instruction& inst) {
-  return inst.form == ptx::Form::ret || inst.form == ptx::Form::exit || inst.form == ptx::Form::trap;
-}
+bool ends_thread(const ptx::Instruction& inst) { return ptx::traits(inst).ends_thread; }
 
 uint32_t immediate_bytes(const ptx::Instruction& inst, size_t k) {
   const ptx::OperandSpec* o = spec(inst, k);

@@ -319,7 +319,7 @@ TEST(MemoryClock, ACoalescedAccessCostsTensOfNanoseconds) {
     mem::Address addresses[simt::kLanes];
     for (uint32_t l = 0; l < simt::kLanes; ++l) addresses[l] = a + 16 * l;
     for (const auto kind : {simt::AccessKind::load, simt::AccessKind::store}) {
-      const simt::Access access{kind, simt::Order::weak, simt::Scope::none, simt::Proxy::generic,
+      const simt::Access access{kind, simt::MemoryOrder::weak, simt::Scope::none, simt::Proxy::generic,
                                 16,   simt::kAllLanes,   addresses,         nullptr};
       constexpr int kTimes = 500'000;
       const std::clock_t begin = std::clock();

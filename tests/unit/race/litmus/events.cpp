@@ -61,7 +61,7 @@ void Events::add_thread(int thread, EventProxy multimem) {
     event.value = op.value;
     event.wide = op.wide;
     if (is_multimem(op.kind)) event.proxy = multimem;
-    if (op.order == Order::volatile_) event.scope = Scope::sys;
+    if (op.order == MemoryOrder::volatile_) event.scope = Scope::sys;
     switch (op.kind) {
       case OpKind::load:
         event.read = event.returns = true;
@@ -157,19 +157,19 @@ void Events::add_thread(int thread, EventProxy multimem) {
 
 bool Events::strong(int e) const {
   const Event& event = (*this)[e];
-  return event.kind == EventKind::fence || (event.kind == EventKind::memory && event.order != Order::weak);
+  return event.kind == EventKind::fence || (event.kind == EventKind::memory && event.order != MemoryOrder::weak);
 }
 
 bool Events::releases(int e) const {
   const Event& event = (*this)[e];
   if (event.kind == EventKind::fence) return true;
-  return event.write && (event.order == Order::release || event.order == Order::acq_rel);
+  return event.write && (event.order == MemoryOrder::release || event.order == MemoryOrder::acq_rel);
 }
 
 bool Events::acquires(int e) const {
   const Event& event = (*this)[e];
   if (event.kind == EventKind::fence) return true;
-  return event.returns && (event.order == Order::acquire || event.order == Order::acq_rel);
+  return event.returns && (event.order == MemoryOrder::acquire || event.order == MemoryOrder::acq_rel);
 }
 
 bool Events::conflict(int a, int b) const {

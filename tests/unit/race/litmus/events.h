@@ -34,7 +34,7 @@ struct Event {
   bool wide = false;
   EventProxy proxy = EventProxy::generic;
   int barrier = 0;  // how many barriers the thread has passed before
-  Order order = Order::weak;
+  MemoryOrder order = MemoryOrder::weak;
   Scope scope = Scope::none;
   int location = kNone;
   // What is written: a constant, plus what `value_of` has read.

@@ -14,15 +14,15 @@ constexpr int16_t x = 0, y = 1, z = 2;
 
 // How an access is done.
 struct Way {
-  Order order = Order::weak;
+  MemoryOrder order = MemoryOrder::weak;
   Scope scope = Scope::none;
 };
 
 constexpr Way kWeak{};
-constexpr Way kVolatile{Order::volatile_, Scope::none};
-constexpr Way kRelaxedSys{Order::relaxed, Scope::sys};
+constexpr Way kVolatile{MemoryOrder::volatile_, Scope::none};
+constexpr Way kRelaxedSys{MemoryOrder::relaxed, Scope::sys};
 constexpr Scope kScopes[] = {Scope::cta, Scope::gpu, Scope::sys};
-constexpr Order kFences[] = {Order::acq_rel, Order::sc};
+constexpr MemoryOrder kFences[] = {MemoryOrder::acq_rel, MemoryOrder::sc};
 
 Op load(Way way, int16_t location, int16_t reg) {
   return {.kind = OpKind::load, .order = way.order, .scope = way.scope, .location = location, .reg = reg};
@@ -48,7 +48,7 @@ Op add(Way way, int16_t location, uint32_t value, int16_t reg) {
 Op reduce(Way way, int16_t location, uint32_t value) {
   return {.kind = OpKind::reduce, .order = way.order, .scope = way.scope, .location = location, .value = value};
 }
-Op fence(Order order, Scope scope) { return {.kind = OpKind::fence, .order = order, .scope = scope}; }
+Op fence(MemoryOrder order, Scope scope) { return {.kind = OpKind::fence, .order = order, .scope = scope}; }
 Op guard(int16_t reg, uint32_t value) { return {.kind = OpKind::guard, .reg = reg, .value = value}; }
 Op just(OpKind kind) { return {.kind = kind}; }
 Op copy(OpKind kind, int16_t to, int16_t from) { return {.kind = kind, .location = to, .source = from}; }
@@ -104,21 +104,21 @@ const std::vector<Places>& quadruples() {
 std::vector<Ops> publications(int16_t flag, uint32_t value) {
   std::vector<Ops> all{{store(kWeak, flag, value)}, {store(kVolatile, flag, value)}};
   for (const Scope s : kScopes) {
-    for (const Order o : {Order::relaxed, Order::release}) {
+    for (const MemoryOrder o : {MemoryOrder::relaxed, MemoryOrder::release}) {
       all.push_back({store({o, s}, flag, value)});
       all.push_back({reduce({o, s}, flag, value)});
       all.push_back({exchange({o, s}, flag, value, 0)});
     }
-    all.push_back({exchange({Order::acq_rel, s}, flag, value, 0)});
+    all.push_back({exchange({MemoryOrder::acq_rel, s}, flag, value, 0)});
   }
-  for (const Order o : kFences) {
+  for (const MemoryOrder o : kFences) {
     for (const Scope s : kScopes) {
       const Op f = fence(o, s);
       all.push_back({f, store(kWeak, flag, value)});
       all.push_back({f, store(kVolatile, flag, value)});
       for (const Scope t : kScopes) {
-        all.push_back({f, store({Order::relaxed, t}, flag, value)});
-        if (o == Order::acq_rel) all.push_back({f, reduce({Order::relaxed, t}, flag, value)});
+        all.push_back({f, store({MemoryOrder::relaxed, t}, flag, value)});
+        if (o == MemoryOrder::acq_rel) all.push_back({f, reduce({MemoryOrder::relaxed, t}, flag, value)});
       }
     }
   }
@@ -129,20 +129,20 @@ std::vector<Ops> publications(int16_t flag, uint32_t value) {
 std::vector<Ops> looks(int16_t flag, int16_t reg) {
   std::vector<Ops> all{{load(kWeak, flag, reg)}, {load(kVolatile, flag, reg)}};
   for (const Scope s : kScopes) {
-    for (const Order o : {Order::relaxed, Order::acquire}) {
+    for (const MemoryOrder o : {MemoryOrder::relaxed, MemoryOrder::acquire}) {
       all.push_back({load({o, s}, flag, reg)});
       all.push_back({add({o, s}, flag, 0, reg)});
     }
-    all.push_back({add({Order::acq_rel, s}, flag, 0, reg)});
+    all.push_back({add({MemoryOrder::acq_rel, s}, flag, 0, reg)});
   }
-  for (const Order o : kFences) {
+  for (const MemoryOrder o : kFences) {
     for (const Scope s : kScopes) {
       const Op f = fence(o, s);
       all.push_back({load(kWeak, flag, reg), f});
       all.push_back({load(kVolatile, flag, reg), f});
       for (const Scope t : kScopes) {
-        all.push_back({load({Order::relaxed, t}, flag, reg), f});
-        if (o == Order::acq_rel) all.push_back({add({Order::relaxed, t}, flag, 0, reg), f});
+        all.push_back({load({MemoryOrder::relaxed, t}, flag, reg), f});
+        if (o == MemoryOrder::acq_rel) all.push_back({add({MemoryOrder::relaxed, t}, flag, 0, reg), f});
       }
     }
   }
@@ -153,27 +153,27 @@ std::vector<Ops> looks(int16_t flag, int16_t reg) {
 std::vector<Ops> usual_publications(int16_t flag, uint32_t value) {
   std::vector<Ops> all{{store(kWeak, flag, value)}, {store(kRelaxedSys, flag, value)}};
   for (const Scope s : kScopes) {
-    all.push_back({store({Order::release, s}, flag, value)});
-    all.push_back({fence(Order::acq_rel, s), store({Order::relaxed, s}, flag, value)});
+    all.push_back({store({MemoryOrder::release, s}, flag, value)});
+    all.push_back({fence(MemoryOrder::acq_rel, s), store({MemoryOrder::relaxed, s}, flag, value)});
   }
-  all.push_back({fence(Order::sc, Scope::sys), store(kVolatile, flag, value)});
+  all.push_back({fence(MemoryOrder::sc, Scope::sys), store(kVolatile, flag, value)});
   return all;
 }
 
 std::vector<Ops> usual_looks(int16_t flag, int16_t reg) {
   std::vector<Ops> all{{load(kWeak, flag, reg)}, {load(kRelaxedSys, flag, reg)}};
   for (const Scope s : kScopes) {
-    all.push_back({load({Order::acquire, s}, flag, reg)});
-    all.push_back({load({Order::relaxed, s}, flag, reg), fence(Order::acq_rel, s)});
+    all.push_back({load({MemoryOrder::acquire, s}, flag, reg)});
+    all.push_back({load({MemoryOrder::relaxed, s}, flag, reg), fence(MemoryOrder::acq_rel, s)});
   }
-  all.push_back({load(kVolatile, flag, reg), fence(Order::sc, Scope::sys)});
+  all.push_back({load(kVolatile, flag, reg), fence(MemoryOrder::sc, Scope::sys)});
   return all;
 }
 
 // What may stand between two accesses of a thread; none, and every fence.
 std::vector<Ops> between() {
   std::vector<Ops> all{{}};
-  for (const Order o : kFences) {
+  for (const MemoryOrder o : kFences) {
     for (const Scope s : kScopes) all.push_back({fence(o, s)});
   }
   return all;
@@ -249,8 +249,8 @@ class Family {
 
   void coherence() {
     std::vector<Way> ways{kWeak, kVolatile};
-    for (const Scope s : kScopes) ways.push_back({Order::relaxed, s});
-    ways.push_back({Order::acq_rel, Scope::gpu});  // acquire or release
+    for (const Scope s : kScopes) ways.push_back({MemoryOrder::relaxed, s});
+    ways.push_back({MemoryOrder::acq_rel, Scope::gpu});  // acquire or release
     for (const Places& at : pairs()) {
       for (const Way a : ways) {
         for (const Way b : ways) {
@@ -265,14 +265,14 @@ class Family {
       // Counting: atomic with each other where their scopes reach.
       for (const Scope s : kScopes) {
         for (const Scope t : kScopes) {
-          const Way a{Order::relaxed, s}, b{Order::relaxed, t};
+          const Way a{MemoryOrder::relaxed, s}, b{MemoryOrder::relaxed, t};
           put("Add2", at, {{add(a, x, 1, 0)}, {add(b, x, 1, 0)}});
           put("Red2", at, {{reduce(a, x, 1)}, {reduce(b, x, 1)}});
           put("AddSt", at, {{add(a, x, 1, 0)}, {store(b, x, 5)}});
           put("AddLd", at, {{add(a, x, 1, 0)}, {load(b, x, 0), load(b, x, 1)}});
         }
-        put("AddWeak", at, {{add({Order::relaxed, s}, x, 1, 0)}, {store(kWeak, x, 5)}});
-        put("AddVolatile", at, {{add({Order::relaxed, s}, x, 1, 0)}, {load(kVolatile, x, 0)}});
+        put("AddWeak", at, {{add({MemoryOrder::relaxed, s}, x, 1, 0)}, {store(kWeak, x, 5)}});
+        put("AddVolatile", at, {{add({MemoryOrder::relaxed, s}, x, 1, 0)}, {load(kVolatile, x, 0)}});
       }
     }
   }
@@ -283,7 +283,7 @@ class Family {
       for (const Scope s : kScopes) {
         for (const Ops& p : usual_publications(y, 1)) {
           for (const Ops& l : usual_looks(y, 0)) {
-            const Way way{Order::relaxed, s};
+            const Way way{MemoryOrder::relaxed, s};
             put("WRC", at,
                 {{store(way, x, 1)}, Ops{load(way, x, 0), guard(0, 1)} + p, l + Ops{guard(0, 1), load(way, x, 1)}});
           }
@@ -299,12 +299,12 @@ class Family {
         for (const Scope t : kScopes) {
           for (const bool fences : {false, true}) {
             const auto publish = [&](Scope scope, int16_t flag) {
-              return fences ? Ops{fence(Order::acq_rel, scope), store({Order::relaxed, scope}, flag, 1)}
-                            : Ops{store({Order::release, scope}, flag, 1)};
+              return fences ? Ops{fence(MemoryOrder::acq_rel, scope), store({MemoryOrder::relaxed, scope}, flag, 1)}
+                            : Ops{store({MemoryOrder::release, scope}, flag, 1)};
             };
             const auto look = [&](Scope scope, int16_t flag) {
-              return (fences ? Ops{load({Order::relaxed, scope}, flag, 0), fence(Order::acq_rel, scope)}
-                             : Ops{load({Order::acquire, scope}, flag, 0)}) +
+              return (fences ? Ops{load({MemoryOrder::relaxed, scope}, flag, 0), fence(MemoryOrder::acq_rel, scope)}
+                             : Ops{load({MemoryOrder::acquire, scope}, flag, 0)}) +
                      Ops{guard(0, 1)};
             };
             put("ISA2", at,
@@ -313,35 +313,38 @@ class Family {
           }
           // One half of the second link is missing.
           put("ISA2+norelease", at,
-              {{store(kWeak, x, 1), store({Order::release, s}, y, 1)},
-               {load({Order::acquire, s}, y, 0), guard(0, 1), store({Order::relaxed, t}, z, 1)},
-               {load({Order::acquire, t}, z, 0), guard(0, 1), load(kWeak, x, 1)}});
+              {{store(kWeak, x, 1), store({MemoryOrder::release, s}, y, 1)},
+               {load({MemoryOrder::acquire, s}, y, 0), guard(0, 1), store({MemoryOrder::relaxed, t}, z, 1)},
+               {load({MemoryOrder::acquire, t}, z, 0), guard(0, 1), load(kWeak, x, 1)}});
           put("ISA2+noacquire", at,
-              {{store(kWeak, x, 1), store({Order::release, s}, y, 1)},
-               {load({Order::relaxed, s}, y, 0), guard(0, 1), store({Order::release, t}, z, 1)},
-               {load({Order::acquire, t}, z, 0), guard(0, 1), load(kWeak, x, 1)}});
+              {{store(kWeak, x, 1), store({MemoryOrder::release, s}, y, 1)},
+               {load({MemoryOrder::relaxed, s}, y, 0), guard(0, 1), store({MemoryOrder::release, t}, z, 1)},
+               {load({MemoryOrder::acquire, t}, z, 0), guard(0, 1), load(kWeak, x, 1)}});
         }
       }
       // A release is carried on by whoever modifies the flag atomically, and by nobody else.
       for (const Scope s : kScopes) {
         for (const Scope t : kScopes) {
-          const Ops first{store(kWeak, x, 1), store({Order::release, s}, y, 1)};
-          const Ops last{load({Order::acquire, s}, y, 0), guard(0, 2), load(kWeak, x, 1)};
-          put("RelSeq+atom", at, {first, {add({Order::relaxed, t}, y, 1, 0)}, last});
-          put("RelSeq+red", at, {first, {reduce({Order::relaxed, t}, y, 1)}, last});
+          const Ops first{store(kWeak, x, 1), store({MemoryOrder::release, s}, y, 1)};
+          const Ops last{load({MemoryOrder::acquire, s}, y, 0), guard(0, 2), load(kWeak, x, 1)};
+          put("RelSeq+atom", at, {first, {add({MemoryOrder::relaxed, t}, y, 1, 0)}, last});
+          put("RelSeq+red", at, {first, {reduce({MemoryOrder::relaxed, t}, y, 1)}, last});
           put("RelSeq+st", at,
-              {first, {load({Order::relaxed, t}, y, 0), guard(0, 1), store({Order::relaxed, t}, y, 2)}, last});
+              {first,
+               {load({MemoryOrder::relaxed, t}, y, 0), guard(0, 1), store({MemoryOrder::relaxed, t}, y, 2)},
+               last});
           put("RelSeq+fence", at,
-              {{store(kWeak, x, 1), fence(Order::acq_rel, s), store(kRelaxedSys, y, 1)},
-               {add({Order::relaxed, t}, y, 1, 0)},
-               {load(kRelaxedSys, y, 0), fence(Order::acq_rel, s), guard(0, 2), load(kWeak, x, 1)}});
+              {{store(kWeak, x, 1), fence(MemoryOrder::acq_rel, s), store(kRelaxedSys, y, 1)},
+               {add({MemoryOrder::relaxed, t}, y, 1, 0)},
+               {load(kRelaxedSys, y, 0), fence(MemoryOrder::acq_rel, s), guard(0, 2), load(kWeak, x, 1)}});
         }
       }
     }
     for (const Places& at : pairs()) {
       for (const Scope s : kScopes) {
         for (const Scope t : kScopes) {
-          const Way release{Order::release, s}, relaxed{Order::relaxed, t}, acquire{Order::acquire, s};
+          const Way release{MemoryOrder::release, s}, relaxed{MemoryOrder::relaxed, t},
+              acquire{MemoryOrder::acquire, s};
           // The pattern of a release and a later strong write of the same flag, and its mirror.
           const Ops seen{guard(0, 2), load(kWeak, x, 1)};
           put("Later+st", at,
@@ -360,16 +363,16 @@ class Family {
                {load(relaxed, y, 0), load(acquire, z, 1), guard(0, 1), load(kWeak, x, 2)}});
           put("Later+redfence", at,
               {{store(kWeak, x, 1), store(release, y, 1)},
-               {reduce(relaxed, y, 1), fence(Order::acq_rel, s), load(kRelaxedSys, y, 0), guard(0, 2),
+               {reduce(relaxed, y, 1), fence(MemoryOrder::acq_rel, s), load(kRelaxedSys, y, 0), guard(0, 2),
                 load(kWeak, x, 1)}});
           // A strong read alone orders the write that it saw, at its own location.
           put("Seen+st", at,
-              {{store(relaxed, y, 1)}, {load({Order::relaxed, s}, y, 0), guard(0, 1), store(kWeak, y, 2)}});
+              {{store(relaxed, y, 1)}, {load({MemoryOrder::relaxed, s}, y, 0), guard(0, 1), store(kWeak, y, 2)}});
           put("Seen+ld", at,
-              {{store(relaxed, y, 1)}, {load({Order::relaxed, s}, y, 0), guard(0, 1), load(kWeak, y, 1)}});
+              {{store(relaxed, y, 1)}, {load({MemoryOrder::relaxed, s}, y, 0), guard(0, 1), load(kWeak, y, 1)}});
           put("Seen+before", at,
               {{load(kWeak, y, 0), store(relaxed, y, 1)},
-               {load({Order::relaxed, s}, y, 0), guard(0, 1), store(kWeak, y, 2)}});
+               {load({MemoryOrder::relaxed, s}, y, 0), guard(0, 1), store(kWeak, y, 2)}});
         }
       }
     }
@@ -381,7 +384,7 @@ class Family {
         for (const Ops& g : between()) {
           // Symmetric ones once.
           if (text(f) > text(g)) continue;
-          for (const Way way : {kRelaxedSys, Way{Order::relaxed, Scope::gpu}, kVolatile}) {
+          for (const Way way : {kRelaxedSys, Way{MemoryOrder::relaxed, Scope::gpu}, kVolatile}) {
             put("IRIW", at,
                 {{store(way, x, 1)},
                  {store(way, y, 1)},
@@ -391,7 +394,7 @@ class Family {
         }
       }
       for (const Scope s : kScopes) {
-        const Way release{Order::release, s}, acquire{Order::acquire, s};
+        const Way release{MemoryOrder::release, s}, acquire{MemoryOrder::acquire, s};
         put("IRIW+acquire", at,
             {{store(release, x, 1)},
              {store(release, y, 1)},
@@ -501,8 +504,8 @@ class Family {
   }
 
  private:
-  static Way released(Way w) { return w.order == Order::acq_rel ? Way{Order::release, w.scope} : w; }
-  static Way acquired(Way w) { return w.order == Order::acq_rel ? Way{Order::acquire, w.scope} : w; }
+  static Way released(Way w) { return w.order == MemoryOrder::acq_rel ? Way{MemoryOrder::release, w.scope} : w; }
+  static Way acquired(Way w) { return w.order == MemoryOrder::acq_rel ? Way{MemoryOrder::acquire, w.scope} : w; }
 
   static std::string text(const Ops& ops) {
     std::string result;
@@ -516,8 +519,8 @@ class Family {
   void two_by_two(const std::string& name, Make make) {
     std::vector<Way> ways{kWeak, kVolatile};
     for (const Scope s : kScopes) {
-      ways.push_back({Order::relaxed, s});
-      ways.push_back({Order::acq_rel, s});
+      ways.push_back({MemoryOrder::relaxed, s});
+      ways.push_back({MemoryOrder::acq_rel, s});
     }
     const std::vector<Ops> fences = between();
     for (const Way w : ways) {

@@ -124,7 +124,7 @@ class Enumerator {
         if (a >= b || !e_.morally_strong(a, b)) return;
         const bool writes = e_[a].write && e_[b].write;
         const bool fences = e_[a].kind == EventKind::fence && e_[b].kind == EventKind::fence &&
-                            e_[a].order == Order::sc && e_[b].order == Order::sc;
+                            e_[a].order == MemoryOrder::sc && e_[b].order == MemoryOrder::sc;
         if (!writes && !fences) return;
         if (e_[a].thread != e_[b].thread) {
           open.push_back({a, b, fences});
@@ -230,7 +230,7 @@ class Interleaver {
         return true;
       }
       case OpKind::fence:
-        return op.order != Order::sc && pass();
+        return op.order != MemoryOrder::sc && pass();
       case OpKind::fence_async:
       case OpKind::fence_alias:
         return pass();

@@ -14,18 +14,18 @@ namespace {
 constexpr int16_t x = 0, y = 1;
 constexpr Place kHere{}, kSameBlock{.warp = 1}, kOtherBlock{.block = 1}, kOtherDevice{.device = 1};
 
-Op load(Order order, Scope scope, int16_t location, int16_t reg) {
+Op load(MemoryOrder order, Scope scope, int16_t location, int16_t reg) {
   return {.kind = OpKind::load, .order = order, .scope = scope, .location = location, .reg = reg};
 }
-Op store(Order order, Scope scope, int16_t location, uint32_t value) {
+Op store(MemoryOrder order, Scope scope, int16_t location, uint32_t value) {
   return {.kind = OpKind::store, .order = order, .scope = scope, .location = location, .value = value};
 }
-Op weak_load(int16_t location, int16_t reg) { return load(Order::weak, Scope::none, location, reg); }
-Op weak_store(int16_t location, uint32_t value) { return store(Order::weak, Scope::none, location, value); }
-Op fence(Order order, Scope scope) { return {.kind = OpKind::fence, .order = order, .scope = scope}; }
+Op weak_load(int16_t location, int16_t reg) { return load(MemoryOrder::weak, Scope::none, location, reg); }
+Op weak_store(int16_t location, uint32_t value) { return store(MemoryOrder::weak, Scope::none, location, value); }
+Op fence(MemoryOrder order, Scope scope) { return {.kind = OpKind::fence, .order = order, .scope = scope}; }
 Op guard(int16_t reg, uint32_t value) { return {.kind = OpKind::guard, .reg = reg, .value = value}; }
 Op add(Scope scope) {
-  return {.kind = OpKind::add, .order = Order::relaxed, .scope = scope, .location = x, .reg = 0, .value = 1};
+  return {.kind = OpKind::add, .order = MemoryOrder::relaxed, .scope = scope, .location = x, .reg = 0, .value = 1};
 }
 
 Expectation of(std::vector<Thread> threads) {
@@ -38,9 +38,10 @@ using Outcomes = std::set<Outcome>;
 TEST(LitmusModel, MessagePassingWithFences) {
   const auto with = [](Scope first, Scope second, const Place& place) {
     return of(
-        {{kHere, {weak_store(x, 1), fence(Order::acq_rel, first), store(Order::relaxed, Scope::sys, y, 1)}},
+        {{kHere, {weak_store(x, 1), fence(MemoryOrder::acq_rel, first), store(MemoryOrder::relaxed, Scope::sys, y, 1)}},
          {place,
-          {load(Order::relaxed, Scope::sys, y, 0), fence(Order::acq_rel, second), guard(0, 1), weak_load(x, 1)}}});
+          {load(MemoryOrder::relaxed, Scope::sys, y, 0), fence(MemoryOrder::acq_rel, second), guard(0, 1),
+           weak_load(x, 1)}}});
   };
   const Outcome stale{1, 0};
   EXPECT_FALSE(with(Scope::sys, Scope::sys, kOtherDevice).allowed.contains(stale));
@@ -57,27 +58,27 @@ TEST(LitmusModel, MessagePassingWithFences) {
 
 // "r0 == 1 OR r1 == 1", and both may be 0 with fence.acq_rel.
 TEST(LitmusModel, StoreBuffering) {
-  const auto with = [](Order order) {
+  const auto with = [](MemoryOrder order) {
     return of({{kHere, {weak_store(x, 1), fence(order, Scope::sys), weak_load(y, 0)}},
                {kOtherDevice, {weak_store(y, 1), fence(order, Scope::sys), weak_load(x, 0)}}});
   };
-  EXPECT_FALSE(with(Order::sc).allowed.contains({0, 0}));
-  EXPECT_TRUE(with(Order::acq_rel).allowed.contains({0, 0}));
+  EXPECT_FALSE(with(MemoryOrder::sc).allowed.contains({0, 0}));
+  EXPECT_TRUE(with(MemoryOrder::acq_rel).allowed.contains({0, 0}));
   // Whichever fence comes first, one load and one store are left unordered.
-  EXPECT_TRUE(with(Order::sc).racy);
+  EXPECT_TRUE(with(MemoryOrder::sc).racy);
 }
 
 // "IF r0 == 1 THEN r1 == 1"
 TEST(LitmusModel, CoherentReads) {
-  const auto with = [](Order order, Scope scope) {
+  const auto with = [](MemoryOrder order, Scope scope) {
     return of(
         {{kHere, {store(order, scope, x, 1)}}, {kOtherDevice, {load(order, scope, x, 0), load(order, scope, x, 1)}}});
   };
-  EXPECT_EQ(with(Order::relaxed, Scope::sys).allowed, (Outcomes{{0, 0}, {0, 1}, {1, 1}}));
-  EXPECT_FALSE(with(Order::relaxed, Scope::sys).racy);
-  EXPECT_TRUE(with(Order::weak, Scope::none).allowed.contains({1, 0}));
-  EXPECT_TRUE(with(Order::relaxed, Scope::gpu).racy);
-  EXPECT_FALSE(with(Order::volatile_, Scope::none).racy);  // volatile reaches the whole system
+  EXPECT_EQ(with(MemoryOrder::relaxed, Scope::sys).allowed, (Outcomes{{0, 0}, {0, 1}, {1, 1}}));
+  EXPECT_FALSE(with(MemoryOrder::relaxed, Scope::sys).racy);
+  EXPECT_TRUE(with(MemoryOrder::weak, Scope::none).allowed.contains({1, 0}));
+  EXPECT_TRUE(with(MemoryOrder::relaxed, Scope::gpu).racy);
+  EXPECT_FALSE(with(MemoryOrder::volatile_, Scope::none).racy);  // volatile reaches the whole system
 }
 
 // "FINAL STATE: x == 2", and "x == 1 OR x == 2" where the scopes do not reach.
@@ -108,13 +109,13 @@ TEST(LitmusModel, LoadBufferingIsAllowedUnlessValuesWouldComeFromNowhere) {
 TEST(LitmusModel, ReductionsAreNoAcquirePattern) {
   const auto with = [](OpKind kind) {
     const Op count{.kind = kind,
-                   .order = Order::relaxed,
+                   .order = MemoryOrder::relaxed,
                    .scope = Scope::sys,
                    .location = y,
                    .reg = kind == OpKind::add ? int16_t{1} : kNone,
                    .value = 1};
-    return of({{kHere, {weak_store(x, 42), store(Order::release, Scope::gpu, y, 1)}},
-               {kOtherBlock, {count, fence(Order::acq_rel, Scope::gpu), weak_load(x, 0)}}});
+    return of({{kHere, {weak_store(x, 42), store(MemoryOrder::release, Scope::gpu, y, 1)}},
+               {kOtherBlock, {count, fence(MemoryOrder::acq_rel, Scope::gpu), weak_load(x, 0)}}});
   };
   EXPECT_TRUE(with(OpKind::reduce).allowed.contains({0, 2}));
   // The addition saw 1, so that it came after the flag.
@@ -124,9 +125,9 @@ TEST(LitmusModel, ReductionsAreNoAcquirePattern) {
 // A relaxed load orders the write that it saw before later accesses of the same place, and nothing else of its thread.
 TEST(LitmusModel, WhatWasSeenIsOrderedAtItsOwnLocation) {
   const auto with = [](std::vector<Op> before, int16_t location) {
-    before.push_back(store(Order::relaxed, Scope::sys, y, 1));
+    before.push_back(store(MemoryOrder::relaxed, Scope::sys, y, 1));
     return of({{kHere, std::move(before)},
-               {kOtherDevice, {load(Order::relaxed, Scope::sys, y, 0), guard(0, 1), weak_store(location, 2)}}});
+               {kOtherDevice, {load(MemoryOrder::relaxed, Scope::sys, y, 0), guard(0, 1), weak_store(location, 2)}}});
   };
   EXPECT_FALSE(with({}, y).racy);
   EXPECT_TRUE(with({weak_store(x, 1)}, x).racy);
@@ -135,13 +136,13 @@ TEST(LitmusModel, WhatWasSeenIsOrderedAtItsOwnLocation) {
 
 TEST(LitmusModel, MulticastNeedsAProxyFenceWhereItIsAProxy) {
   const auto with = [](bool fenced, bool strict) {
-    std::vector<Op> reader{load(Order::acquire, Scope::sys, y, 0), guard(0, 1), weak_load(x, 1)};
+    std::vector<Op> reader{load(MemoryOrder::acquire, Scope::sys, y, 0), guard(0, 1), weak_load(x, 1)};
     if (fenced) reader.insert(reader.begin() + 2, {.kind = OpKind::fence_alias});
     const Program p{.family = "test",
                     .locations = {{'x', Memory::multicast}, {'y'}},
                     .threads = {{kHere,
                                  {{.kind = OpKind::multimem_store, .location = x, .value = 1},
-                                  store(Order::release, Scope::sys, y, 1)}},
+                                  store(MemoryOrder::release, Scope::sys, y, 1)}},
                                 {kOtherDevice, reader}}};
     return evaluate(p, {.multimem_is_a_proxy = strict}).racy;
   };

@@ -7,21 +7,21 @@
 namespace fb::litmus {
 namespace {
 
-const char* text_of(Order order) {
+const char* text_of(MemoryOrder order) {
   switch (order) {
-    case Order::weak:
+    case MemoryOrder::weak:
       return "weak";
-    case Order::relaxed:
+    case MemoryOrder::relaxed:
       return "relaxed";
-    case Order::acquire:
+    case MemoryOrder::acquire:
       return "acquire";
-    case Order::release:
+    case MemoryOrder::release:
       return "release";
-    case Order::acq_rel:
+    case MemoryOrder::acq_rel:
       return "acq_rel";
-    case Order::sc:
+    case MemoryOrder::sc:
       return "sc";
-    case Order::volatile_:
+    case MemoryOrder::volatile_:
       return "volatile";
   }
   return "?";
@@ -92,8 +92,8 @@ std::string text_of(const Program& program, const Op& op) {
   const auto name = [&](int16_t location) {
     return std::string(1, program.locations[static_cast<size_t>(location)].name);
   };
-  const std::string how = fmt::format("{}{}{}", text_of(op.order),
-                                      op.order == Order::volatile_ ? "" : text_of(op.scope), op.wide ? ".u64" : "");
+  const std::string how = fmt::format(
+      "{}{}{}", text_of(op.order), op.order == MemoryOrder::volatile_ ? "" : text_of(op.scope), op.wide ? ".u64" : "");
   switch (op.kind) {
     case OpKind::load:
       return fmt::format("r{} = ld.{} [{}]", op.reg, how, name(op.location));

@@ -11,7 +11,7 @@
 
 namespace fb::litmus {
 
-using simt::Order;
+using simt::MemoryOrder;
 using simt::Scope;
 
 enum class OpKind : uint8_t {
@@ -38,7 +38,7 @@ inline constexpr int16_t kNone = -1;
 
 struct Op {
   OpKind kind{};
-  Order order = Order::weak;
+  MemoryOrder order = MemoryOrder::weak;
   Scope scope = Scope::none;
   int16_t location = kNone;
   int16_t source = kNone;  // of a bulk copy: the location it reads

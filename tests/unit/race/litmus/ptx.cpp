@@ -105,24 +105,24 @@ class Writer {
   std::string how(const Op& op) const {
     std::string words;
     switch (op.order) {
-      case Order::weak:
+      case MemoryOrder::weak:
         break;
-      case Order::volatile_:
+      case MemoryOrder::volatile_:
         words = ".volatile";
         break;
-      case Order::relaxed:
+      case MemoryOrder::relaxed:
         words = ".relaxed";
         break;
-      case Order::acquire:
+      case MemoryOrder::acquire:
         words = ".acquire";
         break;
-      case Order::release:
+      case MemoryOrder::release:
         words = ".release";
         break;
-      case Order::acq_rel:
+      case MemoryOrder::acq_rel:
         words = ".acq_rel";
         break;
-      case Order::sc:
+      case MemoryOrder::sc:
         words = ".sc";
         break;
     }
