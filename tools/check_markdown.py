@@ -2,19 +2,22 @@
 """Checks the repository's Markdown: every relative link leads to a file and, with an anchor, to a heading of it, and lines
 are at most 120 columns wide. Tables, fenced code and lines of one link may be wider.
 
-Usage: check_markdown.py [--no-width] [FILE.md…]      (default: all that git tracks)
+Usage: check_markdown.py [--fix | --no-width] [FILE.md…]      (default: all that git tracks)
+
+--fix wraps the paragraphs and list items that are too wide.
 """
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import unicodedata
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WIDTH = 120
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 FENCE = re.compile(r"\s*(```+|~~~+)")
-CODE = re.compile(r"(`+).*?\1")
+CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 # Texts for models (prompts and statements, which are part of a problem's hash) and recorded answers keep their lines.
 UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/", "tests/e2e/candidates/prose.md")
 
@@ -74,29 +77,75 @@ def broken_link(path, target):
 
 
 def is_too_wide(line):
-    if len(line) <= WIDTH or line.lstrip().startswith(("|", "<!--")):
+    if len(line) <= WIDTH or line.lstrip().startswith(("|", "<", "#")):
         return False
     return len(LINK.sub("", line).strip(" -*.")) > WIDTH or not LINK.search(line)
 
 
-def check(path):
-    errors = []
-    wraps = "--no-width" not in sys.argv and not os.path.relpath(path, ROOT).startswith(UNWRAPPED)
+def broken_links(path):
+    # Links may go on over a line end; code is blanked out.
+    text = "\n".join("" if is_code else line for _, line, is_code in lines_of(path))
+    text = CODE.sub(lambda match: "`" * len(match[0]), text)
+    for match in LINK.finditer(text):
+        wrong = broken_link(path, match[1])
+        if wrong:
+            yield text.count("\n", 0, match.start()) + 1, wrong
+
+
+def wide_lines(path):
+    if os.path.relpath(path, ROOT).startswith(UNWRAPPED):
+        return
     for number, line, is_code in lines_of(path):
-        if is_code:
+        if not is_code and is_too_wide(line):
+            yield number, f"{len(line)} columns, more than {WIDTH}"
+
+
+def wrapped(lines):
+    """The lines of a paragraph or list item, wrapped anew. Code stays on one line, and no line begins like a block."""
+    start = re.match(r"\s*(?:[-*+] +|\d+[.)] +|> ?)?", lines[0])[0]
+    words = " ".join([lines[0][len(start):], *(line.strip().removeprefix("> ") for line in lines[1:])])
+    words = CODE.sub(lambda match: match[0].replace(" ", "\0"), words)
+    words = re.sub(r" (?=(?:[-*+>#]|\d+[.)])(?: |$))", "\0", words)
+    rest = start if start.lstrip().startswith(">") else " " * len(start)
+    return [line.replace("\0", " ") for line in textwrap.wrap(words, WIDTH, initial_indent=start, subsequent_indent=rest,
+                                                              break_long_words=False, break_on_hyphens=False)]
+
+
+def fix(path):
+    out, block = [], []
+
+    def flush():
+        out.extend(wrapped(block) if any(is_too_wide(line) for line in block) else block)
+        block.clear()
+
+    for _, line, is_code in lines_of(path):
+        starts = re.match(r"\s*([-*+] |\d+[.)] )", line)
+        if is_code or not line.strip() or line.lstrip().startswith(("|", "<", "#")):
+            flush()
+            out.append(line)
             continue
-        for target in LINK.findall(CODE.sub("", line)):
-            wrong = broken_link(path, target)
-            if wrong:
-                errors.append(f"{os.path.relpath(path, ROOT)}:{number}: {wrong}")
-        if wraps and is_too_wide(line):
-            errors.append(f"{os.path.relpath(path, ROOT)}:{number}: {len(line)} columns, more than {WIDTH}")
-    return errors
+        if starts:
+            flush()
+        block.append(line)
+    flush()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(out) + "\n")
+
+
+def check(path, with_width):
+    errors = list(broken_links(path)) + (list(wide_lines(path)) if with_width else [])
+    return [f"{os.path.relpath(path, ROOT)}:{number}: {error}" for number, error in sorted(errors)]
 
 
 def main():
-    files = [argument for argument in sys.argv[1:] if argument != "--no-width"] or [os.path.join(ROOT, path) for path in tracked()]
-    errors = [error for path in files for error in check(os.path.abspath(path))]
+    options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
+    files = [argument for argument in sys.argv[1:] if argument not in options] or [os.path.join(ROOT, path) for path in tracked()]
+    files = [os.path.abspath(path) for path in files]
+    if "--fix" in options:
+        for path in files:
+            if list(wide_lines(path)):
+                fix(path)
+    errors = [error for path in files for error in check(path, "--no-width" not in options)]
     print("\n".join(errors + [f"markdown: {len(files)} files, {len(errors)} errors"]))
     sys.exit(1 if errors else 0)
 
