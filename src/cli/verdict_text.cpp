@@ -17,11 +17,12 @@ std::string time_text(double seconds) {
 std::string place_text(const Verdict& v) {
   std::string text;
   const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + std::move(part); };
-  if (v.place.world > 0) add(fmt::format("{} ranks", v.place.world));
-  if (!v.place.size.empty()) add(fmt::format("size {}", v.place.size));
-  if (v.place.call >= 0) add(fmt::format("call {}", v.place.call + 1));
-  if (v.place.rank >= 0) add(fmt::format("rank {}", v.place.rank));
-  if (v.place.world > 0) add(v.place.schedule == 0 ? "ordered by time" : fmt::format("schedule {}", v.place.schedule));
+  if (v.location.world > 0) add(fmt::format("{} ranks", v.location.world));
+  if (!v.location.size.empty()) add(fmt::format("size {}", v.location.size));
+  if (v.location.call >= 0) add(fmt::format("call {}", v.location.call + 1));
+  if (v.location.rank >= 0) add(fmt::format("rank {}", v.location.rank));
+  if (v.location.world > 0)
+    add(v.location.schedule == 0 ? "ordered by time" : fmt::format("schedule {}", v.location.schedule));
   return text;
 }
 
@@ -73,7 +74,7 @@ std::string describe(const Verdict& v, const std::string& file, const std::strin
       rest.erase(0, v.summary.size() + (rest.size() > v.summary.size() && rest[v.summary.size()] == '.'));
     while (rest.starts_with('\n')) rest.erase(0, 1);
     if (!rest.empty()) text += "\n" + rest;
-    if (v.place.world > 0) {
+    if (v.location.world > 0) {
       text += fmt::format("\nAgain: fabricbench check --seed {}{}{} {} {}\n", v.seed,
                           v.thoroughness == "quick" ? " --quick" : "", options, v.problem, file);
     }

@@ -63,7 +63,7 @@ record::Moved busiest(const std::vector<wire::DeviceTraffic>& devices) {
 
 }  // namespace
 
-uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Session& session) {
+uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const SessionPlan& session) {
   uint64_t most = 4096;
   for (const Phase& phase : session.phases) {
     const Layout layout(problem, *phase.size, session.world);
@@ -78,8 +78,8 @@ uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Sessio
   return most;
 }
 
-Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session,
-                           wire::JudgeLink& link, Outcome& outcome, bool compares)
+Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle, const SessionPlan& session,
+                           wire::JudgeLink& link, SessionOutcome& outcome, bool compares)
     : problem_(problem),
       oracle_(oracle),
       session_(session),
@@ -88,8 +88,8 @@ Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle
       compares_(compares),
       arena_(arena_bytes(problem, session)),
       tensors_(static_cast<size_t>(session.world) * problem.tensors.size()) {
-  place_.world = session.world;
-  place_.schedule = session.schedule;
+  location_.world = session.world;
+  location_.schedule = session.schedule;
 }
 
 void Conversation::run() {
@@ -106,8 +106,8 @@ void Conversation::run() {
 
 bool Conversation::run_phase(const Phase& phase) {
   const Layout layout(problem_, *phase.size, session_.world);
-  place_.size = phase.size->name;
-  place_.call = -1;
+  location_.size = phase.size->name;
+  location_.call = -1;
   next_call_ = 0;
   last_.reset();
   arena_.reset();
@@ -153,7 +153,7 @@ bool Conversation::construct(const Layout& layout) {
 bool Conversation::destroy(const Layout& layout) {
   const Stopwatch watch(outcome_.wall_seconds["run"]);
   step_ = "destroy";
-  place_.call = -1;
+  location_.call = -1;
   const auto step = link_.destroy();
   if (!answered(step, "destroy") || !check_step(*step)) return false;
   for (int rank = 0; rank < layout.world; ++rank) {
@@ -199,7 +199,7 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
       }
     }
   }
-  place_.call = static_cast<int>(next_call_);
+  location_.call = static_cast<int>(next_call_);
   std::optional<wire::StepResult> step;
   {
     const Stopwatch watch(outcome_.wall_seconds["run"]);
@@ -241,9 +241,9 @@ bool Conversation::check_step(const wire::StepResult& step) {
 
 bool Conversation::check_call(const Layout& layout, uint32_t call_in_step, uint32_t call, const CallData& data,
                               const CallData* before) {
-  place_.call = static_cast<int>(call);
+  location_.call = static_cast<int>(call);
   for (int rank = 0; rank < layout.world; ++rank) {
-    place_.rank = rank;
+    location_.rank = rank;
     for (size_t t = 0; t < layout.tensors(); ++t) {
       const auto& slot = layout.at(rank, t);
       const auto got = arena_.at(tensor(rank, t).store[call_in_step], slot.bytes());
@@ -260,12 +260,12 @@ bool Conversation::check_call(const Layout& layout, uint32_t call_in_step, uint3
       return false;
     }
   }
-  place_.rank = -1;
+  location_.rank = -1;
   return true;
 }
 
 void Conversation::report(VerdictClass verdict, std::string summary, std::string explanation) {
-  outcome_.finding = Finding{verdict, std::move(summary), std::move(explanation), place_};
+  outcome_.finding = Ruling{verdict, std::move(summary), std::move(explanation), location_};
 }
 
 }  // namespace fb::judge

@@ -18,18 +18,18 @@ namespace fb::judge {
 class Conversation {
  public:
   // Without `compares` only faults and times are looked at: the same calls were compared in another session.
-  Conversation(const catalog::Problem& problem, const Oracle& oracle, const Session& session, wire::JudgeLink& link,
-               Outcome& outcome, bool compares = true);
+  Conversation(const catalog::Problem& problem, const Oracle& oracle, const SessionPlan& session, wire::JudgeLink& link,
+               SessionOutcome& outcome, bool compares = true);
 
   // Bytes of shared memory that the largest phase needs.
-  static uint64_t arena_bytes(const catalog::Problem& problem, const Session& session);
+  static uint64_t arena_bytes(const catalog::Problem& problem, const SessionPlan& session);
 
   // Fills the outcome. Ends early at the first finding; and where the machine has ended, without one: then the record
   // says what happened.
   void run();
 
   // Where it was when it ended.
-  const record::Place& place() const { return place_; }
+  const record::FailureLocation& location() const { return location_; }
   // Which step: "construct", "run", "destroy".
   const char* step() const { return step_; }
   bool finished() const { return finished_; }
@@ -53,16 +53,16 @@ class Conversation {
 
   const catalog::Problem& problem_;
   const Oracle& oracle_;
-  const Session& session_;
+  const SessionPlan& session_;
   wire::JudgeLink& link_;
-  Outcome& outcome_;
+  SessionOutcome& outcome_;
   bool compares_;
   Arena arena_;
   uint64_t poison_ = 0, poison_bytes_ = 0;
   std::vector<Tensor> tensors_;
   std::optional<CallData> last_;  // of the step before
   uint32_t next_call_ = 0;
-  record::Place place_;
+  record::FailureLocation location_;
   const char* step_ = "start";
   bool finished_ = false;
 };

@@ -15,17 +15,26 @@ using record::Ending;
 using record::Incident;
 using record::VerdictClass;
 
-// Nobody can have used up the processor time of a rank earlier.
+// A rank cannot have used up its processor time earlier than this.
 constexpr double kLongComputation = 10;
 
-const Incident* find(const record::RunRecord& record, std::string_view kind) {
+const Incident* find(const record::RunRecord& record, record::IncidentKind kind) {
   const auto found = std::ranges::find(record.incidents, kind, &Incident::kind);
+  return found == record.incidents.end() ? nullptr : &*found;
+}
+
+// The incident that explains the ending. A fault comes first: other incidents follow from it.
+const Incident* deciding_incident(const record::RunRecord& record) {
+  if (const Incident* fault = find(record, record::IncidentKind::fault)) return fault;
+  if (record.ending == Ending::finished) return nullptr;
+  const auto found = std::ranges::find_if(
+      record.incidents, [&](const Incident& incident) { return record::ending_of(incident.kind) == record.ending; });
   return found == record.incidents.end() ? nullptr : &*found;
 }
 
 // The rank that the machine lost first; without its report, the one that ended by itself first.
 const record::RankEnd* first_to_fall(const record::RunRecord& record) {
-  const Incident* lost = find(record, "rank_lost");
+  const Incident* lost = find(record, record::IncidentKind::rank_lost);
   const record::RankEnd* first = nullptr;
   for (const auto& end : record.ranks) {
     if (lost != nullptr && lost->rank == end.rank) return &end;
@@ -35,18 +44,17 @@ const record::RankEnd* first_to_fall(const record::RunRecord& record) {
   return first;
 }
 
-Finding by_incident(VerdictClass verdict, const Incident* incident, const std::string& otherwise) {
-  Finding finding{.verdict = verdict};
-  const std::string text = incident ? incident->text : otherwise;
-  finding.summary = first_line(text);
-  finding.explanation = text + (text.ends_with('\n') ? "" : "\n");
-  if (incident && incident->rank) finding.place.rank = *incident->rank;
-  return finding;
+Ruling make_ruling(VerdictClass verdict, const std::string& text, std::optional<int> rank = {}) {
+  Ruling ruling{.verdict = verdict};
+  ruling.summary = first_line(text);
+  ruling.explanation = text + (text.ends_with('\n') ? "" : "\n");
+  if (rank) ruling.location.rank = *rank;
+  return ruling;
 }
 
 // Processor time or wall time: which is used up first depends on the load of the computer.
-Finding out_of_time(const std::string& step) {
-  Finding finding{.verdict = VerdictClass::budget};
+Ruling out_of_time(const std::string& step) {
+  Ruling finding{.verdict = VerdictClass::budget};
   finding.summary = fmt::format("time was up in {}", step);
   finding.explanation =
       finding.summary +
@@ -54,14 +62,14 @@ Finding out_of_time(const std::string& step) {
   return finding;
 }
 
-// Where several ranks do the same, which of them is seen first is a matter of real time: the text names none, the place
+// Where several ranks fail alike, which of them is seen first depends on real time: the text names none, the location
 // does.
-Finding of_signal(const record::RankEnd& end, const std::string& step) {
-  Finding finding{.verdict = VerdictClass::fault};
-  finding.place.rank = end.rank;
+Ruling of_signal(const record::RankEnd& end, const std::string& step) {
+  Ruling finding{.verdict = VerdictClass::fault};
+  finding.location.rank = end.rank;
   const char* name = sigabbrev_np(end.signal);
   const char* advice = "Look at: host code that touches device memory or memory that is not its own.";
-  // Whoever does not heed SIGXCPU is killed a second later.
+  // A process that ignores SIGXCPU is killed a second later.
   const bool used_up = end.signal == SIGXCPU || (end.signal == SIGKILL && end.seconds > kLongComputation);
   if (end.signal == SIGSYS) {
     finding.verdict = VerdictClass::rule_violation;
@@ -69,7 +77,7 @@ Finding of_signal(const record::RankEnd& end, const std::string& step) {
     advice = "Candidates may not start processes or programs, open network sockets, trace, mount or change namespaces.";
   } else if (used_up) {
     finding = out_of_time(step);
-    finding.place.rank = end.rank;
+    finding.location.rank = end.rank;
     return finding;
   } else {
     finding.summary = fmt::format("a rank was ended by SIG{} in {}", name ? name : "?", step);
@@ -78,63 +86,32 @@ Finding of_signal(const record::RankEnd& end, const std::string& step) {
   return finding;
 }
 
-Finding of_rank(const launcher::LaunchResult& result, const std::string& step) {
+Ruling of_rank(const launcher::LaunchResult& result, const std::string& step) {
   const record::RankEnd* end = first_to_fall(result.record);
   if (end != nullptr && end->signal != 0 && !end->ended) return of_signal(*end, step);
-  Finding finding{.verdict = VerdictClass::fault};
+  Ruling finding{.verdict = VerdictClass::fault};
   finding.summary = fmt::format("a rank left in {}", step);
   finding.explanation =
       finding.summary + ".\nA rank may not end by itself: it returns from run() and is called again.\n";
-  if (end != nullptr) finding.place.rank = end->rank;
+  if (end != nullptr) finding.location.rank = end->rank;
   return finding;
 }
 
-Finding of_exception(const launcher::LaunchResult& result, const std::string& step) {
-  const Incident* incident = find(result.record, "failed");
-  if (incident == nullptr) return of_rank(result, step);
-  const bool memory = incident->text.find("bad_alloc") != std::string::npos;
-  Finding finding = by_incident(memory ? VerdictClass::budget : VerdictClass::fault, incident, {});
-  // "rank 2: run, call 3 threw: …": the rank is in the place.
-  for (std::string* text : {&finding.summary, &finding.explanation}) {
-    if (const size_t colon = text->find(": "); text->starts_with("rank ") && colon != std::string::npos)
-      text->erase(0, colon + 2);
-  }
-  return finding;
+Ruling of_ending(const launcher::LaunchResult& result, const std::string& step) {
+  const Ending ending = result.record.ending;
+  const Incident* incident = deciding_incident(result.record);
+  // How the process ended says more than the machine's incident.
+  if (ending == Ending::rank_lost && (incident == nullptr || incident->kind == record::IncidentKind::rank_lost))
+    return of_rank(result, step);
+  if (incident != nullptr) return make_ruling(verdict_of(*incident), incident->text, incident->rank);
+  if (ending == Ending::failed) return of_rank(result, step);
+  if (ending == Ending::timeout) return out_of_time(step);
+  const std::string text = result.problem.empty() ? std::string(to_string(ending)) : result.problem;
+  const VerdictClass verdict = verdict_of(ending);
+  return make_ruling(verdict == VerdictClass::pass ? VerdictClass::infra : verdict, text);
 }
 
-Finding of_ending(const launcher::LaunchResult& result, const std::string& step) {
-  const auto& record = result.record;
-  // What came after a fault came of it.
-  if (const Incident* fault = find(record, "fault")) return by_incident(VerdictClass::fault, fault, {});
-  switch (record.ending) {
-    case Ending::fault:
-      return by_incident(VerdictClass::fault, find(record, "fault"), "a kernel's fault");
-    case Ending::race:
-      return by_incident(VerdictClass::race, find(record, "race"), "a race");
-    case Ending::deadlock:
-      return by_incident(VerdictClass::deadlock, find(record, "deadlock"), "deadlock");
-    case Ending::budget:
-      return by_incident(VerdictClass::budget, find(record, "budget"), result.problem);
-    case Ending::out_of_memory:
-      return by_incident(VerdictClass::budget, find(record, "out_of_memory"), result.problem);
-    case Ending::timeout:
-      return out_of_time(step);
-    case Ending::bad_message:
-      return by_incident(VerdictClass::cheat, find(record, "bad_message"), result.problem);
-    case Ending::rank_lost:
-      return of_rank(result, step);
-    case Ending::failed:
-      return of_exception(result, step);
-    case Ending::interrupted:
-      return by_incident(VerdictClass::infra, nullptr, result.problem);
-    case Ending::finished:
-    case Ending::machine_lost:
-      break;
-  }
-  return by_incident(VerdictClass::infra, nullptr, result.problem.empty() ? "the machine was lost" : result.problem);
-}
-
-// For people only: nothing is read out of it. Our own lines tell what is said already.
+// For people only: nothing is read out of it. Lines of our own programs repeat the summary and are left out.
 std::string quote_output(const launcher::LaunchResult& result, size_t rank) {
   if (rank >= result.output_tail.size()) return {};
   std::string text;
@@ -146,15 +123,16 @@ std::string quote_output(const launcher::LaunchResult& result, size_t rank) {
 
 }  // namespace
 
-std::optional<Finding> finding_of(const launcher::LaunchResult& result, const record::Place& place,
-                                  const std::string& step) {
-  if (result.record.ending == Ending::finished && find(result.record, "fault") == nullptr) return std::nullopt;
-  Finding finding = of_ending(result, step);
-  const int rank = finding.place.rank;
-  finding.place = place;
-  if (rank >= 0) finding.place.rank = rank;
+std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const record::FailureLocation& location,
+                                 const std::string& step) {
+  if (result.record.ending == Ending::finished && find(result.record, record::IncidentKind::fault) == nullptr)
+    return std::nullopt;
+  Ruling finding = of_ending(result, step);
+  const int rank = finding.location.rank;
+  finding.location = location;
+  if (rank >= 0) finding.location.rank = rank;
   if (rank >= 0) finding.explanation += quote_output(result, static_cast<size_t>(rank));
-  // What we do not have is not the candidate's mistake.
+  // A call that the virtual node lacks is not the candidate's failure.
   if (finding.verdict != VerdictClass::cheat && !result.record.unsupported_calls.empty()) {
     finding.verdict = VerdictClass::unsupported;
     finding.explanation += "Calls that the virtual node does not support:";

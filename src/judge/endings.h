@@ -10,8 +10,8 @@
 
 namespace fb::judge {
 
-// Nothing where the run ended as it should. `place` and `step` ("run") say where the judge was.
-std::optional<Finding> finding_of(const launcher::LaunchResult& result, const record::Place& place,
-                                  const std::string& step);
+// Nothing where the run ended as it should. `location` and `step` ("run") are those of the judge.
+std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const record::FailureLocation& location,
+                                 const std::string& step);
 
 }  // namespace fb::judge

@@ -198,7 +198,7 @@ class Judgement {
     return true;
   }
 
-  SessionRequest request_for(const Session& session) const {
+  SessionRequest request_for(const SessionPlan& session) const {
     SessionRequest wanted;
     wanted.problem = &problem_;
     wanted.oracle = &*oracle_;
@@ -215,7 +215,7 @@ class Judgement {
     return request_.side_by_side != 0 ? request_.side_by_side : std::max(1u, std::thread::hardware_concurrency());
   }
 
-  std::vector<std::string> run_plan(const std::vector<Session>& plan) const {
+  std::vector<std::string> run_plan(const std::vector<SessionPlan>& plan) const {
     say_progress({"running sessions", 0, plan.size()});
     return run_jobs(
         plan.size(), side_by_side(),
@@ -232,7 +232,7 @@ class Judgement {
   }
 
   // False: it has a finding.
-  bool add(const std::string& text, const Session& session) {
+  bool add(const std::string& text, const SessionPlan& session) {
     auto outcome = parse_outcome(text);
     if (!outcome) {
       conclude(verdict_, VerdictClass::infra, "a session was lost",
@@ -251,7 +251,7 @@ class Judgement {
     for (const auto& [phase, seconds] : outcome->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
     verdict_.timings.insert(verdict_.timings.end(), outcome->timings.begin(), outcome->timings.end());
     if (!outcome->finding) return true;
-    verdict_.place = outcome->finding->place;
+    verdict_.location = outcome->finding->location;
     conclude(verdict_, outcome->finding->verdict, std::move(outcome->finding->summary),
              std::move(outcome->finding->explanation));
     return false;
@@ -270,7 +270,7 @@ class Judgement {
       t.limit_seconds = limit_seconds(problem_, size_named(t.size), t.world, *platform_);
       const double floor = floor_seconds(problem_, size_named(t.size), t.world, *platform_);
       if (t.seconds >= kFloorMargin * floor) continue;
-      verdict_.place = {.size = t.size, .world = t.world};
+      verdict_.location = {.size = t.size, .world = t.world};
       conclude(verdict_, VerdictClass::cheat,
                fmt::format("size {}: {:.2f} us are less than the links need ({:.2f} us)", t.size, t.seconds * 1e6,
                            floor * 1e6),

@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint32_t kBurst = 3, kLargeBurst = 2;
 
-Session make_session(const catalog::Problem& problem, int world, uint64_t schedule, uint64_t seed, auto wanted) {
-  Session session{.world = world, .schedule = schedule};
+SessionPlan make_session(const catalog::Problem& problem, int world, uint64_t schedule, uint64_t seed, auto wanted) {
+  SessionPlan session{.world = world, .schedule = schedule};
   const bool by_time = schedule == 0;
   for (size_t k = 0; k < problem.sizes.size(); ++k) {
     const auto& size = problem.sizes[k];
@@ -28,9 +28,9 @@ Session make_session(const catalog::Problem& problem, int world, uint64_t schedu
 
 int timed_world(const catalog::Problem& problem) { return std::ranges::max(problem.worlds); }
 
-std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
-                               uint32_t schedules) {
-  std::vector<Session> plan;
+std::vector<SessionPlan> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
+                                   uint32_t schedules) {
+  std::vector<SessionPlan> plan;
   const auto any = [](const catalog::SizeClass&) { return true; };
   const auto quick = [](const catalog::SizeClass& size) { return size.quick; };
   const auto schedule = [&](int world, uint64_t k) { return mix(seed, {static_cast<uint64_t>(world), k}) | 1; };

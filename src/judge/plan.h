@@ -28,7 +28,7 @@ struct Phase {
   uint64_t seed = 0;   // of its inputs
 };
 
-struct Session {
+struct SessionPlan {
   int world = 1;
   uint64_t schedule = 0;  // 0: by virtual time, and times count; else drawn at random
   bool strict = false;    // 16-byte accesses may tear
@@ -38,8 +38,8 @@ struct Session {
 // Schedules of each world that are drawn at random, and checked for races, in a full check; in a quick one it is one.
 inline constexpr uint32_t kSchedules = 2;
 // `schedules`: so many instead; 0: as many as usual.
-std::vector<Session> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
-                               uint32_t schedules = 0);
+std::vector<SessionPlan> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
+                                   uint32_t schedules = 0);
 
 // The world whose times are the score: the largest.
 int timed_world(const catalog::Problem& problem);

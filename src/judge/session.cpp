@@ -144,19 +144,19 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
 }
 
 // From the run's folder, the only one that the machine can write, to where the user wants it.
-void deliver_trace(const SessionRequest& request, const launcher::RunDirectory& directory, Outcome& outcome) {
+void deliver_trace(const SessionRequest& request, const launcher::RunDirectory& directory, SessionOutcome& outcome) {
   if (request.trace.empty()) return;
   std::error_code failed;
   fs::copy_file(directory.file("trace.json"), request.trace, fs::copy_options::overwrite_existing, failed);
   if (failed) outcome.notes.push_back(fmt::format("no timeline: cannot write {}: {}", request.trace, failed.message()));
 }
 
-Finding infra(const std::string& text) {
+Ruling infra(const std::string& text) {
   return {.verdict = VerdictClass::infra, .summary = text, .explanation = text + "\n"};
 }
 
 // The rules that only the machine's log can tell.
-std::optional<Finding> broken_rule(const catalog::Problem& problem, const record::RunRecord& record) {
+std::optional<Ruling> broken_rule(const catalog::Problem& problem, const record::RunRecord& record) {
   const auto count = [&](const std::string& kind) {
     const auto found = record.calls_in_run.find(kind);
     return found == record.calls_in_run.end() ? uint64_t{0} : found->second;
@@ -166,7 +166,7 @@ std::optional<Finding> broken_rule(const catalog::Problem& problem, const record
   forbidden.emplace_back("exchange_descriptor");
   for (const std::string& kind : forbidden) {
     if (count(kind) == 0) continue;
-    Finding finding{.verdict = VerdictClass::rule_violation};
+    Ruling finding{.verdict = VerdictClass::rule_violation};
     finding.summary = fmt::format("run() made {} requests of kind `{}`, which this problem forbids", count(kind), kind);
     finding.explanation =
         finding.summary + ".\nThe rules are in the statement (fabricbench show " + problem.name + ").\n";
@@ -175,36 +175,35 @@ std::optional<Finding> broken_rule(const catalog::Problem& problem, const record
   return std::nullopt;
 }
 
-// A module that the machine can't run is nobody's mistake but ours.
-std::optional<Finding> unsupported_module(const record::RunRecord& record) {
+// Code that the machine does not support is our failure, not the candidate's.
+std::optional<Ruling> unsupported_code(const record::RunRecord& record) {
   for (const auto& incident : record.incidents) {
-    if (incident.kind != "note" || incident.text.find("module that the machine can't run") == std::string::npos)
-      continue;
-    return Finding{.verdict = VerdictClass::unsupported,
-                   .summary = "the virtual node can't run this code yet",
-                   .explanation = incident.text + "\n"};
+    if (verdict_of(incident) != VerdictClass::unsupported) continue;
+    return Ruling{.verdict = VerdictClass::unsupported,
+                  .summary = "the virtual node can't run this code yet",
+                  .explanation = incident.text + "\n"};
   }
   return std::nullopt;
 }
 
 void conclude(const SessionRequest& request, const launcher::LaunchResult& result, const Conversation& talk,
-              Outcome& outcome) {
+              SessionOutcome& outcome) {
   outcome.instructions = result.record.instructions;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
-  auto ended = finding_of(result, talk.place(), talk.step());
+  auto ended = finding_of(result, talk.location(), talk.step());
   // The judge's own finding counts: what happened afterwards followed from it. But of a fault only the record knows.
   const bool has_own = outcome.finding && outcome.finding->verdict != VerdictClass::fault;
   if (!has_own && ended) outcome.finding = std::move(ended);
   if (!outcome.finding && !talk.finished()) outcome.finding = infra("the session ended too early");
-  if (auto module = unsupported_module(result.record); module && outcome.finding) {
-    module->place = outcome.finding->place;
-    outcome.finding = std::move(module);
+  if (auto ours = unsupported_code(result.record); ours && outcome.finding) {
+    ours->location = outcome.finding->location;
+    outcome.finding = std::move(ours);
   }
   if (const auto rule = broken_rule(*request.problem, result.record)) {
-    const record::Place place = outcome.finding ? outcome.finding->place : talk.place();
+    const record::FailureLocation location = outcome.finding ? outcome.finding->location : talk.location();
     outcome.finding = rule;
-    outcome.finding->place = place;
+    outcome.finding->location = location;
   }
   if (outcome.finding && outcome.finding->verdict == VerdictClass::fault && outcome.finding->summary.empty())
     outcome.finding = infra("a kernel's fault left no report");
@@ -212,8 +211,8 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
 
 }  // namespace
 
-Outcome run_session(const SessionRequest& request) {
-  Outcome outcome;
+SessionOutcome run_session(const SessionRequest& request) {
+  SessionOutcome outcome;
   try {
     const Parts parts = find_parts();
     const launcher::RunDirectory directory;

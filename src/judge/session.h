@@ -29,7 +29,7 @@ struct SessionLimits {
 struct SessionRequest {
   const catalog::Problem* problem = nullptr;
   const Oracle* oracle = nullptr;
-  const Session* session = nullptr;
+  const SessionPlan* session = nullptr;
   std::string candidate = {};  // path of the shared object
   std::string platform = {};
   std::string slower = {};                    // launcher::LaunchRequest
@@ -40,6 +40,6 @@ struct SessionRequest {
 };
 
 // Failures of ours (no machine, no process) come back as a finding of class infra.
-Outcome run_session(const SessionRequest& request);
+SessionOutcome run_session(const SessionRequest& request);
 
 }  // namespace fb::judge

@@ -59,7 +59,7 @@ std::string transcript(const LaunchResult& result) {
     }
   }
   for (const record::Incident& incident : result.record.incidents)
-    text += fmt::format("fabricbench: {}: {}\n", incident.kind, trim(incident.text));
+    text += fmt::format("fabricbench: {}: {}\n", to_string(incident.kind), trim(incident.text));
   return text;
 }
 

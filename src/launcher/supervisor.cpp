@@ -380,13 +380,13 @@ void Supervisor::take_machine_line(std::string_view line) {
     machine_lines_.take(fmt::format("{}\n", line));
     return;
   }
-  // Ranks that were ended from here are no news.
-  if (killed_ && (incident->kind == "rank_lost" || incident->kind == "bad_message")) return;
+  // Losing ranks that the launcher has killed is expected.
+  const Ending ending = record::ending_of(incident->kind);
+  if (killed_ && (ending == Ending::rank_lost || ending == Ending::bad_message)) return;
   if (request_.err >= 0)
-    write_all(request_.err, fmt::format("fabricbench: {}: {}\n", incident->kind, trim(incident->text)));
+    write_all(request_.err, fmt::format("fabricbench: {}: {}\n", to_string(incident->kind), trim(incident->text)));
   incidents_.push_back(*incident);
   if (!incident->fatal) return;
-  const auto ending = record::ending_from(incident->kind).value_or(Ending::machine_lost);
   // The machine knows why; that a rank failed is what followed.
   if (ending_ == Ending::failed || (ending_ == Ending::rank_lost && ending != Ending::rank_lost)) ending_ = ending;
   trouble(ending, "see above", kGraceAfterIncident);

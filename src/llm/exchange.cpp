@@ -1,72 +1,45 @@
 #include "llm/exchange.h"
 
-#include <stdexcept>
-
 #include "record/json_fields.h"
 
 namespace fb::llm {
-namespace {
 
-using record::dump;
-using record::Json;
-using record::take;
-
-Role role_from(const std::string& name) {
-  if (name == "user") return Role::user;
-  if (name == "assistant") return Role::assistant;
-  throw std::runtime_error("unknown role '" + name + "'");
+inline std::string_view to_string(Role role) { return role == Role::user ? "user" : "assistant"; }
+inline bool read_name(std::string_view name, Role& role) {
+  role = name == "user" ? Role::user : Role::assistant;
+  return name == to_string(role);
 }
 
-Request request_from(const Json& json) {
-  Request r;
-  r.model = record::model_spec_from(json.at("model"));
-  take(json, "system", r.system);
-  for (const Json& message : json.at("messages"))
-    r.messages.push_back({.role = role_from(message.at("role")), .text = message.at("text")});
-  take(json, "idempotency_key", r.idempotency_key);
-  take(json, "problem", r.problem);
-  take(json, "sample", r.sample);
-  take(json, "round", r.round);
-  return r;
+template <FieldsOf<Message> T, class F>
+void visit_fields(T& m, F&& field) {
+  field("role", m.role, kRequired);
+  field("text", m.text, kRequired);
 }
 
-Response response_from(const Json& json) {
-  Response r;
-  r.call = record::call_from(json.at("call"));
-  take(json, "text", r.text);
-  take(json, "request_body", r.request_body);
-  take(json, "response_body", r.response_body);
-  take(json, "request_id", r.request_id);
-  return r;
+template <FieldsOf<Request> T, class F>
+void visit_fields(T& r, F&& field) {
+  field("model", r.model, kRequired);
+  field("problem", r.problem);
+  field("sample", r.sample);
+  field("round", r.round);
+  field("idempotency_key", r.idempotency_key);
+  field("system", r.system);
+  field("messages", r.messages, kRequired);
 }
 
-}  // namespace
-
-std::string to_json(const Request& r) {
-  Json messages = Json::array();
-  for (const Message& message : r.messages)
-    messages.push_back({{"role", message.role == Role::user ? "user" : "assistant"}, {"text", message.text}});
-  return dump({{"model", record::to_value(r.model)},
-               {"problem", r.problem},
-               {"sample", r.sample},
-               {"round", r.round},
-               {"idempotency_key", r.idempotency_key},
-               {"system", r.system},
-               {"messages", messages}});
+template <FieldsOf<Response> T, class F>
+void visit_fields(T& r, F&& field) {
+  field("call", r.call, kRequired);
+  field("request_id", r.request_id);
+  field("text", r.text);
+  field("request_body", r.request_body);
+  field("response_body", r.response_body);
 }
 
-Result<Request> parse_request(std::string_view text) { return record::parse_object(text, "a request", request_from); }
+std::string to_json(const Request& request) { return dump(to_json_value(request)); }
+Result<Request> parse_request(std::string_view text) { return parse_fields<Request>(text, "a request"); }
 
-std::string to_json(const Response& r) {
-  return dump({{"call", record::to_value(r.call)},
-               {"request_id", r.request_id},
-               {"text", r.text},
-               {"request_body", r.request_body},
-               {"response_body", r.response_body}});
-}
-
-Result<Response> parse_response(std::string_view text) {
-  return record::parse_object(text, "a response", response_from);
-}
+std::string to_json(const Response& response) { return dump(to_json_value(response)); }
+Result<Response> parse_response(std::string_view text) { return parse_fields<Response>(text, "a response"); }
 
 }  // namespace fb::llm

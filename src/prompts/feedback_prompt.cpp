@@ -42,7 +42,7 @@ std::string without_folders(std::string_view text) {
 }
 
 // Not the number of the schedule, which comes from the seed.
-std::string describe_place(const record::Place& place) {
+std::string describe_place(const record::FailureLocation& place) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (place.world > 0) add(fmt::format("{} rank{}", place.world, place.world == 1 ? "" : "s"));
@@ -131,7 +131,7 @@ Result<std::string> failure_prompt(const catalog::Problem& problem, const Attemp
   const auto advice = fill_prompt_file(fmt::format("feedback/{}.md", advice_file), {});
   if (!advice) return std::unexpected(advice.error());
   Values values = {{"outcome", outcome}, {"place", ""}, {"text", ""}, {"lines", ""}, {"advice", *advice}};
-  if (attempt.verdict) values["place"] = describe_place(attempt.verdict->place);
+  if (attempt.verdict) values["place"] = describe_place(attempt.verdict->location);
   const auto frame = fill_prompt_file("feedback.md", values);
   if (!frame || !attempt.verdict) return frame;
 

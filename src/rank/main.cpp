@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -48,18 +49,25 @@ int share(void*, int root, int descriptor, int* shared) {
   return fabricbench_share_descriptor(root, descriptor, shared);
 }
 
-// What the candidate threw; nothing, if it returned.
+struct Thrown {
+  int kind = 1;  // as fabricbench_step_next has it: 2 is std::bad_alloc
+  std::string text = {};
+};
+
+// The exception that the candidate threw; none if it returned.
 template <class Do>
-std::optional<std::string> attempt(Do&& work) {
+std::optional<Thrown> attempt(Do&& work) {
   try {
     work();
     return std::nullopt;
+  } catch (const std::bad_alloc& e) {
+    return Thrown{.kind = 2, .text = e.what()};
   } catch (const std::exception& e) {
-    return e.what();
+    return Thrown{.text = e.what()};
   } catch (const char* text) {
-    return text;
+    return Thrown{.text = text};
   } catch (...) {
-    return "something that is no std::exception";
+    return Thrown{.text = "an object that is not a std::exception"};
   }
 }
 
@@ -117,7 +125,7 @@ int main(int argc, char** argv) {
   if (const auto problem = attempt([&] {
         if (options.confined) fb::sandbox::confine(options.limits, fb::sandbox::Filter::rank);
       }))
-    fail("cannot confine itself: " + *problem);
+    fail("cannot confine itself: " + problem->text);
   // Nothing is flushed at the end.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
@@ -129,13 +137,13 @@ int main(int argc, char** argv) {
   const fabricbench::Rank rank(number_of("RANK"), world, device, {&world, &gather, &share});
 
   fb::rank::Candidate candidate;
-  std::optional<std::string> thrown = attempt([&] { candidate.load(options.candidate); });
+  std::optional<Thrown> thrown = attempt([&] { candidate.load(options.candidate); });
   while (true) {
     uint32_t step = 0, call = 0;
     std::vector<uint64_t> words(kMostWords);
     size_t got = 0;
-    if (fabricbench_step_next(stream, thrown ? 1 : 0, thrown ? thrown->c_str() : nullptr, &step, &call, words.data(),
-                              words.size(), &got) != 0)
+    if (fabricbench_step_next(stream, thrown ? thrown->kind : 0, thrown ? thrown->text.c_str() : nullptr, &step, &call,
+                              words.data(), words.size(), &got) != 0)
       fail("the machine has no next step for this rank");
     words.resize(std::min(got, kMostWords));
     switch (step) {

@@ -19,38 +19,6 @@ constexpr std::array<std::pair<AnswerEnd, std::string_view>, 5> kAnswerEnds = {{
     {AnswerEnd::failed, "failed"},
 }};
 
-Json to_value(const Usage& u) {
-  return {{"input_tokens", u.input_tokens},
-          {"cached_tokens", u.cached_tokens},
-          {"cache_write_tokens", u.cache_write_tokens},
-          {"output_tokens", u.output_tokens},
-          {"reasoning_tokens", u.reasoning_tokens}};
-}
-
-Usage usage_from(const Json& json) {
-  Usage u;
-  take(json, "input_tokens", u.input_tokens);
-  take(json, "cached_tokens", u.cached_tokens);
-  take(json, "cache_write_tokens", u.cache_write_tokens);
-  take(json, "output_tokens", u.output_tokens);
-  take(json, "reasoning_tokens", u.reasoning_tokens);
-  return u;
-}
-
-Attempt attempt_from(const Json& json) {
-  Attempt a;
-  a.model = json.at("model");
-  a.problem = json.at("problem");
-  a.sample = json.at("sample");
-  a.round = json.at("round");
-  take(json, "for_speed", a.for_speed);
-  a.call = call_from(json.at("call"));
-  if (const auto verdict = json.find("verdict"); verdict != json.end() && !verdict->is_null())
-    a.verdict = verdict_from(*verdict);
-  take(json, "cached", a.cached);
-  return a;
-}
-
 }  // namespace
 
 bool is_label(std::string_view text) {
@@ -80,76 +48,17 @@ std::string_view outcome(const Attempt& attempt) {
   return attempt.verdict ? to_string(attempt.verdict->verdict) : to_string(attempt.call.end);
 }
 
-Json to_value(const Call& c) {
-  return {{"end", to_string(c.end)},
-          {"stop_reason", c.stop_reason},
-          {"error", c.error},
-          {"model", c.model},
-          {"usage", to_value(c.usage)},
-          {"usd", or_null(c.usd)},
-          {"seconds", c.seconds},
-          {"tries", c.tries},
-          {"lost", c.lost}};
+void require_label(const std::string& label) {
+  if (!is_label(label)) throw std::runtime_error("'" + label + "' can't be the label of a model");
 }
 
-Call call_from(const Json& json) {
-  Call c;
-  const std::string end = json.at("end");
-  const auto known = answer_end_from(end);
-  if (!known) throw std::runtime_error("unknown end of an answer: " + end);
-  c.end = *known;
-  take(json, "stop_reason", c.stop_reason);
-  take(json, "error", c.error);
-  take(json, "model", c.model);
-  if (const auto usage = json.find("usage"); usage != json.end() && usage->is_object()) c.usage = usage_from(*usage);
-  take(json, "usd", c.usd);
-  take(json, "seconds", c.seconds);
-  take(json, "tries", c.tries);
-  take(json, "lost", c.lost);
-  return c;
-}
+std::string to_json(const Attempt& attempt) { return dump(to_json_value(attempt)); }
+Result<Attempt> parse_attempt(std::string_view text) { return parse_fields<Attempt>(text, "an attempt"); }
 
-Json to_value(const ModelSpec& m) {
-  return {{"label", m.label},
-          {"provider", m.provider},
-          {"model", m.model},
-          {"base_url", m.base_url},
-          {"effort", m.effort},
-          {"temperature", or_null(m.temperature)},
-          {"max_output_tokens", or_null(m.max_output_tokens)}};
-}
+std::string to_json(const Call& call) { return dump(to_json_value(call)); }
+Result<Call> parse_call(std::string_view text) { return parse_fields<Call>(text, "a call"); }
 
-ModelSpec model_spec_from(const Json& json) {
-  ModelSpec m;
-  m.label = json.at("label");
-  if (!is_label(m.label)) throw std::runtime_error("'" + m.label + "' can't be the label of a model");
-  take(json, "provider", m.provider);
-  take(json, "model", m.model);
-  take(json, "base_url", m.base_url);
-  take(json, "effort", m.effort);
-  take(json, "temperature", m.temperature);
-  take(json, "max_output_tokens", m.max_output_tokens);
-  return m;
-}
-
-std::string to_json(const Attempt& a) {
-  return dump({{"model", a.model},
-               {"problem", a.problem},
-               {"sample", a.sample},
-               {"round", a.round},
-               {"for_speed", a.for_speed},
-               {"outcome", outcome(a)},
-               {"call", to_value(a.call)},
-               {"verdict", a.verdict ? to_value(*a.verdict) : Json(nullptr)},
-               {"cached", a.cached}});
-}
-
-Result<Attempt> parse_attempt(std::string_view text) { return parse_object(text, "an attempt", attempt_from); }
-
-std::string to_json(const Call& call) { return dump(to_value(call)); }
-Result<Call> parse_call(std::string_view text) { return parse_object(text, "a call", call_from); }
-
-std::string to_json(const ModelSpec& model) { return dump(to_value(model)); }
-Result<ModelSpec> parse_model_spec(std::string_view text) { return parse_object(text, "a model", model_spec_from); }
+std::string to_json(const ModelSpec& model) { return dump(to_json_value(model)); }
+Result<ModelSpec> parse_model_spec(std::string_view text) { return parse_fields<ModelSpec>(text, "a model"); }
 
 }  // namespace fb::record

@@ -15,27 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CampaignPlan plan_from(const Json& json) {
-  CampaignPlan p;
-  take(json, "name", p.name);
-  take(json, "created", p.created);
-  for (const Json& model : json.at("models")) p.models.push_back(model_spec_from(model));
-  p.problems = json.at("problems").get<std::vector<std::string>>();
-  take(json, "pack", p.pack);
-  take(json, "pack_version", p.pack_version);
-  take(json, "samples", p.samples);
-  take(json, "rounds", p.rounds);
-  take(json, "speed_rounds", p.speed_rounds);
-  take(json, "prompt", p.prompt);
-  take(json, "thoroughness", p.thoroughness);
-  take(json, "backend", p.backend);
-  take(json, "platform", p.platform);
-  take_seed(json, "seed", p.seed);
-  take(json, "version", p.version);
-  return p;
-}
-
-// A message that names the file, whoever finds it.
+// Errors that name the file.
 template <class T>
 Result<T> named(const std::string& file, Result<T> result) {
   if (!result) return error(file + ": " + in_one_line(result.error()));
@@ -59,28 +39,10 @@ std::vector<uint32_t> rounds_in(const fs::path& folder) {
 
 }  // namespace
 
-std::string to_json(const CampaignPlan& p) {
-  Json models = Json::array();
-  for (const ModelSpec& model : p.models) models.push_back(to_value(model));
-  return dump({{"name", p.name},
-               {"created", p.created},
-               {"models", models},
-               {"problems", p.problems},
-               {"pack", p.pack},
-               {"pack_version", p.pack_version},
-               {"samples", p.samples},
-               {"rounds", p.rounds},
-               {"speed_rounds", p.speed_rounds},
-               {"prompt", p.prompt},
-               {"thoroughness", p.thoroughness},
-               {"backend", p.backend},
-               {"platform", p.platform},
-               {"seed", std::to_string(p.seed)},
-               {"version", p.version}});
-}
+std::string to_json(const CampaignPlan& plan) { return dump(to_json_value(plan)); }
 
 Result<CampaignPlan> parse_campaign_plan(std::string_view text) {
-  return parse_object(text, "the plan of a campaign", plan_from);
+  return parse_fields<CampaignPlan>(text, "the plan of a campaign");
 }
 
 std::string sample_folder(const std::string& run, const RoundId& id) {

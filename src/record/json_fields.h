@@ -1,63 +1,272 @@
 #pragma once
 
-// Reading and writing the fields of a record. What is missing or null keeps its default: older records have fewer.
+// The fields of all records, each listed once (base/json.h). A field is added to a struct and to its list, and
+// nowhere else.
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "base/result.h"
+#include "base/json.h"
 #include "record/attempt.h"
+#include "record/campaign.h"
+#include "record/incident.h"
+#include "record/run_record.h"
 #include "record/verdict.h"
 
 namespace fb::record {
 
-using Json = nlohmann::ordered_json;
+// The version of the records' form, the field `schema` of every record. It is raised when a field changes its meaning;
+// new fields do not raise it. Records without it are of versions before 1.
+inline constexpr int kSchema = 1;
 
-template <class T>
-void take(const Json& json, const char* name, T& value) {
-  if (const auto found = json.find(name); found != json.end() && !found->is_null()) value = found->get<T>();
-}
-template <class T>
-void take(const Json& json, const char* name, std::optional<T>& value) {
-  if (const auto found = json.find(name); found != json.end() && !found->is_null()) value = found->get<T>();
-}
-// Seeds use all 64 bits, which many readers of JSON do not have: they travel as text.
-inline void take_seed(const Json& json, const char* name, uint64_t& value) {
-  if (const auto found = json.find(name); found != json.end() && found->is_string())
-    value = std::stoull(found->get<std::string>());
+template <class T, class F>
+void schema_field(F&& field) {
+  int schema = std::is_const_v<T> ? kSchema : 0;
+  field("schema", schema);
+  if (schema > kSchema)
+    throw std::runtime_error("schema " + std::to_string(schema) +
+                             " is of a later version of fabricbench (this one reads up to " + std::to_string(kSchema) +
+                             ")");
 }
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+// A class of a later version is ours to fix, not the candidate's failure.
+inline bool read_name(std::string_view name, VerdictClass& value) {
+  value = verdict_class_from(name).value_or(VerdictClass::infra);
+  return true;
+}
+template <class Enum>
+bool assign(std::optional<Enum> from, Enum& value) {
+  if (from) value = *from;
+  return from.has_value();
+}
+inline bool read_name(std::string_view name, Ending& value) { return assign(ending_from(name), value); }
+inline bool read_name(std::string_view name, IncidentKind& value) { return assign(incident_kind_from(name), value); }
+inline bool read_name(std::string_view name, IncidentReason& value) {
+  return assign(incident_reason_from(name), value);
+}
+inline bool read_name(std::string_view name, AnswerEnd& value) { return assign(answer_end_from(name), value); }
+
+template <FieldsOf<Incident> T, class F>
+void visit_fields(T& i, F&& field) {
+  field("kind", i.kind);
+  field("reason", i.reason);
+  field("rank", i.rank);
+  field("text", i.text);
+  field("fatal", i.fatal);
 }
 
-// What guests, candidates and models write may be no UTF-8; JSON holds nothing else.
-inline std::string dump(const Json& json, int indent = 2) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+template <FieldsOf<DeviceCounters> T, class F>
+void visit_fields(T& d, F&& field) {
+  field("kernels", d.kernels);
+  field("instructions", d.instructions);
+  field("memory_bytes", d.memory_bytes);
+  field("peer_bytes_sent", d.peer_bytes_sent);
+  field("peer_bytes_received", d.peer_bytes_received);
+  field("copies", d.copies);
+  field("peak_memory", d.peak_memory);
 }
 
-// Reads an object by `from`, which throws where something is not what it must be.
-template <class From>
-auto parse_object(std::string_view text, const char* what, const From& from) -> Result<decltype(from(Json()))> {
-  try {
-    const Json json = Json::parse(text);
-    if (!json.is_object()) return error(std::string(what) + " is a JSON object");
-    return from(json);
-  } catch (const std::exception& e) {
-    return error(e.what());
-  }
+template <FieldsOf<RankEnd> T, class F>
+void visit_fields(T& e, F&& field) {
+  field("rank", e.rank);
+  field("exit_code", e.exit_code);
+  field("signal", e.signal);
+  field("ended", e.ended);
+  field("seconds", e.seconds);
 }
 
-// Records inside other records.
-Json to_value(const Verdict& verdict);
-Verdict verdict_from(const Json& json);
-Json to_value(const Call& call);
-Call call_from(const Json& json);
-Json to_value(const ModelSpec& model);
-ModelSpec model_spec_from(const Json& json);
+// A short form, because there may be many.
+inline void to_json(Json& json, const Choice& c) { json = Json::array({c.taken, c.options, c.interrupts}); }
+inline void from_json(const Json& json, Choice& c) { c = {json.at(0), json.at(1), json.at(2)}; }
+
+template <FieldsOf<RunRecord> T, class F>
+void visit_fields(T& r, F&& field) {
+  schema_field<T>(field);
+  field("platform", r.platform);
+  field("seed", r.seed);
+  field("mode", r.mode);
+  field("checked", r.checked);
+  field("world", r.world);
+  field("ending", r.ending);
+  field("incidents", r.incidents);
+  field("virtual_seconds", r.virtual_seconds);
+  field("instructions", r.instructions);
+  field("event_log_hash", r.event_log_hash);
+  field("replayable", r.replayable);
+  field("not_replayable_because", r.not_replayable_because);
+  field("unsupported_calls", r.unsupported_calls);
+  field("calls_in_run", r.calls_in_run);
+  field("late_requests", r.late_requests);
+  field("devices", r.devices);
+  field("choices", r.choices);
+  field("ranks", r.ranks);
+  field("wall_seconds", r.wall_seconds);
+}
+
+template <FieldsOf<FailureLocation> T, class F>
+void visit_fields(T& l, F&& field) {
+  field("size", l.size);
+  field("world", l.world);
+  field("rank", l.rank);
+  field("call", l.call);
+  field("schedule", as_text(l.schedule));
+}
+
+template <FieldsOf<LineRange> T, class F>
+void visit_fields(T& lines, F&& field) {
+  field("first", lines.first);
+  field("last", lines.last);
+}
+
+template <FieldsOf<Range> T, class F>
+void visit_fields(T& range, F&& field) {
+  field("low", range.low);
+  field("high", range.high);
+}
+
+template <FieldsOf<Moved> T, class F>
+void visit_fields(T& m, F&& field) {
+  field("peer_out", m.peer_out);
+  field("peer_in", m.peer_in);
+  field("to_host", m.to_host);
+  field("from_host", m.from_host);
+  field("memory", m.memory);
+}
+
+template <FieldsOf<Timing> T, class F>
+void visit_fields(T& t, F&& field) {
+  field("size", t.size);
+  field("world", t.world);
+  field("begin_seconds", t.begin_seconds);
+  field("seconds", t.seconds);
+  field("range", t.range);
+  field("reference_seconds", t.reference_seconds);
+  field("speed_range", t.speed_range);
+  field("limit_seconds", t.limit_seconds);
+  field("bound", t.bound);
+  field("answers_to", t.answers_to);
+  field("moved", t.moved);
+  field("link_use", t.link_use);
+  field("memory_use", t.memory_use);
+}
+
+template <FieldsOf<Ruling> T, class F>
+void visit_fields(T& r, F&& field) {
+  field("class", r.verdict);
+  field("summary", r.summary);
+  field("explanation", r.explanation);
+  if constexpr (!std::is_const_v<T>) field("place", r.location);  // its name before schema 1
+  field("location", r.location);
+}
+
+template <FieldsOf<Evidence> T, class F>
+void visit_fields(T& e, F&& field) {
+  field("notes", e.notes);
+  field("replayable", e.replayable);
+  field("calls", e.calls);
+  field("values", e.values);
+  field("instructions", e.instructions);
+  field("timings", e.timings);
+  field("wall_seconds", e.wall_seconds);
+}
+
+template <class Base, class T>
+using SameConst = std::conditional_t<std::is_const_v<T>, const Base, Base>;
+
+template <FieldsOf<Verdict> T, class F>
+void visit_fields(T& v, F&& field) {
+  schema_field<T>(field);
+  field("problem", v.problem);
+  visit_fields(static_cast<SameConst<Ruling, T>&>(v), field);
+  field("seed", as_text(v.seed));
+  field("thoroughness", v.thoroughness);
+  field("speed", v.speed);
+  field("speed_range", v.speed_range);
+  field("sol", v.sol);
+  field("problem_hash", v.problem_hash);
+  field("pack", v.pack);
+  field("pack_version", v.pack_version);
+  field("candidate_hash", v.candidate_hash);
+  field("judged_lines", v.judged_lines);
+  field("backend", v.backend);
+  field("platform", v.platform);
+  field("sandbox", v.sandbox);
+  field("version", v.version);
+  field("sessions", v.sessions);
+  field("schedules", v.schedules);
+  visit_fields(static_cast<SameConst<Evidence, T>&>(v), field);
+}
+
+template <FieldsOf<Usage> T, class F>
+void visit_fields(T& u, F&& field) {
+  field("input_tokens", u.input_tokens);
+  field("cached_tokens", u.cached_tokens);
+  field("cache_write_tokens", u.cache_write_tokens);
+  field("output_tokens", u.output_tokens);
+  field("reasoning_tokens", u.reasoning_tokens);
+}
+
+template <FieldsOf<Call> T, class F>
+void visit_fields(T& c, F&& field) {
+  field("end", c.end, kRequired);
+  field("stop_reason", c.stop_reason);
+  field("error", c.error);
+  field("model", c.model);
+  field("usage", c.usage);
+  field("usd", c.usd);
+  field("seconds", c.seconds);
+  field("tries", c.tries);
+  field("lost", c.lost);
+}
+
+template <FieldsOf<Attempt> T, class F>
+void visit_fields(T& a, F&& field) {
+  schema_field<T>(field);
+  field("model", a.model, kRequired);
+  field("problem", a.problem, kRequired);
+  field("sample", a.sample, kRequired);
+  field("round", a.round, kRequired);
+  field("for_speed", a.for_speed);
+  if constexpr (std::is_const_v<T>) field("outcome", std::string(outcome(a)));  // follows from the others
+  field("call", a.call, kRequired);
+  field("verdict", a.verdict);
+  field("cached", a.cached);
+}
+
+// Throws: labels are names of folders.
+void require_label(const std::string& label);
+
+template <FieldsOf<ModelSpec> T, class F>
+void visit_fields(T& m, F&& field) {
+  field("label", m.label, kRequired);
+  if constexpr (!std::is_const_v<T>) require_label(m.label);
+  field("provider", m.provider);
+  field("model", m.model);
+  field("base_url", m.base_url);
+  field("effort", m.effort);
+  field("temperature", m.temperature);
+  field("max_output_tokens", m.max_output_tokens);
+}
+
+template <FieldsOf<CampaignPlan> T, class F>
+void visit_fields(T& p, F&& field) {
+  schema_field<T>(field);
+  field("name", p.name);
+  field("created", p.created);
+  field("models", p.models, kRequired);
+  field("problems", p.problems, kRequired);
+  field("pack", p.pack);
+  field("pack_version", p.pack_version);
+  field("samples", p.samples);
+  field("rounds", p.rounds);
+  field("speed_rounds", p.speed_rounds);
+  field("prompt", p.prompt);
+  field("thoroughness", p.thoroughness);
+  field("backend", p.backend);
+  field("platform", p.platform);
+  field("seed", as_text(p.seed));
+  field("version", p.version);
+}
 
 }  // namespace fb::record

@@ -1,6 +1,7 @@
 #pragma once
 
-// What is kept of one run: plain structs and their JSON. The machine fills it, the launcher adds what it alone knows.
+// The record of one run: plain structs and their JSON. The machine fills it, the launcher adds exit codes and wall
+// times.
 
 #include <cstdint>
 #include <map>
@@ -10,37 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/incident.h"
 
 namespace fb::record {
-
-enum class Ending : uint8_t {
-  finished,
-  failed,       // a rank ended with an exit code other than 0
-  fault,        // a kernel did what it must not
-  race,         // accesses that nothing orders (a run that is checked)
-  deadlock,     // everything waits and nothing is in flight
-  budget,       // more instructions than allowed
-  rank_lost,    // a rank died, or left without saying so
-  bad_message,  // a rank sent what is no message
-  out_of_memory,
-  timeout,       // of wall time
-  interrupted,   // by the user
-  machine_lost,  // our own failure
-};
-std::string_view to_string(Ending ending);
-std::optional<Ending> ending_from(std::string_view name);
-
-// Something that happened and that people should read.
-struct Incident {
-  std::string kind = {};  // an ending's name, or "note"
-  std::optional<int> rank = {};
-  std::string text = {};
-  bool fatal = false;
-  friend bool operator==(const Incident&, const Incident&) = default;
-};
-// One line, as the machine sends it to the launcher.
-std::string to_json_line(const Incident& incident);
-Result<Incident> parse_incident(std::string_view line);
 
 struct DeviceCounters {
   uint64_t kernels = 0, instructions = 0;
@@ -56,16 +29,16 @@ struct RankEnd {
   int rank = 0;
   int exit_code = 0;   // where it exited
   int signal = 0;      // where a signal ended it, else 0
-  bool ended = false;  // by the launcher, after something else had gone wrong
+  bool ended = false;  // by the launcher, after another failure
   double seconds = 0;  // of wall time after the start
   friend bool operator==(const RankEnd&, const RankEnd&) = default;
 };
 
-// Who goes on, in a run that follows a list of choices: one of several ways, numbered from 0.
+// One scheduling decision of a run that follows a list of choices; alternatives are numbered from 0.
 struct Choice {
   uint32_t taken = 0;
   uint32_t options = 1;
-  bool interrupts = false;  // any other way than the first stops somebody who could go on
+  bool interrupts = false;  // any alternative but the first preempts a warp that could continue
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
@@ -80,17 +53,17 @@ struct RunRecord {
   std::vector<Incident> incidents = {};
   double virtual_seconds = 0;
   uint64_t instructions = 0;  // of warps
-  // Of everything that happened, in order; the same seed gives the same hash if the run is replayable.
+  // Hash of all events in order; the same seed gives the same hash if the run is replayable.
   std::string event_log_hash = {};
   bool replayable = true;
   std::string not_replayable_because = {};
   std::map<std::string, uint64_t> unsupported_calls = {};
-  // Where a judge drove the run: what ranks asked for while they were judged, by the request's name
-  // (wire/messages.def), and how many requests came between steps, when nobody was to work.
+  // Where a judge drove the run: the ranks' requests inside judged steps, by name (wire/messages.def), and the number
+  // of requests between steps, when ranks must be idle.
   std::map<std::string, uint64_t> calls_in_run = {};
   uint64_t late_requests = 0;
   std::vector<DeviceCounters> devices = {};
-  std::vector<Choice> choices = {};  // all that there were, where some were given
+  std::vector<Choice> choices = {};  // all decisions of a run that was given a list of choices
 
   std::vector<RankEnd> ranks = {};
   std::map<std::string, double> wall_seconds = {};  // phase → seconds

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the judge says of one candidate. Plain structs and their JSON; `fabricbench check --json` prints it, campaigns
+// The judge's verdict on one candidate. Plain structs and their JSON; `fabricbench check --json` prints it, campaigns
 // keep it.
 
 #include <cstdint>
@@ -11,31 +11,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/verdict_class.h"
 
 namespace fb::record {
 
-enum class VerdictClass : uint8_t {
-  pass,
-  compile_error,   // or an answer that is none
-  rule_violation,  // forbidden calls, symbols, system calls
-  wrong,           // other values than expected
-  race,
-  deadlock,
-  fault,        // a kernel's or a process's
-  budget,       // ran away: time, instructions, memory
-  cheat,        // worked where it must not, spoke what it must not, was faster than light
-  unsupported,  // ours to fix
-  infra,        // ours; never the candidate's
-};
-std::string_view to_string(VerdictClass verdict);
-std::optional<VerdictClass> verdict_class_from(std::string_view name);
-
 // Where the first failure was seen; what does not apply is empty or -1.
-struct Place {
+struct FailureLocation {
   std::string size = {};
   int world = -1, rank = -1, call = -1;
   uint64_t schedule = 0;  // 0: by virtual time
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const FailureLocation&, const FailureLocation&) = default;
 };
 
 // Lines of a text, both inclusive, counted from 1. Both 0: none.
@@ -56,7 +41,7 @@ struct Range {
 struct Moved {
   uint64_t peer_out = 0, peer_in = 0;  // to and from other devices
   uint64_t to_host = 0, from_host = 0;
-  uint64_t memory = 0;  // reads and writes of device memory, by whomever
+  uint64_t memory = 0;  // reads and writes of device memory, by any agent
   friend bool operator==(const Moved&, const Moved&) = default;
 };
 
@@ -79,13 +64,27 @@ struct Timing {
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-struct Verdict {
+// The class and its reason. Of a session: the first failure.
+struct Ruling {
   VerdictClass verdict = VerdictClass::infra;
   std::string summary = {};      // one line
   std::string explanation = {};  // for people and models: what, where, what to look at
-  std::vector<std::string> notes = {};
-  Place place = {};
+  FailureLocation location = {};
+  friend bool operator==(const Ruling&, const Ruling&) = default;
+};
 
+// What was run and measured, of one session or of all.
+struct Evidence {
+  std::vector<std::string> notes = {};
+  bool replayable = true;          // as far as the machine can tell
+  uint64_t calls = 0, values = 0;  // runs and output elements compared
+  uint64_t instructions = 0;       // of warps
+  std::vector<Timing> timings = {};
+  std::map<std::string, double> wall_seconds = {};
+  friend bool operator==(const Evidence&, const Evidence&) = default;
+};
+
+struct Verdict : Ruling, Evidence {
   std::string problem = {}, problem_hash = {};
   std::string pack = {}, pack_version = {};
   std::string candidate_hash = {};
@@ -93,19 +92,14 @@ struct Verdict {
   std::string backend = "virtual", platform = {};
   std::string thoroughness = "full";   // or quick
   uint64_t seed = 0;                   // replays the judgement
-  bool replayable = true;              // as far as the machine knows
   std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
   std::string version = {};            // of fabricbench
 
-  uint32_t sessions = 0, schedules = 0;  // how much was tried
-  uint64_t calls = 0, values = 0;        // runs and output elements compared
-  uint64_t instructions = 0;             // of warps
+  uint32_t sessions = 0, schedules = 0;  // how many were run
 
-  std::vector<Timing> timings = {};
   std::optional<double> speed = {};  // geometric mean of reference / candidate; only of a pass
   Range speed_range = {};            // of the speed
   std::optional<double> sol = {};    // geometric mean of limit / candidate
-  std::map<std::string, double> wall_seconds = {};
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

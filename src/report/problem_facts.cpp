@@ -3,13 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "record/json_fields.h"
+#include "base/json.h"
 
 namespace fb::report {
 namespace {
-
-using record::Json;
-using record::take;
 
 ProblemSize size_from(const Json& json) {
   ProblemSize size;

@@ -27,7 +27,8 @@ enum class StepKind : uint32_t {
 struct StepNext {
   uint64_t stream = 0;  // on which run() was told to enqueue: a handle of the process
   uint32_t device = 0;
-  uint32_t failed = 0;  // 1: an exception was thrown; blob: its text
+  static constexpr uint32_t kThrew = 1, kThrewBadAlloc = 2;
+  uint32_t failed = 0;  // 0, kThrew: an exception was thrown, or kThrewBadAlloc; blob: its text
 };
 
 struct StepReady {

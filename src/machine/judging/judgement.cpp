@@ -357,10 +357,11 @@ Status Judgement::next(Call& call, const wire::StepNext& m) {
   if (!rank || thread.purpose != wire::Purpose::calls) return Status::not_permitted;
   if (rank->waits || (rank->thread && rank->thread.get() != &thread)) return Status::not_permitted;
   if (m.failed != 0) {
-    node_.report_({"failed", process.rank,
-                   fmt::format("rank {}: {} {}: {}", process.rank, place_of(*rank),
-                               state_ == State::step ? "threw" : "failed", printable(call.blob)),
-                   true});
+    using record::IncidentReason;
+    const bool no_memory = m.failed == wire::StepNext::kThrewBadAlloc;
+    node_.report_(make_incident(
+        no_memory ? IncidentReason::rank_threw_bad_alloc : IncidentReason::rank_threw, process.rank,
+        fmt::format("{} {}: {}", place_of(*rank), state_ == State::step ? "threw" : "failed", printable(call.blob))));
     return kLater;
   }
   Stream* stream = node_.find_stream(process, {m.stream, m.device, 0});

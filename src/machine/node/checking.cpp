@@ -48,7 +48,7 @@ constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 
 Checking::Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report)
     : report_(std::move(report)), keep_going_(keep_going), detector_(options, location_in, [this](race::Report&& f) {
-        report_({"race", f.rank, std::move(f.text), !keep_going_});
+        report_race(record::IncidentReason::unordered_accesses, f.rank, std::move(f.text));
       }) {
   both_ = std::make_unique<Both>(clock, detector_);
 }
@@ -130,13 +130,18 @@ void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const bool all = std::ranges::all_of(found->second, is_known);
   openings_.erase(found);
   if (all) return;
-  report_({"race", rank < 0 ? std::nullopt : std::optional(rank),
-           "freed while open: a rank frees memory that another rank has opened, and nothing orders that one's close "
-           "before it\n"
-           "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
-           "  then:   cudaFree on the rank that the memory belongs to\n"
-           "  smallest change: close on all ranks, then let all ranks meet (rank.barrier()), then free\n",
-           !keep_going_});
+  report_race(record::IncidentReason::freed_while_open, rank,
+              "freed while open: a rank frees memory that another rank has opened, and nothing orders that one's close "
+              "before it\n"
+              "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
+              "  then:   cudaFree on the rank that the memory belongs to\n"
+              "  smallest change: close on all ranks, then let all ranks meet (rank.barrier()), then free\n");
+}
+
+void Checking::report_race(record::IncidentReason reason, std::optional<int> rank, std::string text) {
+  record::Incident incident = make_incident(reason, rank, std::move(text));
+  incident.fatal &= !keep_going_;
+  report_(std::move(incident));
 }
 
 uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t device) {

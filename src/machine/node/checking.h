@@ -61,6 +61,7 @@ class Checking {
  private:
   class Both;
 
+  void report_race(record::IncidentReason reason, std::optional<int> rank, std::string text);
   race::StreamPlace next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
 
   std::unique_ptr<Both> both_;

@@ -52,10 +52,9 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   if (!region.allocation) {
     answer.owned.reset();
     if (++process.refused == kMostRefusals) {
-      node.report_({"out_of_memory", process.rank < 0 ? std::nullopt : std::optional(process.rank),
-                    name_of(process) + " goes on asking for memory of a device that has none left, " +
-                        std::to_string(kMostRefusals) + " times without giving any back.",
-                    true});
+      node.report_(make_incident(record::IncidentReason::allocations_refused, process.rank,
+                                 name_of(process) + " keeps requesting memory of a device that has none left, " +
+                                     std::to_string(kMostRefusals) + " times without freeing any."));
     }
     return Status::out_of_memory;
   }

@@ -75,7 +75,8 @@ std::shared_ptr<const ptx::Module> Node::parse(Process& process, std::string tex
   if (known && known->text == text) return {known, &known->module};
   auto parsed = ptx::parse(text);
   if (!parsed) {
-    note(process, "loaded a module that is no PTX:\n" + to_string(parsed.error(), "module"));
+    note(process, record::IncidentReason::module_not_ptx,
+         "loaded a module that is not PTX:\n" + to_string(parsed.error(), "module"));
     return nullptr;
   }
   auto kept = std::make_shared<const ParsedText>(ParsedText{std::move(text), std::move(*parsed)});
@@ -83,13 +84,12 @@ std::shared_ptr<const ptx::Module> Node::parse(Process& process, std::string tex
   return {kept, &kept->module};
 }
 
-void Node::note(Process& process, std::string text) {
+void Node::note(Process& process, record::IncidentReason reason, std::string text) {
   constexpr uint32_t kMostNotes = 20;
   constexpr size_t kLongest = 4000;
   if (process.notes++ >= kMostNotes) return;
   if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
-  report_(
-      {"note", process.rank < 0 ? std::nullopt : std::optional(process.rank), name_of(process) + " " + text, false});
+  report_(make_incident(reason, process.rank, name_of(process) + " " + text));
 }
 
 Status Handlers::on_module_unload(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
@@ -157,7 +157,7 @@ LoadedModule* Node::loaded(Process& process, uint32_t device, Id id, std::string
       });
   if (!module) {
     const std::string text = to_string(module.error(), "module");
-    note(process, "uses a module that the machine can't run:\n" + text);
+    note(process, record::IncidentReason::module_unsupported, "uses a module that the machine can't run:\n" + text);
     if (problem) *problem = text;
     release_regions(process, variables);
     return nullptr;

@@ -451,7 +451,8 @@ bool Node::run(uint64_t steps) {
   try {
     for (uint64_t k = 0; k < steps && more && answers_ == before; ++k) more = engine_.step();
   } catch (const std::bad_alloc&) {
-    report_({"out_of_memory", std::nullopt, "The machine has no memory left for what the programs do.", true});
+    report_(make_incident(record::IncidentReason::machine_memory_used_up, std::nullopt,
+                          "The machine has no memory left for what the programs do."));
     return false;
   }
   // Everybody has waited until now. Who has been answered may tell others, before they act.

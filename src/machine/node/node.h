@@ -165,7 +165,7 @@ class Node {
   void drop_module(Process& process, uint32_t device, wire::Id module);
   void forget_code(const LoadedModule& module);
   std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
-  void note(Process& process, std::string text);
+  void note(Process& process, record::IncidentReason reason, std::string text);
 
   // Work (node/work.cpp)
   Stream* find_stream(Process& process, const wire::StreamRef& ref);

@@ -220,8 +220,8 @@ void Node::kernel_ended(const OperationPtr& op, GridRun& run, Outcome&& outcome)
   }
   const uint32_t device = op->device - process.first_device;
   ++faults_;
-  report_({"fault", process.rank < 0 ? std::nullopt : std::optional(process.rank),
-           fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome)), false});
+  report_(make_incident(record::IncidentReason::kernel_fault, process.rank,
+                        fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome))));
   const Status status = status_of(outcome.fault.kind);
   // Whoever is told that the kernel has ended asks whether the context still works.
   break_context(process, device, status);

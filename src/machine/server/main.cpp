@@ -80,8 +80,7 @@ int main(int argc, char** argv) {
       if (const record::Trace* trace = server.finish_trace()) trace->write(trace_file);
     }
     for (const record::Incident& incident : record.incidents) {
-      if (!incident.fatal && incident.kind != "fault") continue;
-      if (const auto ending = record::ending_from(incident.kind)) record.ending = *ending;
+      if (const auto ending = record::ending_of(incident)) record.ending = *ending;
     }
     if (!record_file.empty()) {
       std::ofstream file(record_file);

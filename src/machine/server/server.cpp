@@ -17,6 +17,8 @@
 namespace fb::machine {
 namespace {
 
+using record::IncidentReason;
+
 constexpr size_t kMostConnections = 4096;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kPatienceForHello = 3'000 * kMillisecond;
@@ -198,8 +200,8 @@ void Server::serve(Connection& connection) {
   if (connection.thread->process->has_shared_memory) node_.look_again();
   const bool was_frozen = frozen();
   if (connection.rank >= 0 && ++requests_ == kMostRequests) {
-    report({"budget", connection.rank,
-            fmt::format("The ranks made {} requests: a loop that does not end.", kMostRequests), true});
+    report(make_incident(IncidentReason::requests_used_up, connection.rank,
+                         fmt::format("The ranks made {} requests: a loop that does not end.", kMostRequests)));
     return;
   }
   node_.handle(call);
@@ -214,8 +216,8 @@ void Server::hello(Connection& connection, const wire::Received& message) {
   std::memcpy(&m, message.body.data(), sizeof m);
   if (m.version != wire::kVersion || m.purpose > wire::Purpose::callbacks) {
     if (connection.rank >= 0)
-      report({"bad_message", connection.rank,
-              fmt::format("rank {}: a connection claims to be none of a rank's", connection.rank), true});
+      report(make_incident(IncidentReason::unknown_client, connection.rank,
+                           fmt::format("rank {}: a connection that is not of our libraries", connection.rank)));
     return connection.send(refusal, wire::Kind::hello);
   }
   if (connection.rank >= 0) {
@@ -245,7 +247,8 @@ void Server::hello(Connection& connection, const wire::Received& message) {
 bool Server::may_come(Connection& connection) {
   for (const auto& p : node_.processes()) {
     if ((p->rank == connection.rank) == (p->pid == connection.pid && !p->gone)) continue;
-    report({"bad_message", connection.rank, fmt::format("rank {}: a second process connected", connection.rank), true});
+    report(make_incident(IncidentReason::second_process, connection.rank,
+                         fmt::format("rank {}: a second process connected", connection.rank)));
     return false;
   }
   return true;
@@ -260,12 +263,11 @@ void Server::drop(Connection& connection) {
   const std::string& fault = connection.fault();
   const int32_t pid = connection.pid;
   if (!fault.empty()) {
-    std::optional<int> rank;
-    if (thread && thread->process->rank >= 0) rank = thread->process->rank;
-    report({"bad_message", rank,
-            fmt::format("{} {}; its connection was closed.",
-                        rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", pid), fault),
-            true});
+    const int rank = thread ? thread->process->rank : -1;
+    report(
+        make_incident(IncidentReason::malformed_message, rank,
+                      fmt::format("{} {}; its connection was closed.",
+                                  rank >= 0 ? fmt::format("rank {}", rank) : fmt::format("process {}", pid), fault)));
   }
   connections_.erase(connection.number);
   if (!thread) return;
@@ -278,11 +280,11 @@ void Server::drop(Connection& connection) {
       std::ranges::any_of(node_.threads(), [&](const auto& t) { return t->process == &process && !t->gone; });
   if (judgement && (needed || !others)) {
     if (const auto loss = judgement->explain_loss(process); loss && !finished_)
-      report({"rank_lost", process.rank, *loss, true});
+      report(make_incident(IncidentReason::rank_left_step, process.rank, *loss));
   }
   if (others) return;
   const std::string loss = node_.explain_loss(process);
-  if (!loss.empty()) report({"rank_lost", process.rank < 0 ? std::nullopt : std::optional(process.rank), loss, false});
+  if (!loss.empty()) report(make_incident(IncidentReason::rank_left, process.rank, loss));
   node_.remove_process(process);
   watch_.forget(process.pid);
   settled_.erase(process.number);
@@ -322,8 +324,8 @@ Activity Server::look_at_all() {
   for (const auto& [number, connection] : connections_) {
     if (!connection->thread) {  // will say hello
       if (connection->rank >= 0 && wall() - connection->since > kPatienceForHello)
-        report({"bad_message", connection->rank, fmt::format("rank {}: a connection says nothing", connection->rank),
-                true});
+        report(make_incident(IncidentReason::silent_connection, connection->rank,
+                             fmt::format("rank {}: a connection sends nothing", connection->rank)));
       return Activity::runs;
     }
     if (!connection->thread->waiting && connection->unread()) return Activity::runs;
@@ -383,7 +385,7 @@ void Server::run(record::RunRecord& record) {
     idle(activity);
   }
   if (std::string history = node_.history(); !history.empty())
-    report({"note", std::nullopt, std::move(history), false});
+    report(make_incident(IncidentReason::byte_history, std::nullopt, std::move(history)));
   record.incidents = incidents_;
   node_.fill(record);
 }
@@ -391,8 +393,8 @@ void Server::run(record::RunRecord& record) {
 // Nothing can go on by itself.
 void Server::idle(Activity activity) {
   if (node_.out_of_budget()) {
-    report(
-        {"budget", std::nullopt, "The run has used up its budget of instructions: a kernel that does not end.", true});
+    report(make_incident(IncidentReason::instructions_used_up, std::nullopt,
+                         "The run has used up its budget of instructions: a kernel that does not end."));
     return;
   }
   if (Judgement* judgement = node_.judgement()) {
@@ -417,7 +419,7 @@ void Server::idle(Activity activity) {
   if (all_inside || (activity == Activity::waits && now - std::max(quiet_since_, waiting_since_) > kQuietIsDeadlock)) {
     if (std::ranges::any_of(connections_,
                             [](const auto& c) { return c.second->thread && c.second->thread->waiting; })) {
-      report({"deadlock", std::nullopt, node_.explain_deadlock() + explain_outside(), true});
+      report(make_incident(IncidentReason::all_wait, std::nullopt, node_.explain_deadlock() + explain_outside()));
       return;
     }
   }

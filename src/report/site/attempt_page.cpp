@@ -215,7 +215,7 @@ Html verdict_box(const Round& round, const LineNotes& notes) {
     if (!figures.empty()) inner += html("<p class=\"summary\">{}</p>\n", figures);
   } else {
     if (!verdict.summary.empty()) inner += html("<p class=\"summary\">{}</p>\n", linked_text(verdict.summary, notes));
-    if (const std::string place = place_text(verdict.place); !place.empty())
+    if (const std::string place = place_text(verdict.location); !place.empty())
       inner += html("<p class=\"place\">Seen with {}.</p>\n", place);
     if (const auto rest = rest_of(verdict); !rest.empty())
       inner += html("<pre class=\"said-all\" tabindex=\"0\">{}</pre>\n", linked_text(rest, notes));

@@ -91,7 +91,7 @@ std::string ratio_interval(const Estimate& estimate) {
   return fmt::format("{:.2f} – {:.2f}", estimate.interval->low, estimate.interval->high);
 }
 
-std::string place_text(const record::Place& place) {
+std::string place_text(const record::FailureLocation& place) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (place.world > 0) add(plural(static_cast<uint64_t>(place.world), "rank", "ranks"));

@@ -27,7 +27,7 @@ std::string percent_interval(const Estimate& estimate);
 std::string ratio_interval(const Estimate& estimate);
 
 // "4 ranks, size odd, call 2, rank 1, schedule 77"; empty if nothing is known.
-std::string place_text(const record::Place& place);
+std::string place_text(const record::FailureLocation& place);
 
 // One outcome of an attempt (record::outcome).
 struct OutcomeWords {

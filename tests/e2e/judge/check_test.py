@@ -118,7 +118,7 @@ def case_json():
     verdict = expect(run("check", "--quick", "--json", "push_copy", template()), 1).verdict()
     assert verdict["class"] == "wrong" and verdict["problem"] == "push_copy", verdict
     assert verdict["thoroughness"] == "quick" and verdict["sandbox"] == "bubblewrap", verdict
-    assert verdict["place"]["size"] == "one" and verdict["place"]["world"] == 4 and verdict["place"]["call"] == 0, verdict
+    assert verdict["location"]["size"] == "one" and verdict["location"]["world"] == 4 and verdict["location"]["call"] == 0, verdict
     assert 0 <= int(verdict["seed"]) < 2**64 and verdict["candidate_hash"] and verdict["problem_hash"], verdict
     assert verdict["version"] and verdict["backend"] == "virtual" and verdict["platform"] == "h100x8", verdict
     verdict = expect(run("check", "--quick", "--json", "push_copy", REFERENCE), 0).verdict()
@@ -129,7 +129,7 @@ def case_replay():
     """A seed gives the same verdict; no seed gives a new one."""
     def judged(*words):
         verdict = run("check", "--quick", "--json", *words, "push_copy", template()).verdict()
-        return [verdict[key] for key in ("class", "summary", "explanation", "place", "seed")]
+        return [verdict[key] for key in ("class", "summary", "explanation", "location", "seed")]
     first = judged()
     assert judged("--seed", first[4]) == first
     assert judged("--seed", first[4]) == first

@@ -7,9 +7,10 @@ namespace fb::judge {
 namespace {
 
 using record::Ending;
+using record::IncidentReason;
 using record::VerdictClass;
 
-const record::Place kPlace{.size = "odd", .world = 4, .rank = -1, .call = 2, .schedule = 9};
+const record::FailureLocation kLocation{.size = "odd", .world = 4, .rank = -1, .call = 2, .schedule = 9};
 
 launcher::LaunchResult ended(Ending ending, std::vector<record::Incident> incidents = {}, std::string problem = "") {
   launcher::LaunchResult result;
@@ -19,17 +20,18 @@ launcher::LaunchResult ended(Ending ending, std::vector<record::Incident> incide
   return result;
 }
 
-Finding found(const launcher::LaunchResult& result) {
-  const auto finding = finding_of(result, kPlace, "run");
+Ruling found(const launcher::LaunchResult& result) {
+  const auto finding = finding_of(result, kLocation, "run");
   EXPECT_TRUE(finding);
-  return finding.value_or(Finding{});
+  return finding.value_or(Ruling{});
 }
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(Endings, ARunThatEndsAsItShouldHasNone) {
-  EXPECT_FALSE(finding_of(ended(Ending::finished), kPlace, "run"));
-  EXPECT_FALSE(finding_of(ended(Ending::finished, {{.kind = "note", .rank = 1, .text = "a note"}}), kPlace, "run"));
+  EXPECT_FALSE(finding_of(ended(Ending::finished), kLocation, "run"));
+  EXPECT_FALSE(finding_of(ended(Ending::finished, {make_incident(IncidentReason::byte_history, 1, "a note")}),
+                          kLocation, "run"));
 }
 
 TEST(Endings, EachHasItsClass) {
@@ -41,7 +43,7 @@ TEST(Endings, EachHasItsClass) {
       {Ending::interrupted, VerdictClass::infra}, {Ending::machine_lost, VerdictClass::infra},
   };
   for (const auto& [ending, verdict] : classes) {
-    const Finding finding = found(ended(ending, {}, "something happened"));
+    const Ruling finding = found(ended(ending, {}, "something happened"));
     EXPECT_EQ(finding.verdict, verdict) << record::to_string(ending);
     EXPECT_FALSE(finding.summary.empty()) << record::to_string(ending);
     EXPECT_TRUE(finding.explanation.ends_with('\n')) << record::to_string(ending);
@@ -49,35 +51,36 @@ TEST(Endings, EachHasItsClass) {
 }
 
 TEST(Endings, TheIncidentTellsWhatAndWhere) {
-  const Finding finding =
-      found(ended(Ending::deadlock, {{.kind = "note", .rank = 0, .text = "not this"},
-                                     {.kind = "deadlock", .rank = 3, .text = "all wait\nrank 3: 7"}}));
+  const Ruling finding =
+      found(ended(Ending::deadlock, {make_incident(IncidentReason::byte_history, 0, "not this"),
+                                     make_incident(IncidentReason::all_wait, 3, "all wait\nrank 3: 7")}));
   EXPECT_EQ(finding.summary, "all wait");
   EXPECT_EQ(finding.explanation, "all wait\nrank 3: 7\n");
-  record::Place place = kPlace;
+  record::FailureLocation place = kLocation;
   place.rank = 3;
-  EXPECT_EQ(finding.place, place);
+  EXPECT_EQ(finding.location, place);
 }
 
 TEST(Endings, WithoutAnIncidentThePlaceIsTheJudges) {
-  const Finding finding = found(ended(Ending::timeout, {}, "took longer than 60 s"));
-  EXPECT_EQ(finding.place, kPlace);
+  const Ruling finding = found(ended(Ending::timeout, {}, "took longer than 60 s"));
+  EXPECT_EQ(finding.location, kLocation);
   EXPECT_TRUE(has(finding.summary, "in run")) << finding.summary;
 }
 
 TEST(Endings, WhatFollowsAFaultCameOfIt) {
-  const record::Incident fault{.kind = "fault", .rank = 1, .text = "kernel k: address 0 is not mapped"};
+  const auto fault = make_incident(IncidentReason::kernel_fault, 1, "kernel k: address 0 is not mapped");
   for (const Ending ending : {Ending::fault, Ending::failed, Ending::deadlock, Ending::rank_lost, Ending::finished}) {
-    const Finding finding = found(ended(ending, {fault}));
+    const Ruling finding = found(ended(ending, {fault}));
     EXPECT_EQ(finding.verdict, VerdictClass::fault) << record::to_string(ending);
     EXPECT_EQ(finding.summary, fault.text);
-    EXPECT_EQ(finding.place.rank, 1);
+    EXPECT_EQ(finding.location.rank, 1);
   }
 }
 
 // Ranks 0 … 3, of which 2 ended by `signal` and the others were ended later.
 launcher::LaunchResult ended_by(int signal) {
-  auto result = ended(Ending::rank_lost, {{.kind = "rank_lost", .rank = 2, .text = "rank 2 is gone"}}, "rank 2 died");
+  auto result =
+      ended(Ending::rank_lost, {make_incident(IncidentReason::rank_left_step, 2, "rank 2 is gone")}, "rank 2 died");
   for (int rank = 0; rank < 4; ++rank)
     result.record.ranks.push_back({.rank = rank, .signal = SIGKILL, .ended = true, .seconds = 2});
   result.record.ranks[2] = {.rank = 2, .signal = signal, .seconds = 1};
@@ -90,11 +93,11 @@ TEST(Endings, SignalsHaveTheirClass) {
   EXPECT_EQ(found(ended_by(SIGSEGV)).verdict, VerdictClass::fault);
   EXPECT_EQ(found(ended_by(SIGABRT)).verdict, VerdictClass::fault);
   EXPECT_TRUE(has(found(ended_by(SIGSEGV)).summary, "SIGSEGV in run"));
-  for (const int signal : {SIGSYS, SIGXCPU, SIGSEGV}) EXPECT_EQ(found(ended_by(signal)).place.rank, 2);
+  for (const int signal : {SIGSYS, SIGXCPU, SIGSEGV}) EXPECT_EQ(found(ended_by(signal)).location.rank, 2);
 }
 
 TEST(Endings, UsedUpTimeReadsTheSameWhicheverLimitItWas) {
-  const Finding by_wall = found(ended(Ending::timeout, {}, "took longer than 60 s")), by_cpu = found(ended_by(SIGXCPU));
+  const Ruling by_wall = found(ended(Ending::timeout, {}, "took longer than 60 s")), by_cpu = found(ended_by(SIGXCPU));
   EXPECT_EQ(by_wall.verdict, by_cpu.verdict);
   EXPECT_EQ(by_wall.summary, by_cpu.summary);
   EXPECT_EQ(by_wall.explanation, by_cpu.explanation);
@@ -109,17 +112,17 @@ TEST(Endings, AKillIsOutOfTimeOnlyAfterALongTime) {
 
 TEST(Endings, TextsDoNotNameTheRankThatHappenedToBeFirst) {
   for (const int signal : {SIGSYS, SIGXCPU, SIGSEGV, 0}) {
-    const Finding finding = found(ended_by(signal));
+    const Ruling finding = found(ended_by(signal));
     EXPECT_FALSE(has(finding.summary, "rank 2")) << finding.summary;
     EXPECT_FALSE(has(finding.explanation, "rank 2")) << finding.explanation;
   }
 }
 
-TEST(Endings, WhomTheMachineLostFirstIsTheReason) {
+TEST(Endings, TheRankThatTheMachineLostFirstIsTheReason) {
   auto result = ended_by(SIGSEGV);
   result.record.ranks[3] = {.rank = 3, .signal = SIGSYS, .seconds = 0.5};
   EXPECT_EQ(found(result).verdict, VerdictClass::fault);
-  EXPECT_EQ(found(result).place.rank, 2);
+  EXPECT_EQ(found(result).location.rank, 2);
 }
 
 TEST(Endings, WithoutTheMachinesReportItIsTheFirstToFall) {
@@ -127,28 +130,38 @@ TEST(Endings, WithoutTheMachinesReportItIsTheFirstToFall) {
   result.record.incidents.clear();
   result.record.ranks[3] = {.rank = 3, .signal = SIGSYS, .seconds = 0.5};
   EXPECT_EQ(found(result).verdict, VerdictClass::rule_violation);
-  EXPECT_EQ(found(result).place.rank, 3);
+  EXPECT_EQ(found(result).location.rank, 3);
   result.record.ranks[3].seconds = 1.5;
   EXPECT_EQ(found(result).verdict, VerdictClass::fault);
-  EXPECT_EQ(found(result).place.rank, 2);
+  EXPECT_EQ(found(result).location.rank, 2);
 }
 
 TEST(Endings, ARankThatLeavesByItselfIsAFault) {
-  const Finding finding = found(ended_by(0));
+  const Ruling finding = found(ended_by(0));
   EXPECT_EQ(finding.verdict, VerdictClass::fault);
-  EXPECT_EQ(finding.place.rank, 2);
+  EXPECT_EQ(finding.location.rank, 2);
   EXPECT_TRUE(has(finding.explanation, "A rank may not end by itself"));
 }
 
-TEST(Endings, ExceptionsAreFaultsAndNoMemoryIsTheBudget) {
-  const auto thrown = [](std::string what) {
-    return found(
-        ended(Ending::failed, {{.kind = "failed", .rank = 1, .text = "rank 1: run threw: " + std::move(what)}}));
+TEST(Endings, ExceptionsAreFaultsAndBadAllocIsTheBudget) {
+  const auto thrown = [](IncidentReason reason, const char* what) {
+    return found(ended(Ending::failed, {make_incident(reason, 1, std::string("run, call 3 threw: ") + what)}));
   };
-  EXPECT_EQ(thrown("no such thing").verdict, VerdictClass::fault);
-  EXPECT_EQ(thrown("std::bad_alloc").verdict, VerdictClass::budget);
-  EXPECT_EQ(thrown("no such thing").summary, "run threw: no such thing");
-  EXPECT_EQ(thrown("no such thing").place.rank, 1);
+  const Ruling finding = thrown(IncidentReason::rank_threw, "no such thing");
+  EXPECT_EQ(finding.verdict, VerdictClass::fault);
+  EXPECT_EQ(finding.summary, "run, call 3 threw: no such thing");
+  EXPECT_EQ(finding.location.rank, 1);
+  EXPECT_EQ(thrown(IncidentReason::rank_threw_bad_alloc, "none left").verdict, VerdictClass::budget);
+  EXPECT_EQ(thrown(IncidentReason::rank_threw, "std::bad_alloc").verdict, VerdictClass::fault) << "texts mean nothing";
+}
+
+TEST(Endings, EveryReasonThatEndsARunHasItsClass) {
+  for (int r = 1; r <= static_cast<int>(IncidentReason::rank_threw_bad_alloc); ++r) {
+    const auto incident = make_incident(static_cast<IncidentReason>(r), 1, "something happened");
+    if (!incident.fatal) continue;
+    EXPECT_EQ(found(ended(ending_of(incident.kind), {incident})).verdict, verdict_of(incident))
+        << to_string(incident.reason);
+  }
 }
 
 TEST(Endings, ShowsTheLastThatTheRankWrote) {
@@ -166,13 +179,13 @@ TEST(Endings, WhatWeDoNotHaveIsNotTheCandidatesMistake) {
   for (const Ending ending : {Ending::failed, Ending::deadlock, Ending::fault, Ending::rank_lost}) {
     auto result = ended(ending, {}, "something happened");
     result.record.unsupported_calls = {{"cudaGraphAddNode", 2}, {"cuMulticastFoo", 1}};
-    const Finding finding = found(result);
+    const Ruling finding = found(result);
     EXPECT_EQ(finding.verdict, VerdictClass::unsupported) << record::to_string(ending);
     EXPECT_TRUE(has(finding.explanation, "does not support: cuMulticastFoo cudaGraphAddNode\n")) << finding.explanation;
   }
 }
 
-TEST(Endings, UnsupportedCallsExcuseNobodyWhoCheats) {
+TEST(Endings, UnsupportedCallsDoNotExcuseACheat) {
   auto result = ended(Ending::bad_message, {}, "no message");
   result.record.unsupported_calls = {{"cudaGraphAddNode", 1}};
   EXPECT_EQ(found(result).verdict, VerdictClass::cheat);

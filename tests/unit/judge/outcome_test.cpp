@@ -5,12 +5,12 @@
 namespace fb::judge {
 namespace {
 
-Outcome whole() {
-  Outcome o;
-  o.finding = Finding{.verdict = record::VerdictClass::deadlock,
-                      .summary = "nobody moves",
-                      .explanation = "Rank 0 waits.\nRank 1 waits.\n",
-                      .place = {.size = "odd", .world = 4, .rank = 3, .call = 2, .schedule = ~uint64_t{0}}};
+SessionOutcome whole() {
+  SessionOutcome o;
+  o.finding = Ruling{.verdict = record::VerdictClass::deadlock,
+                     .summary = "nobody moves",
+                     .explanation = "Rank 0 waits.\nRank 1 waits.\n",
+                     .location = {.size = "odd", .world = 4, .rank = 3, .call = 2, .schedule = ~uint64_t{0}}};
   o.timings = {{.size = "large", .world = 8, .seconds = 1.0 / 3}};
   o.calls = 12;
   o.values = 345;
@@ -22,14 +22,14 @@ Outcome whole() {
 }
 
 TEST(Outcome, CrossesAsText) {
-  const Outcome sent = whole();
+  const SessionOutcome sent = whole();
   const auto got = parse_outcome(to_json(sent));
   ASSERT_TRUE(got);
   ASSERT_TRUE(got->finding);
   EXPECT_EQ(got->finding->verdict, sent.finding->verdict);
   EXPECT_EQ(got->finding->summary, sent.finding->summary);
   EXPECT_EQ(got->finding->explanation, sent.finding->explanation);
-  EXPECT_EQ(got->finding->place, sent.finding->place);
+  EXPECT_EQ(got->finding->location, sent.finding->location);
   EXPECT_EQ(got->timings, sent.timings);
   EXPECT_EQ(got->calls, sent.calls);
   EXPECT_EQ(got->values, sent.values);
@@ -40,7 +40,7 @@ TEST(Outcome, CrossesAsText) {
 }
 
 TEST(Outcome, NoFindingStaysNone) {
-  Outcome sent = whole();
+  SessionOutcome sent = whole();
   sent.finding.reset();
   const auto got = parse_outcome(to_json(sent));
   ASSERT_TRUE(got);
@@ -50,8 +50,8 @@ TEST(Outcome, NoFindingStaysNone) {
 
 TEST(Outcome, EveryFindingIsOne) {
   for (int k = 1; k <= static_cast<int>(record::VerdictClass::infra); ++k) {
-    Outcome sent;
-    sent.finding = Finding{.verdict = static_cast<record::VerdictClass>(k)};
+    SessionOutcome sent;
+    sent.finding = Ruling{.verdict = static_cast<record::VerdictClass>(k)};
     const auto got = parse_outcome(to_json(sent));
     ASSERT_TRUE(got && got->finding);
     EXPECT_EQ(got->finding->verdict, sent.finding->verdict);
@@ -59,8 +59,8 @@ TEST(Outcome, EveryFindingIsOne) {
 }
 
 TEST(Outcome, WhatACandidateWroteMayBeNoText) {
-  Outcome sent;
-  sent.finding = Finding{.verdict = record::VerdictClass::fault, .explanation = "it wrote: \xFE\xFF."};
+  SessionOutcome sent;
+  sent.finding = Ruling{.verdict = record::VerdictClass::fault, .explanation = "it wrote: \xFE\xFF."};
   const auto got = parse_outcome(to_json(sent));
   ASSERT_TRUE(got && got->finding);
   EXPECT_TRUE(got->finding->explanation.starts_with("it wrote: "));

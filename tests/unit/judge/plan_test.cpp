@@ -17,22 +17,22 @@ class Plan : public testing::Test {
                       {.name = "large", .values = {}, .timed = true},
                       {.name = "huge", .values = {}}};
   }
-  std::vector<Session> plan(Thoroughness thoroughness, uint64_t seed = 1) const {
+  std::vector<SessionPlan> plan(Thoroughness thoroughness, uint64_t seed = 1) const {
     return make_plan(problem_, thoroughness, seed);
   }
   catalog::Problem problem_;
 };
 
-std::vector<std::string> names(const Session& session) {
+std::vector<std::string> names(const SessionPlan& session) {
   std::vector<std::string> found;
   for (const Phase& phase : session.phases) found.push_back(phase.size->name);
   return found;
 }
 
 // All that tells two plans apart.
-std::vector<std::string> text_of(const std::vector<Session>& plan) {
+std::vector<std::string> text_of(const std::vector<SessionPlan>& plan) {
   std::vector<std::string> lines;
-  for (const Session& session : plan) {
+  for (const SessionPlan& session : plan) {
     std::string line =
         std::to_string(session.world) + " " + std::to_string(session.schedule) + (session.strict ? " strict" : "");
     for (const Phase& phase : session.phases) {
@@ -54,7 +54,7 @@ TEST_F(Plan, IsAFunctionOfTheSeed) {
 TEST_F(Plan, OrdinaryIsWhatTheOthersDoByVirtualTime) {
   const auto by_time = [&](Thoroughness how) {
     auto sessions = plan(how);
-    std::erase_if(sessions, [](const Session& session) { return session.schedule != 0; });
+    std::erase_if(sessions, [](const SessionPlan& session) { return session.schedule != 0; });
     return sessions;
   };
   EXPECT_EQ(text_of(plan(Thoroughness::ordinary)), text_of(by_time(Thoroughness::full)));
@@ -66,7 +66,7 @@ TEST_F(Plan, OrdinaryIsWhatTheOthersDoByVirtualTime) {
 TEST_F(Plan, QuickIsTheFirstWorldTheQuickSizesAndTwoSchedules) {
   const auto sessions = plan(Thoroughness::quick);
   ASSERT_EQ(sessions.size(), 2u);
-  for (const Session& session : sessions) {
+  for (const SessionPlan& session : sessions) {
     EXPECT_EQ(session.world, 4);
     EXPECT_EQ(names(session), (std::vector<std::string>{"one", "odd"}));
     for (const Phase& phase : session.phases) EXPECT_EQ(phase.timed, 0u);
@@ -78,7 +78,7 @@ TEST_F(Plan, QuickIsTheFirstWorldTheQuickSizesAndTwoSchedules) {
 TEST_F(Plan, FullIsEveryWorldWithEverySize) {
   std::map<int, std::set<std::string>> seen;
   std::map<int, std::set<uint64_t>> schedules;
-  for (const Session& session : plan(Thoroughness::full)) {
+  for (const SessionPlan& session : plan(Thoroughness::full)) {
     for (const std::string& name : names(session)) seen[session.world].insert(name);
     EXPECT_TRUE(schedules[session.world].insert(session.schedule).second) << "the same schedule twice";
   }
@@ -94,7 +94,7 @@ TEST_F(Plan, TimesAreOfTimedSizesAtTheLargestWorldOrderedByTime) {
   EXPECT_EQ(timed_world(problem_), 8);
   for (const auto how : {Thoroughness::full, Thoroughness::times}) {
     std::vector<std::string> timed;
-    for (const Session& session : plan(how)) {
+    for (const SessionPlan& session : plan(how)) {
       for (const Phase& phase : session.phases) {
         if (phase.timed == 0) continue;
         timed.push_back(phase.size->name);
@@ -108,7 +108,7 @@ TEST_F(Plan, TimesAreOfTimedSizesAtTheLargestWorldOrderedByTime) {
 
 TEST_F(Plan, CallsFollowEachOtherInEveryPhase) {
   for (const auto how : {Thoroughness::quick, Thoroughness::full}) {
-    for (const Session& session : plan(how)) {
+    for (const SessionPlan& session : plan(how)) {
       for (const Phase& phase : session.phases) EXPECT_GE(phase.burst, 2u);
     }
   }
@@ -117,7 +117,7 @@ TEST_F(Plan, CallsFollowEachOtherInEveryPhase) {
 TEST_F(Plan, NoTwoPhasesHaveTheSameInputs) {
   std::set<uint64_t> seeds;
   size_t phases = 0;
-  for (const Session& session : plan(Thoroughness::full)) {
+  for (const SessionPlan& session : plan(Thoroughness::full)) {
     for (const Phase& phase : session.phases) {
       seeds.insert(phase.seed);
       ++phases;

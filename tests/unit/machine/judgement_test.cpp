@@ -323,10 +323,10 @@ TEST_F(JudgementTest, AnExceptionEndsTheRun) {
   host.say<Kind::step_next>(a.thread, {streams[0].stream, 0, 1}, std::as_bytes(std::span(text)));
   ASSERT_EQ(host.incidents.size(), 1u);
   const record::Incident& incident = host.incidents.front();
-  EXPECT_EQ(incident.kind, "failed");
+  EXPECT_EQ(incident.reason, record::IncidentReason::rank_threw);
   EXPECT_EQ(incident.rank, 0);
   EXPECT_TRUE(incident.fatal);
-  EXPECT_THAT(incident.text, HasSubstr("rank 0: run, call 5 threw: bad\\x01\\nxxx"));
+  EXPECT_THAT(incident.text, HasSubstr("run, call 5 threw: bad\\x01\\nxxx"));
   EXPECT_LT(incident.text.size(), 2100u);
 }
 

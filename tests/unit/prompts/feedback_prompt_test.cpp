@@ -52,7 +52,8 @@ std::string sample_answer() {
          "// [/solution]\n```\n\nThat is all.\n";
 }
 
-Attempt judged(VerdictClass verdict, std::string summary, std::string explanation, record::Place place = {}) {
+Attempt judged(VerdictClass verdict, std::string summary, std::string explanation,
+               record::FailureLocation location = {}) {
   Attempt attempt;
   attempt.model = "atlas";
   attempt.problem = "all_reduce_one_shot";
@@ -61,7 +62,7 @@ Attempt judged(VerdictClass verdict, std::string summary, std::string explanatio
   v.verdict = verdict;
   v.summary = std::move(summary);
   v.explanation = std::move(explanation);
-  v.place = std::move(place);
+  v.location = std::move(location);
   v.seed = kSeed;
   v.problem = attempt.problem;
   return attempt;

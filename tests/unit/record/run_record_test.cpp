@@ -13,8 +13,8 @@ RunRecord full_record() {
   r.checked = true;
   r.world = 8;
   r.ending = Ending::deadlock;
-  r.incidents = {{.kind = "deadlock", .text = "line one\nline \"two\"", .fatal = true},
-                 {.kind = "note", .rank = 3, .text = "ü", .fatal = false}};
+  r.incidents = {make_incident(IncidentReason::all_wait, std::nullopt, "line one\nline \"two\""),
+                 make_incident(IncidentReason::module_unsupported, 3, "ü")};
   r.virtual_seconds = 1.25e-6;
   r.instructions = 1ull << 60;
   r.event_log_hash = "00ff";
@@ -55,31 +55,6 @@ TEST(RunRecord, RefusesWhatIsNoRecord) {
   EXPECT_FALSE(parse_run_record("[]"));
   EXPECT_FALSE(parse_run_record("{\"seed\":\"many\"}"));
   EXPECT_FALSE(parse_run_record("{\"ending\":\"happily\"}"));
-}
-
-TEST(RunRecord, KnowsEveryEndingByName) {
-  for (int i = 0; i <= static_cast<int>(Ending::machine_lost); ++i) {
-    const auto ending = static_cast<Ending>(i);
-    EXPECT_EQ(ending_from(to_string(ending)), ending);
-  }
-  EXPECT_EQ(ending_from("happily"), std::nullopt);
-}
-
-TEST(Incident, IsOneLine) {
-  const Incident incident{.kind = "fault", .rank = 2, .text = "a\nb\xff", .fatal = true};
-  const std::string line = to_json_line(incident);
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  const auto back = parse_incident(line);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->kind, "fault");
-  EXPECT_EQ(back->rank, 2);
-  EXPECT_TRUE(back->fatal);
-  EXPECT_EQ(back->text.substr(0, 3), "a\nb");
-}
-
-TEST(Incident, RefusesOtherText) {
-  EXPECT_FALSE(parse_incident("ready"));
-  EXPECT_FALSE(parse_incident("3"));
 }
 
 }  // namespace

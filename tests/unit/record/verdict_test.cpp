@@ -14,7 +14,7 @@ Verdict whole() {
   v.summary = "out[5] on rank 2 is 3.5";
   v.explanation = "First line.\nSecond \"line\" \\ with a tab\t, and ±.\n";
   v.notes = {"one", "two"};
-  v.place = {.size = "odd", .world = 4, .rank = 2, .call = 1, .schedule = 0xFEDCBA9876543211u};
+  v.location = {.size = "odd", .world = 4, .rank = 2, .call = 1, .schedule = 0xFEDCBA9876543211u};
   v.problem = "push_copy";
   v.problem_hash = "aa";
   v.pack = "core";
@@ -75,7 +75,7 @@ TEST(Verdict, EveryClassHasANameThatIsReadBack) {
   }
 }
 
-TEST(Verdict, AClassOfALaterVersionIsNobodysMistake) {
+TEST(Verdict, AClassOfALaterVersionIsOursToFix) {
   EXPECT_EQ(verdict_class_from("tired"), std::nullopt);
   EXPECT_EQ(verdict_class_from(""), std::nullopt);
   EXPECT_EQ(parse_verdict(R"({"class": "tired"})").value().verdict, VerdictClass::infra);
@@ -85,9 +85,9 @@ TEST(Verdict, SeedsHaveAll64Bits) {
   for (const uint64_t seed : {uint64_t{0}, (uint64_t{1} << 53) + 1, uint64_t{1} << 63, ~uint64_t{0}}) {
     Verdict v;
     v.seed = seed;
-    v.place.schedule = seed;
+    v.location.schedule = seed;
     EXPECT_EQ(again(v).seed, seed);
-    EXPECT_EQ(again(v).place.schedule, seed);
+    EXPECT_EQ(again(v).location.schedule, seed);
   }
   // Readers whose numbers are doubles get text.
   Verdict v;
@@ -117,7 +117,17 @@ TEST(Verdict, OlderRecordsLackFields) {
   const auto old = parse_verdict(R"({"timings": [{"size": "1MiB", "world": 4, "seconds": 2}]})").value();
   EXPECT_EQ(old.timings, (std::vector<Timing>{{.size = "1MiB", .world = 4, .seconds = 2}}));
   EXPECT_FALSE(old.timings[0].range.known());
-  EXPECT_EQ(parse_verdict(R"({"speed": null, "place": null, "seed": null})").value(), Verdict{});
+  EXPECT_EQ(parse_verdict(R"({"speed": null, "location": null, "seed": null})").value(), Verdict{});
+  EXPECT_EQ(parse_verdict(R"({"place": {"size": "odd", "rank": 3, "schedule": "7"}})").value().location,
+            (FailureLocation{.size = "odd", .rank = 3, .schedule = 7}));
+}
+
+TEST(Verdict, NamesItsSchemaAndRefusesALaterOne) {
+  EXPECT_NE(to_json(whole()).find("\"schema\": 1,"), std::string::npos);
+  EXPECT_TRUE(parse_verdict(R"({"schema": 1, "class": "pass"})"));
+  const auto later = parse_verdict(R"({"schema": 2, "class": "pass"})");
+  ASSERT_FALSE(later);
+  EXPECT_NE(in_one_line(later.error()).find("later version"), std::string::npos);
 }
 
 TEST(Verdict, WhatIsNoVerdictIsAnError) {

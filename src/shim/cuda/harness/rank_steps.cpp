@@ -32,7 +32,7 @@ FB_API int fabricbench_step_next(void* stream, int failed, const char* text, uin
   wire::Channel* const machine = channel();
   if (!machine) return kFailed;
   wire::StepNext request;
-  request.failed = failed != 0 ? 1 : 0;
+  request.failed = static_cast<uint32_t>(failed);
   const auto found = shim::find_stream(static_cast<cudaStream_t>(stream));
   if (!found && failed == 0) return kFailed;
   if (found) {
