@@ -2,6 +2,10 @@
 # neither decides whether a change lands. `waits` mostly sleeps and can run beside anything that does not measure time.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
+# Programs of the tests of each label, to build one kind only.
+add_custom_target(unit_tests)
+add_custom_target(e2e_tests)
+
 # fb_test(NAME SOURCES … LAYERS … [LIBS …] [LOCK name] [OPTIMISED]): one GoogleTest program; every test in it is a CTest test
 # of its own. Tests with the same lock never run side by side. OPTIMISED: tests functions of headers, which must be compiled
 # as in the layers.
@@ -26,6 +30,7 @@ function(fb_test name)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/unit/")
     set(label unit)
   endif()
+  add_dependencies(${label}_tests ${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${label} RESOURCE_LOCK "${ARG_LOCK}")
 endfunction()
 

@@ -16,7 +16,7 @@ namespace {
 struct Options {
   std::vector<std::string> problems;
   std::string folder;
-  bool full = false, json = false, no_nvcc = false, no_sandbox = false, verbose = false;
+  bool full = false, quick = false, json = false, no_nvcc = false, no_sandbox = false, verbose = false;
   uint64_t seed = 1;
 };
 
@@ -42,7 +42,7 @@ int run(const Options& o) {
   if (names.empty()) names = catalog::problem_folders(*folder);
   if (names.empty()) return fail(fmt::format("{}: there are no problems", *folder));
   prove::Options options;
-  options.thorough = o.full;
+  options.form = o.full ? prove::Form::full : o.quick ? prove::Form::quick : prove::Form::usual;
   options.with_nvcc = !o.no_nvcc;
   options.use_sandbox = !o.no_sandbox;
   options.seed = o.seed;
@@ -77,15 +77,19 @@ void add_prove(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("prove", "Prove problems: the reference passes and no impostor does");
   command->alias("lint");  // its name until 0.1
   command->footer(
-      "Checks of each problem: statement, reference under many schedules, template, oracle (deterministic, "
-      "sensitive),\n"
-      "impostors, an independent variant, nvcc. Exit code: 0 all are proven, 1 some are not.\n\n"
+      "Checks of each problem: statement, reference under many schedules, bytes that the reference moves, template,\n"
+      "oracle (deterministic, sensitive), impostors, an independent variant, nvcc. Exit code: 0 all are proven, 1 some "
+      "are not.\n\n"
       "Examples:\n"
-      "  fabricbench prove                              all problems, short form\n"
+      "  fabricbench prove                              all problems, usual form\n"
       "  fabricbench prove --full all_reduce_ring       more seeds, every impostor\n"
       "  fabricbench prove --problems my_pack           a pack of your own");
   command->add_option("problems", o.problems, "Names of problems (default: all)");
-  command->add_flag("--full", o.full, "The long form: more seeds and every impostor");
+  auto* full = command->add_flag("--full", o.full, "The long form: eight seeds and every impostor");
+  command
+      ->add_flag("--quick", o.quick,
+                 "What CI has time for: a quick judgement of the reference, one impostor, no variant")
+      ->excludes(full);
   command->add_flag("--verbose", o.verbose, "Also name the checks that hold");
   command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references with nvcc");
   command->add_option("--seed", o.seed, "Seed of inputs and schedules")->capture_default_str();

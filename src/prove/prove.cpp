@@ -17,6 +17,7 @@
 #include "prove/impostor_sources.h"
 #include "prove/impostors.h"
 #include "prove/sensitivity.h"
+#include "prove/stated_cost.h"
 
 namespace fb::prove {
 namespace {
@@ -24,16 +25,17 @@ namespace {
 using judge::Thoroughness;
 using record::VerdictClass;
 
-constexpr uint64_t kThoroughSeeds = 8;
+constexpr uint64_t kFullSeeds = 8;
+constexpr uint64_t kCostSeeds = 16;  // over which moved bytes that depend on the inputs are averaged
 // The oracle is asked many times: sizes above this many elements in all are left to the judge.
 constexpr int64_t kMostElements = 1 << 16;
 
 // What a check says when it fails.
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-class Linter {
+class Prover {
  public:
-  Linter(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options)
+  Prover(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options)
       : pack_(pack), problem_(problem), options_(options) {
     report_.problem = problem.name;
   }
@@ -41,13 +43,14 @@ class Linter {
   Report run() {
     check("statement names every tensor, parameter and rule", [&] { return statement(); });
     check("reference passes", [&] { return reference(); });
+    if (!quick()) check("reference moves the bytes that [cost] states", [&] { return cost(); });
     check("template compiles and does not pass", [&] { return template_is_refused(); });
     check("oracle is deterministic", [&] { return deterministic(); });
     check("oracle depends on every input and on other ranks", [&] { return sensitive(); });
     check("outputs of impostors are refused", [&] { return impostors(); });
     check("impostors do not pass", [&] { return impostor_candidates(); });
     check("an independent variant passes", [&] { return variant(); });
-    if (options_.with_nvcc) check("reference compiles with nvcc", [&] { return nvcc(); });
+    if (options_.with_nvcc && !quick()) check("reference compiles with nvcc", [&] { return nvcc(); });
     return std::move(report_);
   }
 
@@ -94,22 +97,42 @@ class Linter {
     fail(text);
   }
 
-  std::string pass_under_seeds(const std::string& answer) const {
-    const uint64_t seeds = options_.thorough ? kThoroughSeeds : 1;
+  bool quick() const { return options_.form == Form::quick; }
+
+  // Every session with a drawn schedule looks for races too. `moved`: gets the timings of the first seed.
+  std::string pass_under_seeds(const std::string& answer, MovedBytes* moved = nullptr) const {
+    const uint64_t seeds = options_.form == Form::full ? kFullSeeds : 1;
+    const auto thoroughness = quick() ? Thoroughness::quick : Thoroughness::full;
     uint64_t sessions = 0;
     for (uint64_t k = 0; k < seeds; ++k) {
-      const auto verdict = judge(answer, Thoroughness::full, mix(options_.seed, k));
+      const auto verdict = judge(answer, thoroughness, mix(options_.seed, k));
       if (verdict.verdict != VerdictClass::pass) fail(said(verdict));
+      if (moved != nullptr && k == 0) moved->add(verdict.timings);
       sessions += verdict.sessions;
     }
     return fmt::format("{} sessions", sessions);
   }
 
-  std::string reference() const { return pass_under_seeds(problem_.reference); }
+  std::string reference() { return pass_under_seeds(problem_.reference, &moved_); }
+
+  // The judgement of the reference has counted the bytes of one seed. If they differ they may depend on the inputs: the
+  // mean over more seeds decides.
+  std::string cost() {
+    std::string difference = moved_.difference(problem_);
+    if (difference.empty()) return "";
+    for (uint64_t seed = 1; seed < kCostSeeds; ++seed) {
+      const auto verdict = judge(problem_.reference, Thoroughness::times, mix(options_.seed, seed));
+      if (verdict.verdict != VerdictClass::pass) fail(said(verdict));
+      moved_.add(verdict.timings);
+    }
+    difference = moved_.difference(problem_);
+    if (!difference.empty()) fail(difference);
+    return fmt::format("mean of {} seeds", kCostSeeds);
+  }
 
   std::string variant() const {
     if (problem_.variant.empty()) fail("there is no variant.cu");
-    return pass_under_seeds(problem_.variant);
+    return quick() ? "not judged in the quick form" : pass_under_seeds(problem_.variant);
   }
 
   // The class it got.
@@ -135,9 +158,13 @@ class Linter {
 
   std::string impostor_candidates() const {
     std::string text;
-    for (const auto& impostor : impostor_sources(problem_)) {
+    const auto impostors = impostor_sources(problem_);
+    uint64_t hash = 0;
+    for (const char letter : problem_.name) hash = mix(hash, static_cast<uint64_t>(letter));
+    for (const auto& impostor : impostors) {
       const bool brief = impostor.name == "zeros" || impostor.name == "result of the call before";
-      if (!options_.thorough && !brief) continue;
+      if (options_.form == Form::usual && !brief) continue;
+      if (quick() && &impostor != &impostors[hash % impostors.size()]) continue;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", impostor.name,
                           must_be_refused(impostor.name, impostor.answer));
     }
@@ -231,6 +258,7 @@ class Linter {
   const catalog::Problem& problem_;
   const Options& options_;
   std::optional<judge::Oracle> oracle_;
+  MovedBytes moved_;
   Report report_;
 };
 
@@ -239,7 +267,7 @@ class Linter {
 bool Report::good() const { return std::ranges::all_of(checks, &Check::good); }
 
 Report prove(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options) {
-  return Linter(pack, problem, options).run();
+  return Prover(pack, problem, options).run();
 }
 
 }  // namespace fb::prove

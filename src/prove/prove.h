@@ -25,9 +25,15 @@ struct Report {
   bool good() const;
 };
 
+enum class Form : uint8_t {
+  quick,  // a quick judgement of the reference and one impostor, chosen by the problem's name: at most 4 CPU seconds
+  usual,  // one full judgement of reference and variant, two impostors
+  full,   // eight full judgements, every impostor
+};
+
 struct Options {
-  bool thorough = false;  // more seeds, more schedules, every impostor run for real
-  bool with_nvcc = true;  // compile the reference with nvcc, where there is one
+  Form form = Form::usual;
+  bool with_nvcc = true;  // compile the reference with nvcc, if it is installed; not in the quick form
   bool use_sandbox = true;
   uint64_t seed = 1;
   std::function<void(const Check&)> on_check = {};  // as they end

@@ -10,16 +10,8 @@ import math
 import os
 import subprocess
 import sys
-import tomllib
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-KINDS = {"complete": "judged", "truncated": "truncated", "refused": "refused", "empty": "empty"}
-
-
-def load_toml(*path):
-    with open(os.path.join(ROOT, *path), "rb") as file:
-        return tomllib.load(file)
+from figures import HERE, facts, figures_of, load_toml
 
 
 def make(folder):
@@ -34,41 +26,6 @@ def differences(one, other):
     return found + [name for sub in compared.common_dirs for name in differences(os.path.join(one, sub), os.path.join(other, sub))]
 
 
-def facts():
-    """Category and level of every problem."""
-    found = {}
-    root = os.path.join(ROOT, "problems")
-    for category in os.listdir(root):
-        folder = os.path.join(root, category)
-        for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            problem = load_toml("problems", category, name, "problem.toml")
-            found[name] = (problem["category"], str(problem["level"]))
-    return found
-
-
-def figures_of(rows, folder, known):
-    """What figures.toml says about a model, counted."""
-    passed = {row["problem"]: row["round"] for row in rows if row["outcome"] == "pass"}
-    calls = []
-    for row in rows:
-        path = os.path.join(folder, row["model"], row["problem"], f"{row['sample']}.{row['round']}.json")
-        with open(path, encoding="utf-8") as file:
-            calls.append(json.load(file))
-        kind = KINDS[calls[-1]["end"]]
-        assert row["outcome"] == kind or (kind == "judged" and row["outcome"] not in KINDS), (row, kind)
-    first = sum(number == 1 for number in passed.values())
-    count = lambda index: {key: sum(known[p][index] == key for p in passed) for key in {f[index] for f in known.values()}}
-    return {
-        "passed_in_round_1": first, "passed": len(passed),
-        "pass_rate_round_1": first / len(known), "pass_rate": len(passed) / len(known),
-        "passed_by_category": count(0), "passed_by_level": count(1),
-        "attempts": len(rows), "attempts_by_outcome": dict(collections.Counter(row["outcome"] for row in rows)),
-        "usd": math.fsum(call["usd"] for call in calls),
-        "input_tokens": sum(call["usage"]["input_tokens"] for call in calls),
-        "output_tokens": sum(call["usage"]["output_tokens"] for call in calls),
-    }
-
-
 def same(counted, written):
     return math.isclose(counted, written, rel_tol=1e-12) if isinstance(counted, float) else counted == written
 
@@ -79,7 +36,7 @@ def main():
     expected = make(one)
     make(other)
     complaints = [f"made differently the second time: {name}" for name in differences(one, other)]
-    known, written = facts(), load_toml("tests", "campaign", "figures.toml")
+    known, written = facts({row["problem"] for row in expected}), load_toml("tests", "e2e", "campaign", "figures.toml")
 
     def compare(name, counted, figure):
         if not same(counted, figure):

@@ -135,7 +135,7 @@ CLOSINGS = {
 
 def borrowed(folder, name):
     """A file of another suite, without the header that says what must become of it."""
-    lines = read("tests", folder, name + ".cu").splitlines(keepends=True)
+    lines = read("tests", "e2e", folder, name + ".cu").splitlines(keepends=True)
     while re.match(r"// (\w+: |  )", lines[0]):
         del lines[0]
     return "".join(lines)
@@ -146,7 +146,7 @@ def answer_of(recipe, problem, model, number):
     if recipe == "empty":
         return ""
     if recipe in PIECES:
-        return read("tests", "campaign", "pieces", PIECES[recipe])
+        return read("tests", "e2e", "campaign", "pieces", PIECES[recipe])
     if recipe.startswith(("exploit ", "candidate ")):
         suite, name = recipe.split()
         source = borrowed(suite + "s", name)
@@ -185,13 +185,13 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     out = sys.argv[1]
-    table = tomllib.loads(read("tests", "campaign", "answers.toml"))
+    table = tomllib.loads(read("tests", "e2e", "campaign", "answers.toml"))
     calls = table.pop("calls")
     problems = all_problems()
     expected = []
     for model, rows in table.items():
-        if set(rows) != set(problems):
-            sys.exit(f"answers.toml: {model} and the pack differ in {sorted(set(rows) ^ set(problems))}")
+        if missing := set(rows) - set(problems):
+            sys.exit(f"answers.toml: {model} answers problems that the pack lacks: {sorted(missing)}")
         for problem, rounds in rows.items():
             for number, (recipe, outcome) in enumerate(rounds, start=1):
                 path = os.path.join(out, model, problem, f"{SAMPLE}.{number}")

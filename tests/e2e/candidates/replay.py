@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Judges again whatever did not pass, with the recorded seed: class and text must be the same.
+"""Judges answers that did not pass again, with the recorded seed: class and text must be the same.
 
 The verdicts are those that run.py (of candidates and of exploits) has saved.
-Usage: replay.py FABRICBENCH FOLDER… [--jobs N]
+Usage: replay.py FABRICBENCH FOLDER… [--jobs N] [--sample N]      --sample: N of them, chosen by the hashes of their names
 """
 import argparse
 import concurrent.futures
+import hashlib
 import itertools
 import json
 import os
@@ -53,8 +54,12 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--sample", type=int)
     arguments = parser.parse_args()
     not_passed = [saved for saved in saved_in(arguments.folders) if saved["verdict"]["class"] != "pass"]
+    if arguments.sample:
+        not_passed.sort(key=lambda saved: hashlib.sha256(os.path.basename(saved["path"]).encode()).digest())
+        not_passed = not_passed[:arguments.sample]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(lambda saved: replay(arguments.tool, saved), not_passed))
     for name, found in results:

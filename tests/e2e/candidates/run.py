@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Judges hostile and odd answers: each must get its class in its time and leave nothing behind.
+"""Judges hostile and odd answers: each must get its class and leave nothing behind.
 
-Usage: run.py FABRICBENCH [--save FOLDER] [FILE…]        all candidates of this folder where no file is named
+Usage: run.py FABRICBENCH [--save FOLDER] [--timed] [FILE…]        without files: all candidates of this folder
+--timed: the seconds that the header allows count, too.
 """
 import argparse
 import os
@@ -12,10 +13,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import judged  # noqa: E402
 from generated import GENERATED  # noqa: E402
-from left_behind import Watch  # noqa: E402
+from left_behind import Watch, isolate  # noqa: E402
 
 
-def run(tool, candidate, save):
+def run(tool, candidate, save, timed):
     watch = Watch()
     with tempfile.TemporaryDirectory(prefix="answer") as folder:
         answer = None
@@ -25,7 +26,7 @@ def run(tool, candidate, save):
                 file.write(GENERATED[candidate.header["generate"]]())
         result = judged.check(tool, candidate, answer, environment=watch.environment)
     found = judged.complaints(candidate, result)
-    if result.seconds > candidate.seconds:
+    if timed and result.seconds > candidate.seconds:
         found.append(f"took {result.seconds:.1f} s, {candidate.seconds:.0f} s are allowed")
     if result.verdict and candidate.header.get("note") and not result.verdict.get("notes"):
         found.append("the verdict has no note")
@@ -40,9 +41,11 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("files", nargs="*")
     parser.add_argument("--save")
+    parser.add_argument("--timed", action="store_true")
     arguments = parser.parse_intermixed_args()
+    isolate()
     chosen = [judged.Candidate(path) for path in arguments.files] or judged.candidates_in(HERE)
-    right = [run(arguments.tool, candidate, arguments.save) for candidate in chosen]
+    right = [run(arguments.tool, candidate, arguments.save, arguments.timed) for candidate in chosen]
     if len(right) > 1:
         print(f"{sum(right)} of {len(right)} as expected")
     sys.exit(0 if all(right) else 1)

@@ -29,7 +29,7 @@ def name_of(path):
 def examples():
     """name → arguments of `fabricbench exec`; platforms where an example skips itself show nothing."""
     found = {}
-    with open(os.path.join(ROOT, "tests", "examples", "matrix.txt"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "tests", "e2e", "examples", "matrix.txt"), encoding="utf-8") as file:
         for line in file:
             words = shlex.split(line, comments=True)
             if not words or "skip" in words:
@@ -43,7 +43,7 @@ def examples():
 
 def repaired():
     found = {}
-    for path in glob.glob(os.path.join(ROOT, "tests", "bugs", "*.cu")):
+    for path in glob.glob(os.path.join(ROOT, "tests", "e2e", "bugs", "*.cu")):
         with open(path, encoding="utf-8") as file:
             ranks = re.search(r"^// ranks: (\d+)$", file.read(), re.MULTILINE)
         found[name_of(path)] = ["exec", "--check", "--schedules", SCHEDULES, "--ranks", ranks[1] if ranks else "1",

@@ -250,7 +250,7 @@ TEST_P(Kernels, GiveWhatTheHostSays) {
   const std::string path = kFolder + GetParam() + ".cu";
   const auto runs = read_runs(read_file(path));
   if (runs.empty()) {
-    SUCCEED() << "only compiled, by tools/check_kernels.sh";
+    SUCCEED() << "only compiled, by tools/check_cuda.sh";
     return;
   }
   const HostSide host(path);

@@ -9,7 +9,6 @@ each time. Code comes from the references, changed here and there; verdicts say 
 import argparse
 import hashlib
 import json
-import os
 import pathlib
 import random
 import re

@@ -1,0 +1,51 @@
+#include "prove/stated_cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fb::prove {
+namespace {
+
+constexpr double kTolerance = 0.1;
+
+double stated(const catalog::Expression& cost, const catalog::Problem& problem, const record::Timing& timing) {
+  const auto size = std::ranges::find(problem.sizes, timing.size, &catalog::SizeClass::name);
+  return static_cast<double>(cost.evaluate(problem.values(*size, timing.world, 0)).value_or(0));
+}
+
+std::string compare(const char* what, double says, double counted) {
+  const double ratio = says > 0 ? counted / says : counted == 0 ? 1 : INFINITY;
+  if (std::abs(ratio - 1) <= kTolerance) return "";
+  return fmt::format("{}: stated {:.0f}, counted {:.0f} ({:.3f} of it); ", what, says, counted, ratio);
+}
+
+}  // namespace
+
+void MovedBytes::add(const std::vector<record::Timing>& timings) {
+  if (sizes_.empty()) {
+    for (const auto& timing : timings) sizes_.push_back({.timing = timing});
+  }
+  for (size_t k = 0; k < std::min(timings.size(), sizes_.size()); ++k) {
+    const record::Moved& m = timings[k].moved;
+    sizes_[k].link_bytes += static_cast<double>(std::max({m.peer_out, m.peer_in, m.to_host, m.from_host}));
+    sizes_[k].memory_bytes += static_cast<double>(m.memory);
+  }
+  ++seeds_;
+}
+
+std::string MovedBytes::difference(const catalog::Problem& problem) const {
+  if (sizes_.empty()) return "the reference was not timed";
+  const auto& largest = *std::ranges::max_element(
+      sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
+  const std::string text =
+      compare("link_bytes", stated(problem.cost.link_bytes, problem, largest.timing), largest.link_bytes / seeds_) +
+      compare("memory_bytes", stated(problem.cost.memory_bytes, problem, largest.timing),
+              largest.memory_bytes / seeds_);
+  if (text.empty()) return "";
+  return fmt::format("{}size {} on {} ranks, mean of {} seeds", text, largest.timing.size, largest.timing.world,
+                     seeds_);
+}
+
+}  // namespace fb::prove

@@ -1,0 +1,32 @@
+#pragma once
+
+// Compares the bytes that a problem states its algorithm moves ([cost] of problem.toml) with the bytes that its
+// reference moved on the virtual node.
+
+#include <string>
+#include <vector>
+
+#include "catalog/problem.h"
+#include "record/verdict.h"
+
+namespace fb::prove {
+
+// Mean over seeds of the bytes moved at each timed size. Some references move bytes that depend on the inputs.
+class MovedBytes {
+ public:
+  void add(const std::vector<record::Timing>& timings);
+
+  // Empty if stated and counted bytes agree within 10 % at the timed size with the most stated link bytes; else what
+  // differs. docs/problems.md defines link bytes.
+  std::string difference(const catalog::Problem& problem) const;
+
+ private:
+  struct Size {
+    record::Timing timing;                    // of the first seed
+    double link_bytes = 0, memory_bytes = 0;  // sums
+  };
+  std::vector<Size> sizes_ = {};
+  int seeds_ = 0;
+};
+
+}  // namespace fb::prove
