@@ -40,7 +40,7 @@ def run_campaign():
         expected = [answer for answer in expected if answer["problem"] in PROBLEMS]
     problems = sorted({answer["problem"] for answer in expected})
     models = [word for name in MODELS for word in ("--model", f"recorded:{WORK / 'answers' / name},label={name}")]
-    code, out, err = harness.run(TOOL, *models, "--problems", *problems, "--rounds", 2, "--seed", 20261115, "--name", "Recorded answers", "--out", WORK / "run",
+    code, out, err = harness.run(TOOL, *models, *problems, "--rounds", 2, "--seed", 20261115, "--name", "Recorded answers", "--out", WORK / "run",
                                  timeout=1500)
     CHECKS.same(code, 0, f"exit code ({err[-500:]})")
     CHECKS.that("fabricbench report" in out, "does not say how to see the report")

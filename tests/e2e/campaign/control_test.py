@@ -142,7 +142,7 @@ def failing_provider(folder):
     """A model that can't be asked is left alone after a few calls; others go on; a later life asks it again."""
     texts = answers(folder, {"push_copy": "STUB pass", "pull_copy": "STUB pass"})
     with harness.provider(texts, folder / "log") as url:
-        words = ["--model", loopback(url, "good"), "--model", f"openai-compatible:play-not_found,url={url},label=gone", "--problems",
+        words = ["--model", loopback(url, "good"), "--model", f"openai-compatible:play-not_found,url={url},label=gone",
                  "push_copy", "pull_copy", "--samples", 5, "--calls", 1, "--out", folder / "run"]
         code, _, err = run(*words)
         CHECKS.same(code, 1, "exit code")

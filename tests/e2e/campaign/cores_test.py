@@ -29,7 +29,7 @@ class Judging:
         (folder / "answers" / f"{PROBLEM}.md").write_text(reference)
 
     def start(self, jobs, cores):
-        words = [self.tool, "run", "--plain", "--model", f"recorded:{self.folder / 'answers'},label=m", "--problems", PROBLEM,
+        words = [self.tool, "run", "--plain", "--model", f"recorded:{self.folder / 'answers'},label=m", PROBLEM,
                  "--samples", str(ATTEMPTS), "--jobs", str(jobs), "--no-cache", "--seed", "5", "--out",
                  str(self.folder / f"run{time.monotonic_ns()}")]
         return subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

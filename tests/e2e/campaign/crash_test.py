@@ -28,7 +28,7 @@ def write_answers(folder):
 
 
 def arguments(url, out):
-    return ["--model", f"openai-compatible:m,url={url},label=m", "--problems", *PROBLEMS, "--samples", SAMPLES, "--rounds", ROUNDS,
+    return ["--model", f"openai-compatible:m,url={url},label=m", *PROBLEMS, "--samples", SAMPLES, "--rounds", ROUNDS,
             "--jobs", 2, "--calls", 4, "--seed", 7, "--worker", harness.STUB, "--out", out]
 
 

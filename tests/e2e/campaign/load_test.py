@@ -26,7 +26,7 @@ def main():
         samples = options.attempts // len(PROBLEMS) // 2
         begin = time.monotonic()
         process = harness.start(options.tool, "--worker", harness.STUB, "--model", f"recorded:{folder / 'answers'},label=a", "--model",
-                                f"recorded:{folder / 'answers'},label=b", "--problems", *PROBLEMS, "--samples", samples, "--out",
+                                f"recorded:{folder / 'answers'},label=b", *PROBLEMS, "--samples", samples, "--out",
                                 folder / "run")
         lines = process.stderr.read().splitlines()
         _, status, usage = os.wait4(process.pid, 0)

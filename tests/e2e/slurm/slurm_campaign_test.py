@@ -35,7 +35,7 @@ def write_answers(folder):
 
 
 def arguments(answers, out):
-    return ["--model", f"recorded:{answers},label=m", "--problems", PROBLEM, "--samples", SAMPLES, "--rounds", 2, "--quick",
+    return ["--model", f"recorded:{answers},label=m", PROBLEM, "--samples", SAMPLES, "--rounds", 2, "--quick",
             "--no-cache", "--seed", 11, "--out", out]
 
 
