@@ -187,61 +187,42 @@ class Session {
       FB_CHECK(answer.body.size() == sizeof reply);
       std::memcpy(&reply, answer.body.data(), sizeof reply);
     };
+    if (thread.request == Kind::physical_export) {
+      FB_CHECK(answer.owned || answer.descriptor >= 0);
+      if (shared_.descriptors.size() >= 8) shared_.descriptors.pop_front();
+      shared_.descriptors.emplace_back(dup(answer.owned ? answer.owned.get() : answer.descriptor));
+    }
     switch (thread.request) {
-      case Kind::allocate:
-      case Kind::ipc_import:
-      case Kind::range_reserve:
-      case Kind::allocate_ordered: {
-        wire::Address a;
-        body(a);
-        FB_CHECK(a.address >= mem::kGlobalBegin && a.address + a.bytes <= mem::kGlobalEnd);
-        remember(thread.request == Kind::range_reserve ? client->ranges : client->addresses, a.address);
-        remember(client->sizes, a.bytes);
-        break;
-      }
-      case Kind::variable_find: {
-        wire::VariableFacts v;
-        body(v);
-        remember(client->addresses, v.address);
-        break;
-      }
-      case Kind::function_find: {
-        wire::FunctionFacts f;
-        body(f);
-        remember(client->handles[static_cast<size_t>(Kind::function_find)], f.function);
-        client->params[f.function % client->params.size()] = f.param_bytes;
-        break;
-      }
-      case Kind::ipc_export:
-      case Kind::event_export: {
-        wire::IpcToken token;
-        body(token);
-        remember(shared_.tokens, token);
-        break;
-      }
-      case Kind::physical_create:
-      case Kind::physical_retain:
-      case Kind::physical_import:
-      case Kind::multicast_create:
-      case Kind::module_load:
-      case Kind::stream_create:
-      case Kind::event_create:
-      case Kind::event_import:
-      case Kind::graph_create: {
-        wire::Handle h;
-        body(h);
-        FB_CHECK(h.handle != 0);
-        remember(client->handles[static_cast<size_t>(thread.request)], h.handle);
-        break;
-      }
-      case Kind::physical_export:
-        FB_CHECK(answer.owned || answer.descriptor >= 0);
-        if (shared_.descriptors.size() >= 8) shared_.descriptors.pop_front();
-        shared_.descriptors.emplace_back(dup(answer.owned ? answer.owned.get() : answer.descriptor));
-        break;
+#define MESSAGE(kind, Request, ReplyType, ...)   \
+  case Kind::kind: {                             \
+    wire::ReplyType reply;                       \
+    body(reply);                                 \
+    return keep(*client, thread.request, reply); \
+  }
+#include "wire/messages.def"
+#undef MESSAGE
       default:
         break;
     }
+  }
+
+  // Later requests use what replies hand out.
+  void keep(Client&, Kind, const auto&) {}
+  void keep(Client& client, Kind kind, const wire::Address& a) {
+    if (kind == Kind::judge_tensor) return;
+    FB_CHECK(a.address >= mem::kGlobalBegin && a.address + a.bytes <= mem::kGlobalEnd);
+    remember(kind == Kind::range_reserve ? client.ranges : client.addresses, a.address);
+    remember(client.sizes, a.bytes);
+  }
+  void keep(Client& client, Kind, const wire::VariableFacts& v) { remember(client.addresses, v.address); }
+  void keep(Client& client, Kind kind, const wire::FunctionFacts& f) {
+    remember(client.handles[static_cast<size_t>(kind)], f.function);
+    client.params[f.function % client.params.size()] = f.param_bytes;
+  }
+  void keep(Client&, Kind, const wire::IpcToken& token) { remember(shared_.tokens, token); }
+  void keep(Client& client, Kind kind, const wire::Handle& h) {
+    FB_CHECK(h.handle != 0);
+    remember(client.handles[static_cast<size_t>(kind)], h.handle);
   }
 
   // --- Parts of requests ---------------------------------------------------------------------------------------------
@@ -488,57 +469,35 @@ class Session {
   }
 
   std::vector<std::byte> nodes(wire::GraphCreate& m) {
+    using namespace wire::message_flags;
+    constexpr auto kGraphNodes = static_cast<uint32_t>(
+        std::ranges::count_if(wire::kMessages, [](const auto& row) { return (row.flags & graph_node) != 0; }));
     std::vector<std::byte> blob;
     m.nodes = in_.below(8);
     for (uint32_t k = 0; k < m.nodes; ++k) {
-      switch (in_.below(8)) {
-        case 0:
-          add_node<wire::Launch>(blob, Kind::launch, k);
-          break;
-        case 1:
-          add_node<wire::Copy>(blob, Kind::copy, k);
-          break;
-        case 2:
-          add_node<wire::Memset>(blob, Kind::memset, k);
-          break;
-        case 3:
-          add_node<wire::Callback>(blob, Kind::callback, k);
-          break;
-        case 4:
-          add_node<wire::EventOnStream>(blob, Kind::event_record, k);
-          break;
-        case 5:
-          add_node<wire::EventOnStream>(blob, Kind::event_depend, k);
-          break;
-        case 6:
-          add_node<wire::StreamValue>(blob, Kind::stream_wait_value, k);
-          break;
-        default:
-          add_node<wire::StreamValue>(blob, Kind::stream_write_value, k);
-          break;
-      }
+      uint32_t chosen = in_.below(kGraphNodes);
+#define MESSAGE(kind, Request, Reply, flags, ...) \
+  if (((flags) & graph_node) != 0 && chosen-- == 0) add_node<wire::Request>(blob, Kind::kind, k);
+#include "wire/messages.def"
+#undef MESSAGE
     }
     if (in_.one_in(32)) m.nodes = static_cast<uint32_t>(odd());
     if (in_.one_in(32) && !blob.empty()) blob.resize(blob.size() / 2);
     return blob;
   }
 
+  // The kind of the same noun whose reply is a handle: event_create for event_wait.
   static Kind maker_for(Kind kind) {
-    switch (kind) {
-      case Kind::stream_destroy:
-        return Kind::stream_create;
-      case Kind::module_unload:
-        return Kind::module_load;
-      case Kind::graph_destroy:
-        return Kind::graph_create;
-      case Kind::event_destroy:
-      case Kind::event_wait:
-      case Kind::event_query:
-      case Kind::event_export:
-        return Kind::event_create;
-      default:
-        return Kind::physical_create;
-    }
+    const std::string_view name = wire::name_of(kind);
+    const std::string_view noun = name.substr(0, name.find('_') + 1);
+    Kind maker = Kind::physical_create;
+#define MESSAGE(kind, Request, ReplyType, ...)                                                      \
+  if (std::is_same_v<wire::ReplyType, wire::Handle> && std::string_view(#kind).starts_with(noun) && \
+      std::string_view(wire::name_of(maker)).substr(0, noun.size()) != noun)                        \
+    maker = Kind::kind;
+#include "wire/messages.def"
+#undef MESSAGE
+    return maker;
   }
 
   template <Kind kKind>
@@ -599,8 +558,8 @@ class Session {
     if (what >= 200) return happen(what - 200, k, t);
     constexpr uint8_t kKinds = static_cast<uint8_t>(Kind::output) - 1;
     switch (static_cast<Kind>(1 + what % kKinds)) {
-#define MESSAGE(kind, Request, Reply) \
-  case Kind::kind:                    \
+#define MESSAGE(kind, ...) \
+  case Kind::kind:         \
     return send<Kind::kind>(k, t);
 #include "wire/messages.def"
 #undef MESSAGE

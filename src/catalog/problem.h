@@ -34,7 +34,7 @@ struct SizeClass {
 };
 
 struct Rules {
-  std::vector<std::string> forbid_in_run;   // kinds of requests, see rules.def
+  std::vector<std::string> forbid_in_run;   // kinds of requests, see rules.h
   std::vector<std::string> forbid_symbols;  // of the built object
 };
 

@@ -1,22 +1,24 @@
 #include "catalog/rules.h"
 
-#include <array>
+#include <vector>
+
+#include "wire/messages.h"
 
 namespace fb::catalog {
-namespace {
 
-constexpr auto kRules = std::to_array<Rule>({
-#define RULE(kind, words, about) {#kind, words, about},
-#include "catalog/rules.def"
-#undef RULE
-});
-
-}  // namespace
-
-std::span<const Rule> rules() { return kRules; }
+std::span<const Rule> rules() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Rule> rules;
+    for (const wire::MessageTraits& m : wire::kMessages) {
+      if ((m.flags & wire::message_flags::rule) != 0) rules.push_back({m.name, m.calls, m.about});
+    }
+    return rules;
+  }();
+  return all;
+}
 
 const Rule* find_rule(std::string_view kind) {
-  for (const Rule& rule : kRules) {
+  for (const Rule& rule : rules()) {
     if (rule.kind == kind) return &rule;
   }
   return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Kinds of requests that a problem may forbid in run().
+// Kinds of requests that a problem may forbid in run(): the rows of wire/messages.def with the flag `rule`.
 
 #include <span>
 #include <string_view>

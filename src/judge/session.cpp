@@ -18,6 +18,7 @@
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
 #include "wire/judge_link.h"
+#include "wire/messages.h"
 
 namespace fb::judge {
 namespace {
@@ -162,8 +163,9 @@ std::optional<Ruling> broken_rule(const catalog::Problem& problem, const record:
     return found == record.calls_in_run.end() ? uint64_t{0} : found->second;
   };
   std::vector<std::string> forbidden = problem.rules.forbid_in_run;
-  forbidden.emplace_back("exchange");
-  forbidden.emplace_back("exchange_descriptor");
+  for (const wire::MessageTraits& m : wire::kMessages) {
+    if ((m.flags & wire::message_flags::never_in_run) != 0) forbidden.emplace_back(m.name);
+  }
   for (const std::string& kind : forbidden) {
     if (count(kind) == 0) continue;
     Ruling finding{.verdict = VerdictClass::rule_violation};

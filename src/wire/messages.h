@@ -9,12 +9,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "wire/harness.h"
 #include "wire/status.h"
 
 namespace fb::wire {
 
+// To be raised with every change of a struct or of the order of rows.
 inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
@@ -24,7 +26,8 @@ inline constexpr const char* kSocketVariable = "FABRICBENCH_SOCKET";
 
 enum class Kind : uint16_t {
   none,
-#define MESSAGE(kind, Request, Reply) kind,
+  hello,  // Hello, Welcome: the first message of a connection; handled by the server
+#define MESSAGE(kind, ...) kind,
 #include "wire/messages.def"
 #undef MESSAGE
   // From the machine, before a reply: text that kernels of this process have printed (blob).
@@ -46,7 +49,7 @@ struct Empty {
   uint64_t zero = 0;
 };
 
-// --- The session ----------------------------------------------------------------------------------------------------
+// The session
 
 // judge: on the socket that the machine inherits, and nowhere else.
 enum class Purpose : uint32_t { calls, callbacks, judge };
@@ -111,7 +114,7 @@ struct Address {
   uint64_t bytes = 0;
 };
 
-// --- Memory ---------------------------------------------------------------------------------------------------------
+// Memory
 
 enum class MemoryKind : uint32_t {
   device,
@@ -166,7 +169,7 @@ struct IpcImport {
   uint32_t zero = 0;
 };
 
-// --- Virtual memory management --------------------------------------------------------------------------------------
+// Virtual memory management
 
 struct PhysicalCreate {
   uint64_t bytes = 0;      // a multiple of kGranularity
@@ -229,7 +232,7 @@ struct MulticastBind {
   uint32_t zero = 0;
 };
 
-// --- Modules --------------------------------------------------------------------------------------------------------
+// Modules
 
 // Blob: PTX text, or a piece of it: a module larger than a blob comes in several messages with the same handle, the
 // first with 0, the last with `last` set. The reply names the handle.
@@ -285,7 +288,7 @@ struct OccupancyFacts {
   uint32_t zero = 0;
 };
 
-// --- Streams and events ---------------------------------------------------------------------------------------------
+// Streams and events
 
 // Every device of a process has a default stream, handle 0: it waits for all streams made without `non_blocking` and
 // they wait for it.
@@ -317,7 +320,7 @@ struct EventOnStream {
   Id event = 0;
 };
 
-// --- Work on streams ------------------------------------------------------------------------------------------------
+// Work on streams
 
 enum LaunchFlags : uint32_t { kCooperative = 1, kProgrammatic = 2 };
 
@@ -376,7 +379,7 @@ struct FreeOrdered {
   uint64_t address = 0;
 };
 
-// --- Graphs ---------------------------------------------------------------------------------------------------------
+// Graphs
 
 // Blob: `nodes` times {GraphNodeHeader, its body, its blob, its dependencies as uint32_t node numbers, all smaller than
 // its own}. Bodies are Launch, Copy (no pageable end), Memset, Callback, EventOnStream and StreamValue; of their
@@ -398,7 +401,7 @@ struct GraphLaunch {
   Id graph = 0;
 };
 
-// --- Callbacks ------------------------------------------------------------------------------------------------------
+// Callbacks
 
 // Answered when there is one to run. Asking for the next says that the one before has returned.
 struct CallbackNext {
@@ -408,42 +411,69 @@ struct CallbackReady {
   uint64_t callback = 0;
 };
 
-// --- What belongs to a kind -----------------------------------------------------------------------------------------
+// What belongs to a kind
 
 template <Kind kKind>
 struct Message;
-#define MESSAGE(kind, RequestType, ReplyType) \
-  template <>                                 \
-  struct Message<Kind::kind> {                \
-    using Request = RequestType;              \
-    using Reply = ReplyType;                  \
+template <>
+struct Message<Kind::hello> {
+  using Request = Hello;
+  using Reply = Welcome;
+};
+#define MESSAGE(kind, RequestType, ReplyType, ...) \
+  template <>                                      \
+  struct Message<Kind::kind> {                     \
+    using Request = RequestType;                   \
+    using Reply = ReplyType;                       \
   };
 #include "wire/messages.def"
 #undef MESSAGE
 
-// Bytes of the request's struct; 0 for a kind that is none.
-constexpr uint32_t request_bytes(Kind k) {
-  switch (k) {
-#define MESSAGE(kind, Request, Reply) \
-  case Kind::kind:                    \
-    return sizeof(Request);
-#include "wire/messages.def"
-#undef MESSAGE
-    default:
-      return 0;
-  }
-}
+namespace message_flags {
+enum MessageFlags : uint32_t {
+  none = 0,
+  rule = 1,           // a problem may forbid it in run()
+  enqueues = 2,       // adds an operation to a stream: held back while too many are queued
+  graph_node = 4,     // may be a node of a graph
+  poll = 8,           // may be repeated in a loop until it succeeds
+  not_counted = 16,   // of the harness or the library, not of the program
+  never_in_run = 32,  // every problem forbids it in run()
+  judge_only = 64,    // on the judge's connection and no other
+};
+}  // namespace message_flags
 
-constexpr const char* name_of(Kind k) {
-  switch (k) {
-#define MESSAGE(kind, Request, Reply) \
-  case Kind::kind:                    \
-    return #kind;
+struct MessageTraits {
+  Kind kind{};
+  const char* name = "";
+  uint32_t request_bytes = 0, reply_bytes = 0;
+  uint32_t flags = 0;
+  std::string_view calls;  // of CUDA, separated by blanks
+  std::string_view about;
+};
+
+inline constexpr auto kMessages = [] {
+  using namespace message_flags;
+  return std::to_array<MessageTraits>({
+      {Kind::none, "unknown", 0, 0, none, "", ""},
+      {Kind::hello, "hello", sizeof(Hello), sizeof(Welcome), none, "", ""},
+#define MESSAGE(kind, Request, Reply, flags, calls, about) \
+  {Kind::kind, #kind, sizeof(Request), sizeof(Reply), flags, calls, about},
 #include "wire/messages.def"
 #undef MESSAGE
-    default:
-      return "unknown";
-  }
+  });
+}();
+
+constexpr const MessageTraits& traits_of(Kind kind) {
+  return static_cast<size_t>(kind) < kMessages.size() ? kMessages[static_cast<size_t>(kind)] : kMessages[0];
+}
+constexpr bool has_flag(Kind kind, uint32_t flags) { return (traits_of(kind).flags & flags) != 0; }
+// Bytes of the request's struct; 0 for an unknown kind.
+constexpr uint32_t request_bytes(Kind kind) { return traits_of(kind).request_bytes; }
+constexpr const char* name_of(Kind kind) { return traits_of(kind).name; }
+// As users know it: CUDA's name, or ours where CUDA has none.
+constexpr std::string_view call_name(Kind kind) {
+  const std::string_view calls = traits_of(kind).calls;
+  return calls.empty() ? std::string_view(name_of(kind)) : calls.substr(0, calls.find(' '));
 }
 
 }  // namespace fb::wire

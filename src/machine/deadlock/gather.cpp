@@ -112,7 +112,7 @@ class Gatherer {
       facts_.hosts.push_back(std::move(host));
       return;
     }
-    host.text = fmt::format("{}: a host thread waits in {}", name_of(*thread.process), wire::name_of(thread.request));
+    host.text = fmt::format("{}: a host thread waits in {}", name_of(*thread.process), wire::call_name(thread.request));
     size_t named = 0;
     for (const OperationPtr& w : thread.waits_for) {
       if (w->has_ended) continue;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "machine/node/node.h"
+#include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
 
@@ -13,9 +13,32 @@ using wire::Status;
 namespace {
 
 constexpr uint64_t kLargestBox = uint64_t{1} << 46;
-// So much is moved at once; then others have their turn. A row costs something, however short it is.
-constexpr uint64_t kTurn = 64 << 20;
+// Bytes moved before other events may run. Every row adds a fixed cost.
+constexpr uint64_t kMostAtOnce = 64 << 20;
 constexpr uint64_t kRowCost = 128;
+
+struct Box {
+  uint64_t width = 0, height = 0, depth = 0;
+
+  uint64_t bytes() const { return width * height * depth; }
+
+  // Bytes from the first to the last. None if rows or planes overlap, or if it is larger than any memory.
+  std::optional<uint64_t> extent(uint64_t pitch, uint64_t plane) const {
+    using Wide = unsigned __int128;
+    if (width == 0 || height == 0 || depth == 0) return 0;
+    if (width > kLargestBox || height > kLargestBox || depth > kLargestBox) return std::nullopt;
+    if (height > 1 && pitch < width) return std::nullopt;
+    const Wide of_plane = Wide{pitch} * (height - 1) + width;
+    if (depth > 1 && plane < of_plane) return std::nullopt;
+    const Wide all = Wide{plane} * (depth - 1) + of_plane;
+    if (all > kLargestBox) return std::nullopt;
+    return static_cast<uint64_t>(all);
+  }
+
+  bool is_packed(uint64_t pitch, uint64_t plane) const {
+    return (height == 1 || pitch == width) && (depth == 1 || plane == width * height);
+  }
+};
 
 // Asks the fabric piece by piece, so that copies and kernels share links as they go.
 void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, std::shared_ptr<fabric::Copy> copy,
@@ -36,32 +59,8 @@ void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, st
 
 }  // namespace
 
-struct Node::Box {
-  uint64_t width = 0, height = 0, depth = 0;
-
-  uint64_t bytes() const { return width * height * depth; }
-
-  // From the first byte to the last, at an address, where neither rows nor planes may overlap; none: they do, or it is
-  // larger than any memory.
-  std::optional<uint64_t> extent(uint64_t pitch, uint64_t plane) const {
-    using Wide = unsigned __int128;
-    if (width == 0 || height == 0 || depth == 0) return 0;
-    if (width > kLargestBox || height > kLargestBox || depth > kLargestBox) return std::nullopt;
-    if (height > 1 && pitch < width) return std::nullopt;
-    const Wide of_plane = Wide{pitch} * (height - 1) + width;
-    if (depth > 1 && plane < of_plane) return std::nullopt;
-    const Wide all = Wide{plane} * (depth - 1) + of_plane;
-    if (all > kLargestBox) return std::nullopt;
-    return static_cast<uint64_t>(all);
-  }
-
-  bool is_packed(uint64_t pitch, uint64_t plane) const {
-    return (height == 1 || pitch == width) && (depth == 1 || plane == width * height);
-  }
-};
-
-// A box on its way, row by row.
-struct Node::Moving {
+// A box that is copied or set, row by row.
+struct StreamScheduler::Moving {
   OperationPtr op;
   Box box;
   Time end = 0;
@@ -70,10 +69,10 @@ struct Node::Moving {
   uint64_t x = 0, y = 0, z = 0;
 };
 
-void Node::move_rows(std::shared_ptr<Moving> moving) {
+void StreamScheduler::move_rows(std::shared_ptr<Moving> moving) {
   Moving& m = *moving;
   if (m.op->has_ended) return;
-  for (uint64_t left = kTurn; left != 0 && m.z < m.box.depth;) {
+  for (uint64_t left = kMostAtOnce; left != 0 && m.z < m.box.depth;) {
     const uint64_t n = std::min(m.box.width - m.x, left);
     m.move(m.z, m.y, m.x, n);
     left -= std::min(left, n + kRowCost);
@@ -85,12 +84,13 @@ void Node::move_rows(std::shared_ptr<Moving> moving) {
     ++m.z;
   }
   if (m.z == m.box.depth) return operations_.finish(m.op, m.end);
-  engine_.schedule(m.end, m.op->tie, [this, moving = std::move(moving)]() mutable { move_rows(std::move(moving)); },
-                   {EventAbout::Kind::memory, m.op->device});
+  node_.engine.schedule(m.end, m.op->tie,
+                        [this, moving = std::move(moving)]() mutable { move_rows(std::move(moving)); },
+                        {EventAbout::Kind::memory, m.op->device});
 }
 
-Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, OperationPtr& op,
-                       std::shared_ptr<std::vector<std::byte>>* read) {
+Status StreamScheduler::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob,
+                                  OperationPtr& op, std::shared_ptr<std::vector<std::byte>>* read) {
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   Box box{m.width, m.height, m.depth};
   if (m.to == 0 && m.from == 0) return Status::invalid_value;
@@ -98,8 +98,8 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
   const auto to_extent = m.to == 0 ? std::optional<uint64_t>(0) : box.extent(m.to_pitch, m.to_plane);
   const auto from_extent = m.from == 0 ? std::optional<uint64_t>(0) : box.extent(m.from_pitch, m.from_plane);
   if (!to_extent || !from_extent) return Status::invalid_value;
-  const Bytes to = *to_extent != 0 ? find_bytes(process, m.to, *to_extent) : Bytes{};
-  const Bytes from = *from_extent != 0 ? find_bytes(process, m.from, *from_extent) : Bytes{};
+  const Bytes to = *to_extent != 0 ? node_.memory.find_bytes(process, m.to, *to_extent) : Bytes{};
+  const Bytes from = *from_extent != 0 ? node_.memory.find_bytes(process, m.from, *from_extent) : Bytes{};
   if ((*to_extent != 0 && !to.host) || (*from_extent != 0 && !from.host)) return Status::invalid_value;
   std::shared_ptr<std::vector<std::byte>> payload;
   if (m.from == 0) {
@@ -124,8 +124,8 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
       (m.from == 0 || box.is_packed(m.from_pitch, m.from_plane)))
     box = {bytes, 1, 1};
   op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const OperationPtr& self) {
-    ++counters_[self->device].copies;
-    log("copy", {self->device, box.bytes(), self->begun});
+    node_.log.count_copy(self->device);
+    node_.log.add("copy", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, from, payload, self](Time end) {
       auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
       moving->move = [this, m, box, to, from, payload, op = self.get()](uint64_t z, uint64_t y, uint64_t x,
@@ -134,25 +134,26 @@ Status Node::make_copy(Process& process, const wire::Copy& m, std::span<const st
         std::byte* target = m.to != 0 ? to.host + z * m.to_plane + y * m.to_pitch + x : payload->data() + packed;
         const std::byte* source =
             m.from != 0 ? from.host + z * m.from_plane + y * m.from_pitch + x : payload->data() + packed;
-        if (checking_) {
-          if (m.from != 0) checking_->access(*op, simt::AccessKind::load, from.allocation.get(), source, n);
-          if (m.to != 0) checking_->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
+        if (node_.checking) {
+          if (m.from != 0) node_.checking->access(*op, simt::AccessKind::load, from.allocation.get(), source, n);
+          if (m.to != 0) node_.checking->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
         }
-        if (m.to != 0) writes_.note_operation(*to.allocation, target, n, "a copy", op->process->number, engine_.now());
+        if (m.to != 0)
+          node_.writes.note_operation(*to.allocation, target, n, "a copy", op->process->number, node_.engine.now());
         std::memmove(target, source, n);
-        if (m.to != 0) engine_.watch().written(target, n);
+        if (m.to != 0) node_.engine.watch().written(target, n);
       };
       move_rows(std::move(moving));
     };
-    carry_on(fabric_, engine_, self,
-             std::make_shared<fabric::Copy>(fabric_.start_copy(self->device, a, b, box.bytes(), self->begun,
-                                                               m.pageable != 0 || payload != nullptr)),
+    carry_on(node_.fabric, node_.engine, self,
+             std::make_shared<fabric::Copy>(node_.fabric.start_copy(self->device, a, b, box.bytes(), self->begun,
+                                                                    m.pageable != 0 || payload != nullptr)),
              perform);
   };
   return Status::ok;
 }
 
-Status Node::make_memset(Process& process, const wire::Memset& m, OperationPtr& op) {
+Status StreamScheduler::make_memset(Process& process, const wire::Memset& m, OperationPtr& op) {
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if (m.element != 1 && m.element != 2 && m.element != 4) return Status::invalid_value;
   if (m.to % m.element != 0 || (m.height > 1 && m.pitch % m.element != 0)) return Status::invalid_value;
@@ -160,7 +161,7 @@ Status Node::make_memset(Process& process, const wire::Memset& m, OperationPtr& 
   Box box{m.width * m.element, m.height, m.depth};
   const auto extent = box.extent(m.pitch, m.plane);
   if (!extent) return Status::invalid_value;
-  const Bytes to = *extent != 0 ? find_bytes(process, m.to, *extent) : Bytes{};
+  const Bytes to = *extent != 0 ? node_.memory.find_bytes(process, m.to, *extent) : Bytes{};
   if (*extent != 0 && !to.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, "memset");
   if (*extent == 0) return Status::ok;
@@ -168,13 +169,13 @@ Status Node::make_memset(Process& process, const wire::Memset& m, OperationPtr& 
   const uint64_t bytes = box.bytes();
   if (box.is_packed(m.pitch, m.plane)) box = {bytes, 1, 1};
   op->work = [this, m, box, to](const OperationPtr& self) {
-    log("memset", {self->device, box.bytes(), self->begun});
+    node_.log.add("memset", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, self](Time end) {
       auto moving = std::make_shared<Moving>(Moving{self, box, end, {}});
       moving->move = [this, m, to, op = self.get()](uint64_t z, uint64_t y, uint64_t x, uint64_t n) {
         std::byte* target = to.host + z * m.plane + y * m.pitch + x;
-        if (checking_) checking_->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
-        writes_.note_operation(*to.allocation, target, n, "a memset", op->process->number, engine_.now());
+        if (node_.checking) node_.checking->access(*op, simt::AccessKind::store, to.allocation.get(), target, n);
+        node_.writes.note_operation(*to.allocation, target, n, "a memset", op->process->number, node_.engine.now());
         std::byte pattern[4];
         std::memcpy(pattern, &m.value, sizeof pattern);
         if (m.element == 1) {
@@ -182,13 +183,13 @@ Status Node::make_memset(Process& process, const wire::Memset& m, OperationPtr& 
         } else {
           for (uint64_t k = 0; k < n; k += m.element) std::memcpy(target + k, pattern, m.element);
         }
-        engine_.watch().written(target, n);
+        node_.engine.watch().written(target, n);
       };
       move_rows(std::move(moving));
     };
-    carry_on(fabric_, engine_, self,
+    carry_on(node_.fabric, node_.engine, self,
              std::make_shared<fabric::Copy>(
-                 fabric_.start_fill(self->device, to.allocation->device, box.bytes(), self->begun)),
+                 node_.fabric.start_fill(self->device, to.allocation->device, box.bytes(), self->begun)),
              perform);
   };
   return Status::ok;

@@ -27,22 +27,22 @@ Region* region_around(Process& process, mem::Address a) {
 
 }  // namespace
 
-Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wire::Address& reply, Answer& answer) {
+Status on_allocate(NodeServices& node, Call& call, const wire::Allocate& m, wire::Address& reply, Answer& answer) {
   Process& process = *call.thread->process;
-  if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  if (const Status s = node.sticky_error(process, m.device); s != Status::ok) return s;
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
+  if (const Status s = sticky_error(process, m.device); s != Status::ok) return s;
   if (m.bytes == 0) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
-  node.spend(*call.thread, node.platform_.calls.allocate);
+  call.thread->spend(node.platform.calls.allocate);
   Region region;
   region.kind = m.kind;
   region.bytes = m.bytes;
   if (m.kind == MemoryKind::device) {
-    region.allocation = node.take_memory(process, m.device, m.bytes, "cudaMalloc");
+    region.allocation = node.memory.take_memory(process, m.device, m.bytes, "cudaMalloc");
   } else if (is_host(m.kind)) {
-    wire::Descriptor fd(m.bytes > node.memory_most_ - node.memory_total_ ? -1 : mem::create_shared(m.bytes));
+    wire::Descriptor fd(m.bytes > node.budget.room() ? -1 : mem::create_shared(m.bytes));
     if (fd) {
-      region.allocation = node.take_shared(
+      region.allocation = node.memory.take_shared(
           process, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
     }
     answer.owned = std::move(fd);
@@ -52,14 +52,14 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   if (!region.allocation) {
     answer.owned.reset();
     if (++process.refused == kMostRefusals) {
-      node.report_(make_incident(record::IncidentReason::allocations_refused, process.rank,
-                                 name_of(process) + " keeps requesting memory of a device that has none left, " +
-                                     std::to_string(kMostRefusals) + " times without freeing any."));
+      node.report(make_incident(record::IncidentReason::allocations_refused, process.rank,
+                                name_of(process) + " keeps requesting memory of a device that has none left, " +
+                                    std::to_string(kMostRefusals) + " times without freeing any."));
     }
     return Status::out_of_memory;
   }
   process.refused = 0;
-  const Region* added = node.add_region(process, std::move(region));
+  const Region* added = node.memory.add_region(process, std::move(region));
   if (!added) {
     answer.owned.reset();
     return Status::out_of_memory;
@@ -69,7 +69,7 @@ Status Handlers::on_allocate(Node& node, Call& call, const wire::Allocate& m, wi
   return Status::ok;
 }
 
-Status Handlers::on_free(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
+Status on_free(NodeServices& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end()) return Status::invalid_value;
@@ -81,21 +81,22 @@ Status Handlers::on_free(Node& node, Call& call, const wire::Free& m, wire::Empt
   const uint32_t owner = r.allocation->device;
   // Freeing waits for everything that may still use the memory, as CUDA does.
   std::vector<OperationPtr> operations;
-  for (uint32_t d = 0; d < node.devices_per_node_; ++d) {
-    if (owner == mem::kHostMemory || node.global_device(process, d) == owner)
-      std::ranges::copy(node.operations_of_device(process, d), std::back_inserter(operations));
+  for (uint32_t d = 0; d < node.platform.node.devices; ++d) {
+    if (owner == mem::kHostMemory || global_device(process, d) == owner)
+      std::ranges::copy(node.streams.operations_of_device(process, d), std::back_inserter(operations));
   }
-  node.spend(*call.thread, node.platform_.calls.allocate);
+  call.thread->spend(node.platform.calls.allocate);
   const uint32_t device = owner == mem::kHostMemory ? 0 : owner - process.first_device;
-  node.wait_for(*call.thread, std::move(operations), device, [&node, &process, a = m.address](Answer&) {
+  node.threads.wait_for(*call.thread, std::move(operations), device, [&node, &process, a = m.address](Answer&) {
     process.refused = 0;
-    node.note_free(process, a);
-    node.release_region(process, a);
+    // Processes that are not judged may tell each other in unseen ways that they have closed it.
+    if (node.judge) node.memory.note_free(process, a);
+    node.memory.release_region(process, a);
   });
   return kLater;
 }
 
-Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHost& m, wire::Empty&, Answer&) {
+Status on_register_host(NodeServices& node, Call& call, const wire::RegisterHost& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (m.bytes == 0 || m.address % kPage != 0 || m.bytes % kPage != 0 || !call.descriptor) return Status::invalid_value;
   // What the machine hands out is not the process's to register.
@@ -106,30 +107,30 @@ Status Handlers::on_register_host(Node& node, Call& call, const wire::RegisterHo
   const bool last_overlaps =
       next != process.regions.begin() && std::prev(next)->first + std::prev(next)->second.bytes > m.address;
   if (next_overlaps || last_overlaps) return Status::host_memory_already_registered;
-  if (m.bytes > node.memory_most_ - node.memory_total_) return Status::out_of_memory;
+  if (m.bytes > node.budget.room()) return Status::out_of_memory;
   Region region;
   region.begin = m.address;
   region.bytes = m.bytes;
   region.kind = MemoryKind::registered;
-  region.allocation = node.take_shared(process, m.bytes, "registered host memory", call.descriptor.get());
+  region.allocation = node.memory.take_shared(process, m.bytes, "registered host memory", call.descriptor.get());
   if (!region.allocation) return Status::invalid_value;
   process.has_shared_memory = true;
-  node.spend(*call.thread, node.platform_.calls.allocate);
-  node.add_region(process, std::move(region));
+  call.thread->spend(node.platform.calls.allocate);
+  node.memory.add_region(process, std::move(region));
   return Status::ok;
 }
 
-Status Handlers::on_unregister_host(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
+Status on_unregister_host(NodeServices& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || found->second.kind != MemoryKind::registered)
     return Status::host_memory_not_registered;
-  node.release_region(process, m.address);
+  node.memory.release_region(process, m.address);
   return Status::ok;
 }
 
-Status Handlers::on_describe_pointer(Node&, Call& call, const wire::DescribePointer& m, wire::PointerFacts& reply,
-                                     Answer&) {
+Status on_describe_pointer(NodeServices&, Call& call, const wire::DescribePointer& m, wire::PointerFacts& reply,
+                           Answer&) {
   Process& process = *call.thread->process;
   const auto local = [&](const mem::Allocation& a) {
     return a.device == mem::kHostMemory ? -1 : static_cast<int32_t>(a.device - process.first_device);
@@ -148,55 +149,52 @@ Status Handlers::on_describe_pointer(Node&, Call& call, const wire::DescribePoin
   return Status::ok;
 }
 
-Status Handlers::on_memory_info(Node& node, Call& call, const wire::OfDevice& m, wire::MemoryInfo& reply, Answer&) {
+Status on_memory_info(NodeServices& node, Call& call, const wire::OfDevice& m, wire::MemoryInfo& reply, Answer&) {
   Process& process = *call.thread->process;
-  if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  reply.total = node.limits_.memory;
-  reply.free = node.limits_.memory - node.memory_used_[node.global_device(process, m.device)];
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
+  reply.total = node.limits.memory;
+  reply.free = node.limits.memory - node.budget.used(global_device(process, m.device));
   return Status::ok;
 }
 
-// --- Peers
-// ------------------------------------------------------------------------------------------------------------
+// Peers
 
-Status Handlers::on_enable_peer(Node& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
+Status on_enable_peer(NodeServices& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
-  if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer) || m.device == m.peer)
+  if (!node.memory.valid_device(m.device) || !node.memory.valid_device(m.peer) || m.device == m.peer)
     return Status::invalid_device;
-  if (!node.platform_.peer.access) return Status::peer_access_unsupported;
+  if (!node.platform.peer.access) return Status::peer_access_unsupported;
   if (!process.peers.insert({m.device, m.peer}).second) return Status::peer_access_already_enabled;
-  node.spend(*call.thread, node.platform_.calls.allocate);
-  Context& context = node.context(process, m.device);
+  call.thread->spend(node.platform.calls.allocate);
+  Context& context = node.memory.context(process, m.device);
   for (const auto& [begin, region] : process.regions) {
-    if (region.allocation->device == node.global_device(process, m.peer) && !context.space.find(begin))
-      node.map_region(context, region);
+    if (region.allocation->device == global_device(process, m.peer) && !context.space.find(begin))
+      context.space.map(region.begin, region.allocation);
   }
   return Status::ok;
 }
 
-Status Handlers::on_disable_peer(Node& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
+Status on_disable_peer(NodeServices& node, Call& call, const wire::Peer& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
-  if (!node.valid_device(process, m.device) || !node.valid_device(process, m.peer)) return Status::invalid_device;
+  if (!node.memory.valid_device(m.device) || !node.memory.valid_device(m.peer)) return Status::invalid_device;
   if (process.peers.erase({m.device, m.peer}) == 0) return Status::peer_access_not_enabled;
-  Context& context = node.context(process, m.device);
+  Context& context = node.memory.context(process, m.device);
   context.forget();
   for (const auto& [begin, region] : process.regions) {
-    if (!node.may_touch(process, m.device, region)) context.space.unmap(begin);
+    if (!node.memory.may_touch(process, m.device, region)) context.space.unmap(begin);
   }
   return Status::ok;
 }
 
-// --- Memory of other processes
-// ----------------------------------------------------------------------------------------
+// Memory of other processes
 
-Status Handlers::on_ipc_export(Node& node, Call& call, const wire::DescribePointer& m, wire::IpcToken& reply, Answer&) {
+Status on_ipc_export(NodeServices& node, Call& call, const wire::DescribePointer& m, wire::IpcToken& reply, Answer&) {
   Process& process = *call.thread->process;
   Region* r = region_around(process, m.address);
   if (!r || r->kind != MemoryKind::device) return Status::invalid_value;
   // The same memory gives the same token, so that importers can count.
   if (r->token == 0) {
-    r->token = (uint64_t{process.number} + 1) << 32 | process.next_id++;
-    node.tokens_[r->token] = {&process, r->allocation, nullptr};
+    r->token = node.tokens.add(process, r->allocation);
   }
   const uint64_t number = r->token;
   std::memcpy(reply.bytes, &kTokenMagic, sizeof kTokenMagic);
@@ -204,19 +202,19 @@ Status Handlers::on_ipc_export(Node& node, Call& call, const wire::DescribePoint
   return Status::ok;
 }
 
-Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m, wire::Address& reply, Answer&) {
+Status on_ipc_import(NodeServices& node, Call& call, const wire::IpcImport& m, wire::Address& reply, Answer&) {
   Process& process = *call.thread->process;
-  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
   uint64_t magic = 0, number = 0;
   std::memcpy(&magic, m.token.bytes, sizeof magic);
   std::memcpy(&number, m.token.bytes + 8, sizeof number);
-  const auto found = node.tokens_.find(number);
-  if (magic != kTokenMagic || found == node.tokens_.end() || !found->second.allocation) return Status::invalid_value;
-  if (found->second.owner == &process) return Status::invalid_context;
-  const auto& allocation = found->second.allocation;
-  const uint32_t own = node.global_device(process, m.device);
-  if (node.platform_.node_of(allocation->device) != node.platform_.node_of(own)) return Status::map_failed;
-  if (allocation->device != own && !node.platform_.peer.access) return Status::peer_access_unsupported;
+  const SharedObject* shared = node.tokens.find(number);
+  if (magic != kTokenMagic || !shared || !shared->allocation) return Status::invalid_value;
+  if (shared->owner == &process) return Status::invalid_context;
+  const auto& allocation = shared->allocation;
+  const uint32_t own = global_device(process, m.device);
+  if (node.platform.node_of(allocation->device) != node.platform.node_of(own)) return Status::map_failed;
+  if (allocation->device != own && !node.platform.peer.access) return Status::peer_access_unsupported;
   if (const auto known = process.imported.find({number, m.device}); known != process.imported.end()) {
     Region& region = process.regions.at(known->second);
     ++region.opened;
@@ -224,7 +222,7 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
     return Status::ok;
   }
   if (!process.may_make_more()) return Status::out_of_memory;
-  node.spend(*call.thread, node.platform_.calls.allocate);
+  call.thread->spend(node.platform.calls.allocate);
   Region region;
   region.kind = MemoryKind::imported;
   region.bytes = allocation->size;
@@ -232,19 +230,19 @@ Status Handlers::on_ipc_import(Node& node, Call& call, const wire::IpcImport& m,
   region.opened_on = m.device;
   region.opened = 1;
   region.token = number;
-  const Region* added = node.add_region(process, std::move(region));
+  const Region* added = node.memory.add_region(process, std::move(region));
   if (!added) return Status::out_of_memory;
   process.imported[{number, m.device}] = added->begin;
-  if (node.checking_) node.checking_->opened(process.number, number);
+  if (node.checking) node.checking->opened(process.number, number);
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
 
-Status Handlers::on_ipc_close(Node& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
+Status on_ipc_close(NodeServices& node, Call& call, const wire::Free& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || found->second.kind != MemoryKind::imported) return Status::invalid_value;
-  if (--found->second.opened == 0) node.release_region(process, m.address);
+  if (--found->second.opened == 0) node.memory.release_region(process, m.address);
   return Status::ok;
 }
 

@@ -1,12 +1,6 @@
 // Physical memory, reserved addresses, mappings, access, and multicast objects.
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "machine/node/handlers.h"
@@ -24,27 +18,6 @@ std::shared_ptr<Physical> find_physical(Process& process, Id handle) {
   return found == process.physical.end() ? nullptr : found->second;
 }
 
-// A descriptor that stands for memory is a small sealed file with a number in it that nobody can guess. So the machine
-// need not keep it open.
-constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-
-wire::Descriptor write_secret(const std::array<uint64_t, 2>& secret) {
-  wire::Descriptor file(memfd_create("fabricbench-handle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || pwrite(file.get(), secret.data(), sizeof secret, 0) != sizeof secret ||
-      fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
-    return {};
-  return file;
-}
-
-std::array<uint64_t, 2> read_secret(int descriptor) {
-  std::array<uint64_t, 2> secret = {};
-  // Of a file that is no sealed memory nothing else may be asked: the answer could be long in coming.
-  if (fcntl(descriptor, F_GET_SEALS) != kSeals || pread(descriptor, secret.data(), sizeof secret, 0) != sizeof secret)
-    return {};
-  return secret;
-}
-
-constexpr std::array<uint64_t, 2> kNoSecret = {};
 constexpr size_t kMostPieces = 1 << 16;  // of a member of a multicast object
 
 Id add_physical(Process& process, std::shared_ptr<Physical> physical) {
@@ -78,31 +51,23 @@ void map_window(mem::AddressSpace& space, mem::Address begin, const Mapping& m) 
 
 }  // namespace
 
-std::shared_ptr<Physical> Node::find_exported(int descriptor) const {
-  const auto found = exported_.find(read_secret(descriptor));
-  return found == exported_.end() ? nullptr : found->second.lock();
-}
-
-wire::Descriptor Node::write_exported(const Physical& physical) { return write_secret(physical.secret); }
-
-Status Handlers::on_physical_create(Node& node, Call& call, const wire::PhysicalCreate& m, wire::Handle& reply,
-                                    Answer&) {
+Status on_physical_create(NodeServices& node, Call& call, const wire::PhysicalCreate& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
-  if (m.device < 0 || !node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  if (m.device < 0 || !node.memory.valid_device(static_cast<uint32_t>(m.device))) return Status::invalid_device;
   if (m.bytes == 0 || m.bytes % kGranularity != 0) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
-  node.spend(*call.thread, node.platform_.calls.allocate);
+  call.thread->spend(node.platform.calls.allocate);
   auto physical = std::make_shared<Physical>();
   physical->bytes = m.bytes;
   physical->device = m.device + static_cast<int32_t>(process.first_device);
   physical->shareable = m.shareable != 0;
-  physical->allocation = node.take_memory(process, static_cast<uint32_t>(m.device), m.bytes, "cuMemCreate");
+  physical->allocation = node.memory.take_memory(process, static_cast<uint32_t>(m.device), m.bytes, "cuMemCreate");
   if (!physical->allocation) return Status::out_of_memory;
   reply.handle = add_physical(process, std::move(physical));
   return Status::ok;
 }
 
-Status Handlers::on_physical_release(Node&, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
+Status on_physical_release(NodeServices&, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (!find_physical(process, m.handle)) return Status::invalid_value;
   // Mappings and multicast objects keep the memory.
@@ -113,7 +78,7 @@ Status Handlers::on_physical_release(Node&, Call& call, const wire::OfHandle& m,
   return Status::ok;
 }
 
-Status Handlers::on_physical_retain(Node&, Call& call, const wire::DescribePointer& m, wire::Handle& reply, Answer&) {
+Status on_physical_retain(NodeServices&, Call& call, const wire::DescribePointer& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   auto it = process.mappings.upper_bound(m.address);
   if (it == process.mappings.begin()) return Status::invalid_value;
@@ -130,7 +95,7 @@ Status Handlers::on_physical_retain(Node&, Call& call, const wire::DescribePoint
   return Status::ok;
 }
 
-Status Handlers::on_physical_facts(Node&, Call& call, const wire::OfHandle& m, wire::PhysicalFacts& reply, Answer&) {
+Status on_physical_facts(NodeServices&, Call& call, const wire::OfHandle& m, wire::PhysicalFacts& reply, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.handle);
   if (!physical) return Status::invalid_value;
@@ -139,36 +104,26 @@ Status Handlers::on_physical_facts(Node&, Call& call, const wire::OfHandle& m, w
   return Status::ok;
 }
 
-Status Handlers::on_physical_export(Node& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer& answer) {
+Status on_physical_export(NodeServices& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer& answer) {
   const auto physical = find_physical(*call.thread->process, m.handle);
   if (!physical || !physical->shareable) return Status::invalid_value;
-  if (physical->secret == kNoSecret) {
-    auto& secret = physical->secret;
-    if (getrandom(secret.data(), sizeof secret, 0) != sizeof secret) return Status::unknown;
-    if (node.exported_.size() >= node.prune_exported_at_) {
-      std::erase_if(node.exported_, [](const auto& e) { return e.second.expired(); });
-      node.prune_exported_at_ = std::max<size_t>(64, node.exported_.size() * 2);
-    }
-    node.exported_[secret] = physical;
-  }
-  answer.owned = node.write_exported(*physical);
+  answer.owned = node.exports.write(physical);
   return answer.owned ? Status::ok : Status::out_of_memory;
 }
 
-Status Handlers::on_physical_import(Node& node, Call& call, const wire::Empty&, wire::Handle& reply, Answer&) {
+Status on_physical_import(NodeServices& node, Call& call, const wire::Empty&, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!call.descriptor) return Status::invalid_value;
-  auto physical = node.find_exported(call.descriptor.get());
+  auto physical = node.exports.find(call.descriptor.get());
   if (!physical) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = add_physical(process, std::move(physical));
   return Status::ok;
 }
 
-// --- Addresses
-// --------------------------------------------------------------------------------------------------------
+// Addresses
 
-Status Handlers::on_range_reserve(Node&, Call& call, const wire::RangeReserve& m, wire::Address& reply, Answer&) {
+Status on_range_reserve(NodeServices&, Call& call, const wire::RangeReserve& m, wire::Address& reply, Answer&) {
   Process& process = *call.thread->process;
   constexpr uint64_t kLargest = uint64_t{1} << 43;
   if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.bytes > kLargest) return Status::invalid_value;
@@ -181,7 +136,7 @@ Status Handlers::on_range_reserve(Node&, Call& call, const wire::RangeReserve& m
   return Status::ok;
 }
 
-Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
+Status on_range_free(NodeServices&, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.reserved.find(m.address);
   if (found == process.reserved.end() || found->second != m.bytes) return Status::invalid_value;
@@ -191,7 +146,7 @@ Status Handlers::on_range_free(Node&, Call& call, const wire::Range& m, wire::Em
   return Status::ok;
 }
 
-Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, wire::Empty&, Answer&) {
+Status on_range_map(NodeServices& node, Call& call, const wire::RangeMap& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.physical);
   if (!physical) return Status::invalid_value;
@@ -209,41 +164,41 @@ Status Handlers::on_range_map(Node& node, Call& call, const wire::RangeMap& m, w
       next != process.mappings.begin() && std::prev(next)->first + std::prev(next)->second.bytes > m.address;
   if (next_overlaps || last_overlaps) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
-  node.spend(*call.thread, node.platform_.calls.allocate);
+  call.thread->spend(node.platform.calls.allocate);
   Mapping& mapping = process.mappings[m.address] = {m.bytes, m.offset, physical, {}};
   map_window(process.all, m.address, mapping);
   return Status::ok;
 }
 
-Status Handlers::on_range_unmap(Node& node, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
+Status on_range_unmap(NodeServices& node, Call& call, const wire::Range& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = mappings_of(process, m.address, m.bytes);
   if (found.empty()) return Status::invalid_value;
-  node.forget_everywhere(process);
+  node.memory.forget_everywhere(process);
   for (const mem::Address begin : found) {
-    node.unmap_everywhere(process, begin);
+    node.memory.unmap_everywhere(process, begin);
     process.mappings.erase(begin);
   }
   return Status::ok;
 }
 
-Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAccess& m, wire::Empty&, Answer&) {
+Status on_range_set_access(NodeServices& node, Call& call, const wire::RangeAccess& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (m.access != Access::none && m.access != Access::read && m.access != Access::read_write)
     return Status::invalid_value;
   if (m.device < 0) return Status::not_supported;  // device memory is not the host's to read here
-  if (!node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  if (!node.memory.valid_device(static_cast<uint32_t>(m.device))) return Status::invalid_device;
   const auto found = mappings_of(process, m.address, m.bytes);
   if (found.empty()) return Status::invalid_value;
-  const uint32_t own = node.global_device(process, static_cast<uint32_t>(m.device));
+  const uint32_t own = global_device(process, static_cast<uint32_t>(m.device));
   for (const mem::Address begin : found) {
     const Physical& p = *process.mappings[begin].physical;
     if (p.multicast) continue;
     if (p.allocation->device == own) continue;
-    if (!node.platform_.peer.access || node.platform_.node_of(p.allocation->device) != node.platform_.node_of(own))
+    if (!node.platform.peer.access || node.platform.node_of(p.allocation->device) != node.platform.node_of(own))
       return Status::invalid_value;
   }
-  Context& context = node.context(process, static_cast<uint32_t>(m.device));
+  Context& context = node.memory.context(process, static_cast<uint32_t>(m.device));
   if (m.access == Access::none) context.forget();
   for (const mem::Address begin : found) {
     Mapping& mapping = process.mappings[begin];
@@ -255,10 +210,10 @@ Status Handlers::on_range_set_access(Node& node, Call& call, const wire::RangeAc
   return Status::ok;
 }
 
-Status Handlers::on_range_get_access(Node& node, Call& call, const wire::RangeAccess& m, wire::RangeAccess& reply,
-                                     Answer&) {
+Status on_range_get_access(NodeServices& node, Call& call, const wire::RangeAccess& m, wire::RangeAccess& reply,
+                           Answer&) {
   Process& process = *call.thread->process;
-  if (m.device >= 0 && !node.valid_device(process, static_cast<uint32_t>(m.device))) return Status::invalid_device;
+  if (m.device >= 0 && !node.memory.valid_device(static_cast<uint32_t>(m.device))) return Status::invalid_device;
   auto it = process.mappings.upper_bound(m.address);
   if (it == process.mappings.begin()) return Status::invalid_value;
   const auto& [begin, mapping] = *--it;
@@ -269,14 +224,13 @@ Status Handlers::on_range_get_access(Node& node, Call& call, const wire::RangeAc
   return Status::ok;
 }
 
-// --- Multicast
-// --------------------------------------------------------------------------------------------------------
+// Multicast
 
-Status Handlers::on_multicast_create(Node& node, Call& call, const wire::MulticastCreate& m, wire::Handle& reply,
-                                     Answer&) {
+Status on_multicast_create(NodeServices& node, Call& call, const wire::MulticastCreate& m, wire::Handle& reply,
+                           Answer&) {
   Process& process = *call.thread->process;
-  if (!node.platform_.multicast.supported) return Status::not_supported;
-  if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.devices == 0 || m.devices > node.devices_per_node_)
+  if (!node.platform.multicast.supported) return Status::not_supported;
+  if (m.bytes == 0 || m.bytes % kGranularity != 0 || m.devices == 0 || m.devices > node.platform.node.devices)
     return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   auto physical = std::make_shared<Physical>();
@@ -290,20 +244,19 @@ Status Handlers::on_multicast_create(Node& node, Call& call, const wire::Multica
   return Status::ok;
 }
 
-Status Handlers::on_multicast_add_device(Node& node, Call& call, const wire::MulticastDevice& m, wire::Empty&,
-                                         Answer&) {
+Status on_multicast_add_device(NodeServices& node, Call& call, const wire::MulticastDevice& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   if (!physical || !physical->multicast) return Status::invalid_value;
-  if (!node.valid_device(process, m.device)) return Status::invalid_device;
-  const uint32_t device = node.global_device(process, m.device);
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
+  const uint32_t device = global_device(process, m.device);
   auto& members = physical->multicast->members;
   if (members.size() == physical->multicast_devices) return Status::invalid_value;
-  if (!members.empty() && node.platform_.node_of(members[0].device) != node.platform_.node_of(device))
+  if (!members.empty() && node.platform.node_of(members[0].device) != node.platform.node_of(device))
     return Status::invalid_device;
   if (std::ranges::any_of(members, [&](const auto& member) { return member.device == device; }))
     return Status::invalid_value;
-  // By device, whoever came first: processes add theirs in no particular order, and a run must not depend on it.
+  // Sorted by device: processes add theirs in no particular order, and a run must not depend on it.
   const auto at = std::ranges::lower_bound(members, device, {}, &mem::Multicast::Member::device);
   members.insert(at, mem::Multicast::Member{device, {}});
   return Status::ok;
@@ -333,7 +286,7 @@ Status bind_memory(const std::shared_ptr<Physical>& physical, const std::shared_
 
 }  // namespace
 
-Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
+Status on_multicast_bind_memory(NodeServices&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   const auto memory = find_physical(process, m.memory);
@@ -341,7 +294,7 @@ Status Handlers::on_multicast_bind_memory(Node&, Call& call, const wire::Multica
   return bind_memory(physical, memory->allocation, m.multicast_offset, m.memory_offset, m.bytes);
 }
 
-Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
+Status on_multicast_bind_address(NodeServices&, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   const mem::Window* w = process.all.find(m.memory);
@@ -349,16 +302,15 @@ Status Handlers::on_multicast_bind_address(Node&, Call& call, const wire::Multic
   return bind_memory(physical, w->allocation, m.multicast_offset, m.memory - w->begin + w->offset, m.bytes);
 }
 
-Status Handlers::on_multicast_unbind(Node& node, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
+Status on_multicast_unbind(NodeServices& node, Call& call, const wire::MulticastBind& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
   if (!physical || !physical->multicast) return Status::invalid_value;
-  if (!node.valid_device(process, m.device)) return Status::invalid_device;
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
   auto& members = physical->multicast->members;
-  const auto member =
-      std::ranges::find(members, node.global_device(process, m.device), &mem::Multicast::Member::device);
+  const auto member = std::ranges::find(members, global_device(process, m.device), &mem::Multicast::Member::device);
   if (member == members.end()) return Status::invalid_device;
-  for (const auto& p : node.processes_) {
+  for (const auto& p : node.processes) {
     for (auto& [device, context] : p->contexts) context->forget();
   }
   std::erase_if(member->pieces, [&](const auto& piece) {

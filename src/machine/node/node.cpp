@@ -1,7 +1,6 @@
 #include "machine/node/node.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +9,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "machine/judging/judgement.h"
 #include "machine/node/handlers.h"
 
 namespace fb::machine {
@@ -18,8 +16,6 @@ namespace {
 
 using wire::Kind;
 using wire::Status;
-
-constexpr Time kTraceInterval = 1'000'000;
 
 DeviceLimits limits_of(const fabric::Platform& p) {
   DeviceLimits l;
@@ -50,8 +46,21 @@ EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keepe
   return o;
 }
 
-uint64_t half_of_host_memory() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+LoadOptions load_options(const NodeOptions& options) {
+  LoadOptions o;
+  o.observed = !options.untimed;
+  o.tear = options.strict;
+  return o;
+}
+
+std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock& clock, const Node::Report& report) {
+  if (!options.check) return nullptr;
+  race::Options o;
+  o.seed = options.seed;
+  o.strict = options.strict;
+  o.weak_lines = options.weak_lines;
+  o.why = options.why;
+  return std::make_unique<Checking>(o, options.keep_going, clock, report);
 }
 
 }  // namespace
@@ -59,69 +68,42 @@ uint64_t half_of_host_memory() {
 Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply reply, Report report)
     : platform_(platform),
       options_(options),
-      reply_(std::move(reply)),
+      limits_(limits_of(platform)),
       report_(std::move(report)),
-      memory_used_(platform.devices()),
-      memory_peak_(platform.devices()),
-      memory_most_(options.memory != 0 ? options.memory : half_of_host_memory()),
+      budget_(platform.devices(), limits_.memory, options.memory),
       fabric_(platform),
       clock_(fabric_),
       engine_(engine_options(options, clock_)),
-      operations_(engine_),
-      devices_per_node_(platform.node.devices),
-      limits_(limits_of(platform)),
-      waiting_kernels_(platform.devices()),
-      counters_(platform.devices()) {
+      checking_(make_checking(options, clock_, report_)),
+      log_(platform.devices(), fabric_, engine_, options.events, options.trace),
+      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get()),
+      modules_(load_options(options), memory_, checking_.get(), report_),
+      threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
+               [this](Call& call) { handle(call); }),
+      services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
+                engine_,   checking_.get(), tokens_, exports_, log_,       memory_, modules_, threads_, streams_},
+      streams_(services_) {
   clock_.keep_history(&writes_);
   for (uint32_t d = 0; d < platform.devices(); ++d) {
     engine_.add_gpu(limits_, platform.cycle(), platform.device.issue, platform.device.schedulers_per_sm);
   }
   if (!options.untimed) clock_.count_steps(engine_.sync_steps());
-  if (options.check) {
-    race::Options o;
-    o.seed = options.seed;
-    o.strict = options.strict;
-    o.weak_lines = options.weak_lines;
-    o.why = options.why;
-    checking_ = std::make_unique<Checking>(o, options.keep_going, clock_, report_);
-    operations_.on_begun = [this](Operation& op) { checking_->begun(op); };
-    operations_.on_ended = [this](Operation& op) { checking_->ended(op); };
-  }
-  if (!options.events.empty()) events_ = std::fopen(options.events.c_str(), "w");
-  operations_.on_finished = [this](const Operation& op) {
-    if (op.counted) {
-      --op.process->live;
-      op.process->payload -= op.payload;
-      go_on_with_held(*op.process);
-    }
-    note_finished(op);
-  };
-  if (!options.trace) return;
-  trace_.emplace();
-  traffic_ = &fabric_.log_traffic(kTraceInterval);
-  for (uint32_t d = 0; d < platform.devices(); ++d) trace_->name_process(d, fmt::format("device {}", d));
 }
 
 Node::~Node() {
   for (const auto& process : processes_) {
     for (const auto& [device, context] : process->contexts) engine_.abandon(*context);
   }
-  value_waits_.clear();
-  // Who waits and what is waited for hold each other.
-  for (const auto& thread : threads_) thread->waits_for.clear();
-  // Operations hold those that come after them: let go of one at a time, or a long chain of them uses up the stack.
-  for (const auto& process : processes_) {
-    for (const OperationPtr& op : process->pending) op->after.clear();
-  }
-  if (events_) std::fclose(events_);
+  // Break the shared_ptr cycle between waiting threads and the operations they wait for.
+  for (const auto& thread : threads_.all()) thread->waits_for.clear();
+  streams_.clear(processes_);
 }
 
-// --- Processes and threads
-// --------------------------------------------------------------------------------------------
+// Processes and threads
 
 Process& Node::add_process(int32_t pid, int32_t rank, int32_t node) {
   auto process = std::make_unique<Process>();
-  // A rank's number is the rank, unless the launcher gave it twice (a program that forks).
+  // A rank's number is its rank, unless two processes have that rank (a program that forks).
   constexpr uint32_t kMostRanks = 1024;
   const bool taken = std::ranges::any_of(processes_, [&](const auto& p) { return p->rank == rank; });
   process->number = rank >= 0 && static_cast<uint32_t>(rank) < kMostRanks && !taken
@@ -131,33 +113,12 @@ Process& Node::add_process(int32_t pid, int32_t rank, int32_t node) {
   process->next_allocation = process->number * kAllocationsEach + 1;
   process->rank = rank;
   const uint32_t nodes = platform_.node.nodes;
-  process->first_device = (node < 0 ? 0 : static_cast<uint32_t>(node) % nodes) * devices_per_node_;
+  process->first_device = (node < 0 ? 0 : static_cast<uint32_t>(node) % nodes) * platform_.node.devices;
   return *processes_.emplace_back(std::move(process));
 }
 
 HostThread& Node::add_thread(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose) {
-  // Those who have gone stay until nothing will answer them any more.
-  std::erase_if(threads_, [this](const auto& t) {
-    if (!t->gone || t.use_count() != 1) return false;
-    calls_of_gone_ += mix(t->calls, static_cast<uint64_t>(t->process->rank));
-    return true;
-  });
-  auto thread = std::make_shared<HostThread>();
-  thread->connection = connection;
-  thread->id = id;
-  thread->process = &process;
-  thread->purpose = purpose;
-  thread->now = engine_.now();
-  thread->tie = tie_of(process, process.next_thread++);
-  return *threads_.emplace_back(std::move(thread));
-}
-
-// Processes that have gone stay in the list, empty: operations may still name them.
-void Node::remove_thread(HostThread& thread) {
-  thread.gone = true;
-  thread.waiting = false;
-  thread.waits_for.clear();
-  if (thread.process->callback_thread == &thread) thread.process->callback_thread = nullptr;
+  return threads_.add(process, connection, id, purpose);
 }
 
 void Node::remove_process(Process& process) {
@@ -167,40 +128,12 @@ void Node::remove_process(Process& process) {
     if (context->sticky_error == Status::ok) context->sticky_error = Status::unknown;
     engine_.abandon(*context);
   }
-  // Others may wait for its events.
-  for (const OperationPtr& w : std::exchange(process.pending, {}))
-    operations_.finish(w, engine_.now(), Status::unknown);
-  for (uint32_t d = 0; d < devices_per_node_; ++d) begin_waiting_kernels(global_device(process, d));
-  std::erase_if(tokens_, [&](const auto& t) { return t.second.owner == &process; });
+  streams_.end_all_of(process);
+  tokens_.remove_all_of(process);
   for (const auto& [device, context] : process.contexts) {
-    for (const auto& [id, module] : context->modules) forget_code(*module.loaded);
+    for (const auto& [id, module] : context->modules) modules_.forget_code(*module.loaded);
   }
-  process.contexts.clear();
-  process.all.clear();
-  process.regions.clear();
-  process.imported.clear();
-  process.reserved.clear();
-  process.mappings.clear();
-  process.peers.clear();
-  process.physical.clear();
-  process.physical_references.clear();
-  process.modules.clear();
-  process.functions.clear();
-  process.function_ids.clear();
-  process.streams.clear();
-  process.default_streams.clear();
-  process.orphans.clear();
-  process.events.clear();
-  process.graphs.clear();
-  process.callbacks.clear();
-  process.callback = nullptr;
-  process.callback_thread = nullptr;
-  process.output = {};
-}
-
-Judgement& Node::add_judge(uint32_t ranks, uint64_t connection) {
-  judgement_ = std::make_unique<Judgement>(*this, ranks, connection);
-  return *judgement_;
+  process.reset();
 }
 
 std::string name_of(const Process& process) {
@@ -211,12 +144,11 @@ Answer Node::welcome(const Process& process) const {
   Answer answer;
   wire::Welcome w;
   w.process = process.number;
-  w.devices = devices_per_node_;
+  w.devices = platform_.node.devices;
   w.addresses_begin = mem::kConstantBegin;
   w.addresses_end = mem::kGlobalEnd;
-  answer.body.resize(sizeof w);
-  std::memcpy(answer.body.data(), &w, sizeof w);
-  for (uint32_t d = 0; d < devices_per_node_; ++d) {
+  answer.set_body(w);
+  for (uint32_t d = 0; d < platform_.node.devices; ++d) {
     wire::DeviceFacts f;
     platform_.device_name.copy(f.name, sizeof f.name - 1);
     const uint32_t number = global_device(process, d);
@@ -242,7 +174,7 @@ Answer Node::welcome(const Process& process) const {
     f.l2_bytes = platform_.memory.l2_size;
     f.copy_engines = platform_.device.copy_engines;
     f.multicast = platform_.multicast.supported ? 1 : 0;
-    for (uint32_t peer = 0; peer < devices_per_node_; ++peer) {
+    for (uint32_t peer = 0; peer < platform_.node.devices; ++peer) {
       if (peer == d || !platform_.peer.access) continue;
       f.peers[peer / 64] |= uint64_t{1} << peer % 64;
       if (platform_.peer.atomics) f.peer_atomics[peer / 64] |= uint64_t{1} << peer % 64;
@@ -253,30 +185,13 @@ Answer Node::welcome(const Process& process) const {
   return answer;
 }
 
-// --- Requests
-// ---------------------------------------------------------------------------------------------------------
+// Requests
 
 namespace {
 
-// So many operations of a process can wait. Who has more for a device is answered when there is room again.
-constexpr uint64_t kMostQueued = 1 << 16;
-constexpr uint64_t kMostPayload = 64 << 20;
-
-bool adds_work(Kind kind) {
-  return kind == Kind::launch || kind == Kind::copy || kind == Kind::memset || kind == Kind::event_record ||
-         kind == Kind::event_depend || kind == Kind::stream_wait_value || kind == Kind::stream_write_value ||
-         kind == Kind::callback || kind == Kind::free_ordered || kind == Kind::graph_launch;
-}
-
-bool is_of_judge(Kind kind) {
-  return kind == Kind::judge_begin || kind == Kind::judge_tensor || kind == Kind::judge_free ||
-         kind == Kind::judge_step;
-}
-
-bool is_full(const Process& process) { return process.live >= kMostQueued || process.payload >= kMostPayload; }
-
 template <class Request, class Reply>
-Answer dispatch(Node& node, Call& call, Status (*handler)(Node&, Call&, const Request&, Reply&, Answer&)) {
+Answer dispatch(NodeServices& node, Call& call,
+                Status (*handler)(NodeServices&, Call&, const Request&, Reply&, Answer&)) {
   Answer answer;
   if (call.body.size() != sizeof(Request)) {
     answer.status = Status::invalid_value;
@@ -296,25 +211,27 @@ Answer dispatch(Node& node, Call& call, Status (*handler)(Node&, Call&, const Re
 }  // namespace
 
 void Node::handle(Call& call) {
+  using namespace wire::message_flags;
   HostThread& thread = *call.thread;
   thread.waiting = true;
   thread.request = call.kind;
   thread.now = std::max(thread.now, engine_.now());
-  if (!is_permitted(thread, call.kind)) {
+  // The judge sends its own kinds of requests and no others; ranks send all the others.
+  if (wire::has_flag(call.kind, judge_only) != (thread.purpose == wire::Purpose::judge)) {
     Answer refusal;
     refusal.status = Status::not_permitted;
-    log_call(thread, refusal.status);
-    return answer(thread, std::move(refusal));
+    log_.add_call(thread, refusal.status);
+    return threads_.answer(thread, std::move(refusal));
   }
-  if (adds_work(call.kind) && is_full(*thread.process)) return hold(call);
-  count_in_run(call.kind);
-  if (call.kind != Kind::stream_query && call.kind != Kind::event_query) thread.polls = 0;
+  if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process)) return HostThreads::hold(call);
+  if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
+  if (!wire::has_flag(call.kind, poll)) thread.polls = 0;
   Answer answer;
   try {
     switch (call.kind) {
-#define MESSAGE(kind, Request, Reply)                                                 \
-  case Kind::kind:                                                                    \
-    answer = dispatch<wire::Request, wire::Reply>(*this, call, &Handlers::on_##kind); \
+#define MESSAGE(kind, Request, Reply, ...)                                      \
+  case Kind::kind:                                                              \
+    answer = dispatch<wire::Request, wire::Reply>(services_, call, &on_##kind); \
     break;
 #include "wire/messages.def"
 #undef MESSAGE
@@ -329,140 +246,32 @@ void Node::handle(Call& call) {
     answer.status = Status::out_of_memory;
   }
   if (answer.status == kLater) return;
-  log_call(thread, answer.status);
-  this->answer(thread, std::move(answer));
+  log_.add_call(thread, answer.status);
+  threads_.answer(thread, std::move(answer));
 }
 
-bool Node::is_permitted(const HostThread& thread, Kind kind) const {
-  return is_of_judge(kind) == (thread.purpose == wire::Purpose::judge);
-}
-
-void Node::count_in_run(Kind kind) {
-  // These belong to the harness and to the library, not to the program.
-  if (!judgement_ || !judgement_->in_run() || kind == Kind::none || kind == Kind::step_next ||
-      kind == Kind::callback_next || is_of_judge(kind))
-    return;
-  ++calls_in_run_[wire::name_of(kind)];
-}
-
-void Node::hold(Call& call) {
-  call.thread->process->held.push_back({call.thread->shared_from_this(),
-                                        call.kind,
-                                        {call.body.begin(), call.body.end()},
-                                        {call.blob.begin(), call.blob.end()}});
-}
-
-// Called when an operation has ended: others may be just about to.
-void Node::go_on_with_held(Process& process) {
-  if (process.held.empty() || process.live > kMostQueued / 2 || process.payload > kMostPayload / 2) return;
-  for (HeldCall& held : std::exchange(process.held, {})) {
-    const Time at = std::max(held.thread->now, engine_.now());
-    const uint64_t tie = held.thread->tie;
-    engine_.schedule(at, tie, [this, held = std::move(held)] {
-      if (held.thread->gone) return;
-      Call call;
-      call.thread = held.thread.get();
-      call.kind = held.kind;
-      call.body = held.body;
-      call.blob = held.blob;
-      handle(call);
-    });
-  }
-}
-
-Status Handlers::on_hello(Node&, Call&, const wire::Hello&, wire::Welcome&, Answer&) { return Status::not_permitted; }
-
-Status Handlers::on_report_unsupported(Node& node, Call& call, const wire::ReportUnsupported&, wire::Empty&, Answer&) {
-  constexpr size_t kLongestName = 100, kMostNames = 1000;
-  const std::string name(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), kLongestName));
-  if (node.unsupported_.size() < kMostNames || node.unsupported_.contains(name)) ++node.unsupported_[name];
+Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported&, wire::Empty&, Answer&) {
+  constexpr size_t kLongestName = 100;
+  node.log.count_unsupported(
+      std::string(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), kLongestName)));
   return Status::ok;
 }
 
-void Node::answer(HostThread& thread, Answer&& answer) {
-  thread.waits_for.clear();
-  if (thread.gone) return;
-  thread.waiting = false;
-  ++answers_;
-  reply_(thread, std::move(answer));
-}
-
-void Node::answer_at(HostThread& thread, Time at, Answer&& answer) {
-  thread.now = std::max(thread.now, at);
-  log_call(thread, answer.status);
-  this->answer(thread, std::move(answer));
-}
-
-Status Node::sticky_error(const Process& process, uint32_t device) const {
-  const auto found = process.contexts.find(device);
-  return found == process.contexts.end() ? Status::ok : found->second->sticky_error;
-}
-
-// The thread is answered when all of `works` have ended.
-void Node::wait_for(HostThread& thread, std::vector<OperationPtr> operations, uint32_t device,
-                    std::function<void(Answer&)> finish) {
-  std::erase(operations, nullptr);
-  struct Awaited {
-    size_t left = 0;
-    Time latest = 0;
-    std::function<void(Time)> done;
-  };
-  auto wait = std::make_shared<Awaited>();
-  for (const OperationPtr& w : operations) {
-    if (w->has_ended) {
-      wait->latest = std::max(wait->latest, w->ended);
-      if (checking_) checking_->host_saw(thread.process->number, *w);
-    } else {
-      ++wait->left;
-    }
-  }
-  wait->done = [this, self = thread.shared_from_this(), device, finish = std::move(finish)](Time latest) {
-    Answer answer;
-    answer.status = sticky_error(*self->process, device);
-    if (finish) finish(answer);
-    if (answer.body.empty()) answer.body.resize(sizeof(wire::Empty));
-    answer_at(*self, latest + platform_.calls.wake, std::move(answer));
-  };
-  if (wait->left == 0) return wait->done(wait->latest);
-  std::erase_if(operations, [](const OperationPtr& w) { return w->has_ended; });
-  for (const OperationPtr& w : operations) {
-    w->on_end.push_back([this, wait, work = w.get(), process = thread.process->number] {
-      if (checking_) checking_->host_saw(process, *work);
-      wait->latest = std::max(wait->latest, work->ended);
-      if (--wait->left == 0) wait->done(wait->latest);
-    });
-  }
-  thread.waits_for = std::move(operations);
-}
-
-void Node::host_saw(const Process& process, const std::vector<OperationPtr>& ended) {
-  if (!checking_) return;
-  for (const OperationPtr& w : ended) {
-    if (w) checking_->host_saw(process.number, *w);
-  }
-}
-
-// --- Running
-// ----------------------------------------------------------------------------------------------------------
+// Running
 
 bool Node::run(uint64_t steps) {
-  const uint64_t before = answers_;
+  const uint64_t before = answers();
   bool more = true;
   try {
-    for (uint64_t k = 0; k < steps && more && answers_ == before; ++k) more = engine_.step();
+    for (uint64_t k = 0; k < steps && more && answers() == before; ++k) more = engine_.step();
   } catch (const std::bad_alloc&) {
     report_(make_incident(record::IncidentReason::machine_memory_used_up, std::nullopt,
                           "The machine has no memory left for what the programs do."));
     return false;
   }
-  // Everybody has waited until now. Who has been answered may tell others, before they act.
+  // All hosts have waited until now. A thread that has been answered may inform others before they act.
   if (checking_) checking_->everybody_waits();
-  return more || answers_ != before;
-}
-
-void Node::mark_not_replayable(const std::string& why) {
-  if (not_replayable_.find(why) != std::string::npos) return;
-  not_replayable_ += not_replayable_.empty() ? why : "; " + why;
+  return more || answers() != before;
 }
 
 }  // namespace fb::machine

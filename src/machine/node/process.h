@@ -27,12 +27,12 @@ struct Region {
   wire::MemoryKind kind = wire::MemoryKind::device;
   std::shared_ptr<mem::Allocation> allocation;
   uint32_t opened_on = 0;  // imported: the device for which it was opened
-  uint32_t opened = 0;     // … and how often
-  uint64_t token = 0;      // imported: of what; exported: as what
-  bool of_judge = false;   // the process may use it and not free it
+  uint32_t opened = 0;     // imported: how often it was opened
+  uint64_t token = 0;      // IPC token, if it was imported or exported
+  bool of_judge = false;   // the process may use it but not free it
 };
 
-// What a physical handle stands for: memory or a multicast object. Several processes may hold it.
+// The object of a physical handle: memory or a multicast object. Several processes may hold it.
 struct Physical {
   uint64_t bytes = 0;
   int32_t device = 0;
@@ -40,7 +40,7 @@ struct Physical {
   std::shared_ptr<mem::Allocation> allocation;
   std::shared_ptr<mem::Multicast> multicast;
   uint32_t multicast_devices = 0;       // how many are to be added
-  std::array<uint64_t, 2> secret = {};  // what a descriptor says that stands for it; zero: was never exported
+  std::array<uint64_t, 2> secret = {};  // the content of its descriptors; zero: never exported
 };
 
 struct Mapping {
@@ -100,26 +100,28 @@ struct Graph {
   bool complete = false;
 };
 
-// Allocations are numbered across processes, so that no two of a device have the same number: the process's number
-// times this, and a count.
+// Allocations are numbered uniquely across processes: the process's number times this, plus a count.
 inline constexpr uint32_t kAllocationsEach = 1'000'000;
 
 inline constexpr uint64_t kMostKept = 64 << 20;  // bytes of modules and graphs of a process
 
-// A thread of the process with a connection of its own. Whatever answers it later holds on to it.
+// A thread of the process with its own connection. Operations that will answer it keep it alive.
 struct HostThread : std::enable_shared_from_this<HostThread> {
   uint64_t connection = 0;
   uint32_t id = 0;  // in the system
   Process* process = nullptr;
   wire::Purpose purpose = wire::Purpose::calls;
   Time now = 0;
-  uint64_t tie = 0;  // its place among threads that act at the same time
+  uint64_t tie = 0;  // order among threads that act at the same time
   bool gone = false;
   bool waiting = false;                 // a request of it is unanswered
   wire::Kind request{};                 // … this one
-  std::vector<OperationPtr> waits_for;  // … and why, where it is work
+  std::vector<OperationPtr> waits_for;  // operations that the request waits for
   uint64_t calls = 0;                   // hash of them
   uint32_t polls = 0;                   // unsuccessful queries in a row
+
+  // Virtual time that a call takes on the host.
+  void spend(Time cost) { now += cost; }
 };
 
 // A request that waits until fewer operations are queued.
@@ -129,20 +131,15 @@ struct HeldCall {
   std::vector<std::byte> body, blob;
 };
 
-struct Process {
-  uint32_t number = 0;  // the rank, where there is one: the same in every run
-  int32_t pid = 0;
-  int32_t rank = -1;
-  uint32_t first_device = 0;  // of the node it runs on
-  bool gone = false;
+// Everything that a process has asked for.
+struct ProcessState {
+  std::map<uint32_t, std::unique_ptr<Context>> contexts;  // by device
 
-  mem::AddressSpace all;  // everything, whichever device may touch it
   std::map<mem::Address, Region> regions;
   std::map<std::pair<uint64_t, uint32_t>, mem::Address> imported;  // by token and device
   std::map<mem::Address, uint64_t> reserved;
   std::map<mem::Address, Mapping> mappings;
-  std::map<uint32_t, std::unique_ptr<Context>> contexts;  // by device
-  std::set<std::pair<uint32_t, uint32_t>> peers;          // {device, whose memory it may touch}
+  std::set<std::pair<uint32_t, uint32_t>> peers;  // {device, peer that it may access}
   std::map<wire::Id, std::shared_ptr<Physical>> physical;
   std::map<wire::Id, uint32_t> physical_references;
   std::map<wire::Id, Module> modules;
@@ -158,13 +155,9 @@ struct Process {
   OperationPtr callback;                                    // that runs
   HostThread* callback_thread = nullptr;                    // waits for one
 
-  std::string output;  // of kernels, not yet delivered
-  wire::Id next_id = 1;
-  uint32_t next_allocation = 1;
-  uint64_t next_operation = 1;
-  uint64_t next_thread = 0;
+  std::string output;                 // of kernels, not yet delivered
   std::vector<OperationPtr> pending;  // operations, among them all that have not ended
-  size_t prune_at = 64;               // when to drop those that have
+  size_t prune_at = 64;               // when to drop those that have ended
   uint64_t live = 0;                  // operations that have not ended
   uint64_t payload = 0;               // bytes that these carry
   std::deque<HeldCall> held;
@@ -172,8 +165,29 @@ struct Process {
   uint64_t refused = 0;     // requests in a row that failed for want of memory
   uint32_t notes = 0;       // about its mistakes, so far
   bool has_shared_memory = false;
+};
 
-  // Everything that it can make without end counts.
+struct Process : ProcessState {
+  uint32_t number = 0;  // the rank, if it has one: the same in every run
+  int32_t pid = 0;
+  int32_t rank = -1;
+  uint32_t first_device = 0;  // of its node
+  bool gone = false;
+
+  mem::AddressSpace all;  // all its memory, whichever device may access it
+
+  wire::Id next_id = 1;
+  uint32_t next_allocation = 1;
+  uint64_t next_operation = 1;
+  uint64_t next_thread = 0;
+
+  // Releases everything that it has; operations may still refer to the process.
+  void reset() {
+    static_cast<ProcessState&>(*this) = ProcessState();
+    all.clear();
+  }
+
+  // A limit on the number of all objects that a process can make.
   bool may_make_more() const {
     constexpr size_t kMost = 1 << 18;
     return regions.size() + reserved.size() + mappings.size() + physical.size() + modules.size() + functions.size() +
@@ -181,6 +195,15 @@ struct Process {
            kMost;
   }
 };
+
+// A device of the process, among all devices of all nodes.
+inline uint32_t global_device(const Process& process, uint32_t device) { return process.first_device + device; }
+
+// After a fault on the device every call of the process gets this.
+inline wire::Status sticky_error(const Process& process, uint32_t device) {
+  const auto found = process.contexts.find(device);
+  return found == process.contexts.end() ? wire::Status::ok : found->second->sticky_error;
+}
 
 // For messages to users.
 std::string name_of(const Process& process);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "machine/node/node.h"
+#include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
 
@@ -33,52 +33,48 @@ bool holds(const std::byte* at, const wire::StreamValue& m) {
 
 }  // namespace
 
-// Sleeps until a word in memory compares. Lives until its operation has ended, in whichever way.
-class Node::ValueWait final : public simt::Watcher {
+// Sleeps until a word in memory compares. Lives until its operation has ended for any reason.
+class StreamScheduler::ValueWait final : public simt::Watcher {
  public:
-  ValueWait(Node& node, const OperationPtr& op, Bytes bytes, const wire::StreamValue& m)
-      : node_(&node), op_(op), bytes_(std::move(bytes)), m_(m) {
-    node_->engine_.watch().add({this, 0, bytes_.host, m_.bytes});
+  ValueWait(StreamScheduler& streams, const OperationPtr& op, Bytes bytes, const wire::StreamValue& m)
+      : streams_(&streams), op_(op), bytes_(std::move(bytes)), m_(m) {
+    streams_->node_.engine.watch().add({this, 0, bytes_.host, m_.bytes});
   }
   ValueWait(const ValueWait&) = delete;
   ValueWait& operator=(const ValueWait&) = delete;
-  ~ValueWait() { node_->engine_.watch().remove(this, 0, bytes_.host, m_.bytes); }
+  ~ValueWait() { streams_->node_.engine.watch().remove(this, 0, bytes_.host, m_.bytes); }
 
   void wake(uint32_t) override { look(); }
 
-  // Ends the operation if the word compares: a little later, because the list of sleepers may be being walked.
+  // Ends the operation if the word compares. Scheduled, because the list of sleepers may be being iterated.
   void look() {
     if (!holds(bytes_.host, m_) || std::exchange(done_, true)) return;
-    const Time at = node_->engine_.acting_time();
+    const Time at = streams_->node_.engine.acting_time();
     const OperationPtr op = op_.lock();
     if (!op) return;
-    node_->has_compared(*op, bytes_, m_.bytes);
-    node_->engine_.schedule(at, op->tie,
-                            [node = node_, op, at] { node->operations_.finish(op, std::max(at, op->begun)); });
+    streams_->has_compared(*op, bytes_, m_.bytes);
+    streams_->node_.engine.schedule(at, op->tie,
+                                    [streams = streams_, op, at] { streams->finish(op, std::max(at, op->begun)); });
   }
 
  private:
-  Node* node_;
+  StreamScheduler* streams_;
   std::weak_ptr<Operation> op_;
   Bytes bytes_;
   wire::StreamValue m_;
   bool done_ = false;
 };
 
-uint64_t Node::offset_of(const Bytes& bytes) {
-  return static_cast<uint64_t>(bytes.host - bytes.allocation->bytes.get());
-}
-
 // A stream has waited for a word: it acquires.
-void Node::has_compared(const Operation& op, const Bytes& bytes, uint32_t size) {
-  if (checking_) checking_->detector().wait_value(op.checked, *bytes.allocation, offset_of(bytes), size);
+void StreamScheduler::has_compared(const Operation& op, const Bytes& bytes, uint32_t size) {
+  if (node_.checking) node_.checking->detector().wait_value(op.checked, *bytes.allocation, bytes.offset(), size);
 }
 
-Status Node::make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op) {
+Status StreamScheduler::make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op) {
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if ((m.bytes != 4 && m.bytes != 8) || m.address % m.bytes != 0) return Status::invalid_value;
   if (static_cast<uint32_t>(m.compare) > static_cast<uint32_t>(wire::Compare::bit_nor)) return Status::invalid_value;
-  const Bytes bytes = find_bytes(process, m.address, m.bytes);
+  const Bytes bytes = node_.memory.find_bytes(process, m.address, m.bytes);
   if (!bytes.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, wait ? "wait for value" : "write value");
   op->begins_in_memory = true;
@@ -88,10 +84,12 @@ Status Node::make_stream_value(Process& process, const wire::StreamValue& m, boo
   op->facts.value = m.value;
   op->work = [this, m, wait, bytes](const OperationPtr& self) {
     if (!wait) {
-      writes_.note_operation(*bytes.allocation, bytes.host, m.bytes, "a value", self->process->number, engine_.now());
-      if (checking_) checking_->detector().write_value(self->checked, *bytes.allocation, offset_of(bytes), m.bytes);
+      node_.writes.note_operation(*bytes.allocation, bytes.host, m.bytes, "a value", self->process->number,
+                                  node_.engine.now());
+      if (node_.checking)
+        node_.checking->detector().write_value(self->checked, *bytes.allocation, bytes.offset(), m.bytes);
       std::memcpy(bytes.host, &m.value, m.bytes);
-      engine_.watch().written(bytes.host, m.bytes);
+      node_.engine.watch().written(bytes.host, m.bytes);
       operations_.finish(self, self->begun);
     } else if (holds(bytes.host, m)) {
       has_compared(*self, bytes, m.bytes);
@@ -104,8 +102,8 @@ Status Node::make_stream_value(Process& process, const wire::StreamValue& m, boo
   return Status::ok;
 }
 
-void Node::look_again() {
-  engine_.recheck_watches();
+void StreamScheduler::look_again() {
+  node_.engine.recheck_watches();
   for (const auto& [tie, wait] : value_waits_) wait->look();
 }
 

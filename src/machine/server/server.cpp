@@ -69,7 +69,9 @@ void Server::add_judge() {
   judge_ = next_connection_++;
   auto connection = std::make_unique<Connection>(judge_, wire::Descriptor(options_.judge));
   fcntl(options_.judge, F_SETFD, FD_CLOEXEC);
-  connection->thread = &node_.add_judge(static_cast<uint32_t>(options_.ranks), judge_).judge();
+  session_ = std::make_unique<JudgeSession>(node_.services(), static_cast<uint32_t>(options_.ranks), judge_);
+  node_.set_judge(*session_);
+  connection->thread = &session_->judge();
   connections_[judge_] = std::move(connection);
 }
 
@@ -157,7 +159,7 @@ bool Server::poll(int milliseconds) {
       if (!frozen() || c.number == judge_) {
         serve(c);
       } else if (c.kind_of_message() != wire::Kind::step_next && c.kind_of_message() != wire::Kind::callback_next) {
-        node_.judgement()->note_late();
+        session_->note_late();
       }
     }
     const bool hung_up = (events & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && (waits || !c.has_message());
@@ -169,12 +171,11 @@ bool Server::poll(int milliseconds) {
 
 // A thread that goes on calling when everything is done would keep a step from ending.
 void Server::end_overtime(const Connection& connection) {
-  Judgement* judgement = node_.judgement();
-  if (!judgement || connection.number == judge_ || !judgement->is_over()) return;
+  if (!session_ || connection.number == judge_ || !session_->is_over()) return;
   constexpr uint32_t kMostInOvertime = 64;
   if (++overtime_ < kMostInOvertime) return;
   overtime_ = 0;
-  judgement->end_step();
+  session_->end_step();
 }
 
 bool Server::is_not_read(const Connection& connection) const {
@@ -272,14 +273,13 @@ void Server::drop(Connection& connection) {
   connections_.erase(connection.number);
   if (!thread) return;
   Process& process = *thread->process;
-  const Judgement* judgement = node_.judgement();
-  const bool needed = judgement && judgement->needs(*thread);
+  const bool needed = session_ && session_->needs(*thread);
   node_.remove_thread(*thread);
   settled_[process.number] = false;
   const bool others =
       std::ranges::any_of(node_.threads(), [&](const auto& t) { return t->process == &process && !t->gone; });
-  if (judgement && (needed || !others)) {
-    if (const auto loss = judgement->explain_loss(process); loss && !finished_)
+  if (session_ && (needed || !others)) {
+    if (const auto loss = session_->explain_loss(process); loss && !finished_)
       report(make_incident(IncidentReason::rank_left_step, process.rank, *loss));
   }
   if (others) return;
@@ -397,14 +397,14 @@ void Server::idle(Activity activity) {
                          "The run has used up its budget of instructions: a kernel that does not end."));
     return;
   }
-  if (Judgement* judgement = node_.judgement()) {
-    if (judgement->end_step()) return;
+  if (session_) {
+    if (session_->end_step()) return;
     // Ranks wait for the judge.
-    if (!judgement->step_is_under_way()) {
+    if (!session_->step_is_under_way()) {
       poll(20);
       return;
     }
-    if (judgement->let_straggler_go()) return;
+    if (session_->let_straggler_go()) return;
   }
   if (connections_.empty()) {
     poll(1000);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/judging/judgement.h"
+#include "machine/judging/judge_session.h"
 #include "machine/node/node.h"
 #include "machine/server/connection.h"
 #include "machine/server/host_watch.h"
@@ -47,7 +47,7 @@ class Server {
   bool may_come(Connection& connection);
   void hello(Connection& connection, const wire::Received& message);
   void drop(Connection& connection);
-  bool frozen() const { return node_.judgement() && node_.judgement()->frozen(); }
+  bool frozen() const { return session_ && session_->frozen(); }
   Activity settle();
   Activity look_at_all();
   void idle(Activity activity);
@@ -67,6 +67,7 @@ class Server {
   uint64_t judge_ = 0;  // connection; 0: there is none
   uint32_t nodes_ = 1;  // of the platform
   Node node_;
+  std::unique_ptr<JudgeSession> session_;  // null: the run is not judged
   HostWatch watch_;
   std::map<uint32_t, bool> settled_;  // by process: all its threads wait in the machine, and nothing has changed since
   bool everybody_came_ = false;

@@ -16,25 +16,26 @@
 #include <string>
 #include <vector>
 
-#include "machine/node/node.h"
+#include "machine/node/judge_requests.h"
+#include "machine/node/services.h"
 #include "wire/harness.h"
 
 namespace fb::machine {
 
-class Judgement {
+class JudgeSession final : public JudgeRequests {
  public:
-  // `connection` is the judge's.
-  Judgement(Node& node, uint32_t ranks, uint64_t connection);
-  ~Judgement();
-  Judgement(const Judgement&) = delete;
-  Judgement& operator=(const Judgement&) = delete;
+  // `connection` is the judge's. Node::set_judge() makes the node use it.
+  JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connection);
+  ~JudgeSession() override;
+  JudgeSession(const JudgeSession&) = delete;
+  JudgeSession& operator=(const JudgeSession&) = delete;
 
   HostThread& judge() { return *judge_; }
 
   // Between steps: requests of ranks are not to be handled.
   bool frozen() const { return state_ == State::frozen; }
   bool step_is_under_way() const { return state_ == State::step; }
-  bool in_run() const { return state_ == State::step && step_.kind == wire::StepKind::run; }
+  bool in_run() const override { return state_ == State::step && step_.kind == wire::StepKind::run; }
   // To be called when nothing moves by itself. True: a step (or the wait for ranks) is over, and the judge knows.
   bool end_step();
   // To be called when nothing else can go on. True: a rank that was kept back may begin its call.
@@ -43,23 +44,21 @@ class Judgement {
   bool is_over() const { return state_ == State::step && all_wait() && nothing_left(); }
   // A request came while ranks were frozen.
   void note_late();
-  uint64_t late_requests() const { return late_requests_; }
+  uint64_t late_requests() const override { return late_requests_; }
   // Something of the rank has gone: nothing, if it was to go.
   std::optional<std::string> explain_loss(const Process& process) const;
   // Whether the rank can do without this thread.
   bool needs(const HostThread& thread) const;
-  // The rank has returned from the call or step that is under way.
-  bool has_returned(const Process& process) const;
-  // What a thread waits for that waits for other ranks or for the judge.
-  std::optional<std::string> explain(const HostThread& thread) const;
+  bool has_returned(const Process& process) const override;
+  std::optional<std::string> explain_wait(const HostThread& thread) const override;
 
-  wire::Status next(Call& call, const wire::StepNext& m);
-  wire::Status exchange(Call& call);
-  wire::Status exchange_descriptor(Call& call, uint32_t root);
-  wire::Status begin(Call& call, const wire::JudgeBegin& m);
-  wire::Status make_tensor(const wire::JudgeTensor& m, wire::Address& reply);
-  wire::Status release(const wire::JudgeFree& m);
-  wire::Status step(Call& call, const wire::JudgeStep& m);
+  wire::Status next(Call& call, const wire::StepNext& m) override;
+  wire::Status exchange(Call& call) override;
+  wire::Status exchange_descriptor(Call& call, uint32_t root) override;
+  wire::Status begin(Call& call, const wire::JudgeBegin& m) override;
+  wire::Status make_tensor(const wire::JudgeTensor& m, wire::Address& reply) override;
+  wire::Status free_tensor(const wire::JudgeFree& m) override;
+  wire::Status step(Call& call, const wire::JudgeStep& m) override;
 
  private:
   enum class State : uint8_t { assembling, frozen, step, left };
@@ -84,9 +83,9 @@ class Judgement {
     uint32_t call = 0;       // of the step: that it is in
     bool kept_back = false;  // will be told to begin it when nothing else can go on
     std::shared_ptr<std::vector<Calling>> calls;
-    // An exchange that it waits in.
-    std::shared_ptr<HostThread> meets;
-    wire::Kind meets_in{};
+    // The exchange that it waits in.
+    std::shared_ptr<HostThread> exchanging;
+    wire::Kind exchange{};
     uint32_t root = 0;
     std::vector<std::byte> brought;
     std::shared_ptr<Physical> physical;
@@ -97,7 +96,7 @@ class Judgement {
   const Rank* rank_of(const Process& process) const;
   bool all_wait() const;
   bool nothing_left() const;
-  std::string place_of(const Rank& rank) const;
+  std::string phase_of(const Rank& rank) const;  // "run, call 3"
   wire::Status read_transfers(std::span<const std::byte> blob, uint32_t calls);
   // `checked`: the operation that does it, for the race checker; 0: none looks.
   void perform(const std::vector<Move>& moves, uint32_t checked);
@@ -107,13 +106,13 @@ class Judgement {
   void tell(Rank& rank, std::span<const std::byte> words);
   void begin_call(Rank& rank);
   wire::Status end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id);
-  wire::Status meet(Rank& rank, Call& call, wire::Kind kind);
-  void part();
+  wire::Status join_exchange(Rank& rank, Call& call, wire::Kind kind);
+  void complete_exchange();
   Time latest() const;
   // Since the step began, by device.
   std::vector<wire::DeviceTraffic> traffic() const;
 
-  Node& node_;
+  NodeServices& node_;
   std::unique_ptr<Process> judges_;  // the judge is no rank, and no process of the node
   std::shared_ptr<HostThread> judge_;
   std::vector<Rank> ranks_;

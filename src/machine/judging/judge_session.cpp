@@ -1,4 +1,4 @@
-#include "machine/judging/judgement.h"
+#include "machine/judging/judge_session.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "machine/node/handlers.h"
+#include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
 namespace {
@@ -58,54 +58,47 @@ void append(std::vector<std::byte>& blob, const T& figures) {
   blob.insert(blob.end(), bytes.begin(), bytes.end());
 }
 
-template <class T>
-void set_body(Answer& answer, const T& reply) {
-  answer.body.resize(sizeof reply);
-  std::memcpy(answer.body.data(), &reply, sizeof reply);
-}
-
 }  // namespace
 
-Judgement::Judgement(Node& node, uint32_t ranks, uint64_t connection)
+JudgeSession::JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connection)
     : node_(node), judges_(std::make_unique<Process>()), judge_(std::make_shared<HostThread>()), ranks_(ranks) {
   judge_->connection = connection;
   judge_->process = judges_.get();
   judge_->purpose = wire::Purpose::judge;
 }
 
-Judgement::~Judgement() {
+JudgeSession::~JudgeSession() {
   if (arena_) munmap(arena_, arena_bytes_);
 }
 
-Judgement::Rank* Judgement::rank_of(const Process& process) {
+JudgeSession::Rank* JudgeSession::rank_of(const Process& process) {
   return process.rank >= 0 && static_cast<size_t>(process.rank) < ranks_.size()
              ? &ranks_[static_cast<size_t>(process.rank)]
              : nullptr;
 }
-const Judgement::Rank* Judgement::rank_of(const Process& process) const {
-  return const_cast<Judgement*>(this)->rank_of(process);
+const JudgeSession::Rank* JudgeSession::rank_of(const Process& process) const {
+  return const_cast<JudgeSession*>(this)->rank_of(process);
 }
 
-bool Judgement::all_wait() const { return std::ranges::all_of(ranks_, &Rank::waits); }
+bool JudgeSession::all_wait() const { return std::ranges::all_of(ranks_, &Rank::waits); }
 
-bool Judgement::nothing_left() const {
-  return !node_.anything_running() && std::ranges::all_of(node_.processes_, [](const auto& p) {
-    return p->gone || (p->live == 0 && p->held.empty() && p->callbacks.empty() && !p->callback);
-  });
+bool JudgeSession::nothing_left() const {
+  return node_.engine.runs().empty() && std::ranges::all_of(node_.processes, [](const auto& p) {
+           return p->gone || (p->live == 0 && p->held.empty() && p->callbacks.empty() && !p->callback);
+         });
 }
 
-Time Judgement::latest() const {
-  Time t = node_.engine_.now();
-  for (const auto& thread : node_.threads_) {
+Time JudgeSession::latest() const {
+  Time t = node_.engine.now();
+  for (const auto& thread : node_.threads.all()) {
     if (!thread->gone) t = std::max(t, thread->now);
   }
   return t;
 }
 
-// --- The judge
-// --------------------------------------------------------------------------------------------------------
+// The judge
 
-Status Judgement::begin(Call& call, const wire::JudgeBegin& m) {
+Status JudgeSession::begin(Call& call, const wire::JudgeBegin& m) {
   if (state_ != State::assembling || judge_waits_) return Status::illegal_state;
   if (m.arena_bytes != 0) {
     struct stat facts{};
@@ -121,35 +114,35 @@ Status Judgement::begin(Call& call, const wire::JudgeBegin& m) {
   return kLater;
 }
 
-Status Judgement::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) {
+Status JudgeSession::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.rank >= ranks_.size() || m.bytes == 0) return Status::invalid_value;
   const Rank& rank = ranks_[m.rank];
   const uint32_t device = m.device < 0 ? rank.device : static_cast<uint32_t>(m.device);
-  if (!node_.valid_device(*rank.process, device)) return Status::invalid_value;
+  if (!node_.memory.valid_device(device)) return Status::invalid_value;
   Region region;
   region.bytes = m.bytes;
   region.kind = wire::MemoryKind::device;
   region.of_judge = true;
-  region.allocation = node_.take_memory(*rank.process, device, m.bytes, "tensor");
+  region.allocation = node_.memory.take_memory(*rank.process, device, m.bytes, "tensor");
   if (!region.allocation) return Status::out_of_memory;
-  const Region* added = node_.add_region(*rank.process, std::move(region));
+  const Region* added = node_.memory.add_region(*rank.process, std::move(region));
   if (!added) return Status::out_of_memory;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
 
-Status Judgement::release(const wire::JudgeFree& m) {
+Status JudgeSession::free_tensor(const wire::JudgeFree& m) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.rank >= ranks_.size()) return Status::invalid_value;
   Process& process = *ranks_[m.rank].process;
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || !found->second.of_judge) return Status::invalid_value;
-  node_.release_region(process, m.address);
+  node_.memory.release_region(process, m.address);
   return Status::ok;
 }
 
-Status Judgement::step(Call& call, const wire::JudgeStep& m) {
+Status JudgeSession::step(Call& call, const wire::JudgeStep& m) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.ranks != ranks_.size() || m.kind == StepKind::none || m.kind > StepKind::leave) return Status::invalid_value;
   if (m.calls == 0 || m.calls > (m.kind == StepKind::run ? kMostCalls : 1)) return Status::invalid_value;
@@ -163,7 +156,7 @@ Status Judgement::step(Call& call, const wire::JudgeStep& m) {
   return kLater;
 }
 
-Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls) {
+Status JudgeSession::read_transfers(std::span<const std::byte> blob, uint32_t calls) {
   if (blob.size() % sizeof(wire::Transfer) != 0) return Status::invalid_value;
   for (; !blob.empty(); blob = blob.subspan(sizeof(wire::Transfer))) {
     wire::Transfer t;
@@ -173,7 +166,7 @@ Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls
     if (t.arena_offset > arena_bytes_ || t.bytes > arena_bytes_ - t.arena_offset) return Status::invalid_value;
     if (t.bytes == 0) continue;
     Rank& rank = ranks_[t.rank];
-    const Node::Bytes found = node_.find_bytes(*rank.process, t.address, t.bytes);
+    const Bytes found = node_.memory.find_bytes(*rank.process, t.address, t.bytes);
     if (!found.host) return Status::invalid_value;
     Calling& calling = (*rank.calls)[t.call];
     const bool load = t.direction == wire::Direction::load;
@@ -183,16 +176,16 @@ Status Judgement::read_transfers(std::span<const std::byte> blob, uint32_t calls
   return Status::ok;
 }
 
-void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
+void JudgeSession::perform(const std::vector<Move>& moves, uint32_t checked) {
   for (const Move& move : moves) {
-    if (node_.checking_ && checked != 0) {
-      node_.checking_->detector().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
-                                         *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
-                                         move.bytes);
+    if (node_.checking && checked != 0) {
+      node_.checking->detector().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
+                                       *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
+                                       move.bytes);
     }
     if (move.load) {
       std::memcpy(move.tensor, move.arena, move.bytes);
-      node_.engine_.watch().written(move.tensor, move.bytes);
+      node_.engine.watch().written(move.tensor, move.bytes);
     } else {
       std::memcpy(move.arena, move.tensor, move.bytes);
     }
@@ -201,24 +194,24 @@ void Judgement::perform(const std::vector<Move>& moves, uint32_t checked) {
 
 // Between steps nothing runs: everything is over, and everybody knows. But what a rank finds in its tensors when a call
 // begins is its own: the others may look only when they have heard that it has come there, in the first call as well.
-void Judgement::perform_while_frozen() {
-  if (!node_.checking_) {
+void JudgeSession::perform_while_frozen() {
+  if (!node_.checking) {
     for (Rank& rank : ranks_) perform(rank.calls->front().loads, 0);
     return;
   }
-  Checking& checking = *node_.checking_;
+  Checking& checking = *node_.checking;
   const std::vector<uint32_t> processes = numbers();
   checking.all_is_known(processes);
   checking.hosts_met(processes);
   for (Rank& rank : ranks_) {
-    const uint32_t op = checking.begin_of_judge(rank.process->number, rank.process->rank,
-                                                node_.global_device(*rank.process, rank.device));
+    const uint32_t op =
+        checking.begin_of_judge(rank.process->number, rank.process->rank, global_device(*rank.process, rank.device));
     perform(rank.calls->front().loads, op);
     checking.end_of_judge(rank.process->number, op);
   }
 }
 
-std::vector<uint32_t> Judgement::numbers() const {
+std::vector<uint32_t> JudgeSession::numbers() const {
   std::vector<uint32_t> numbers;
   for (const Rank& rank : ranks_) {
     if (rank.process) numbers.push_back(rank.process->number);
@@ -226,18 +219,18 @@ std::vector<uint32_t> Judgement::numbers() const {
   return numbers;
 }
 
-void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> words) {
+void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byte> words) {
   step_ = m;
   state_ = m.kind == StepKind::leave ? State::left : State::step;
   judge_waits_ = true;
   const Time begin = latest();
   done_ = {};
   done_.begin = begin;
-  done_.devices = node_.platform_.devices();
+  done_.devices = node_.platform.devices();
   before_.clear();
-  for (uint32_t d = 0; d < done_.devices; ++d) before_.push_back(node_.fabric_.counters(d));
-  node_.log("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
-  for (const auto& thread : node_.threads_) {
+  for (uint32_t d = 0; d < done_.devices; ++d) before_.push_back(node_.fabric.counters(d));
+  node_.log.add("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
+  for (const auto& thread : node_.threads.all()) {
     if (!thread->gone) thread->now = begin;
   }
   perform_while_frozen();
@@ -254,24 +247,24 @@ void Judgement::begin_step(const wire::JudgeStep& m, std::span<const std::byte> 
   judge_waits_ = false;
   Answer answer;
   done_.drained = begin;
-  set_body(answer, done_);
-  node_.answer(*judge_, std::move(answer));
+  answer.set_body(done_);
+  node_.threads.answer(*judge_, std::move(answer));
 }
 
 // The rank's next call begins on its host.
-void Judgement::tell(Rank& rank, std::span<const std::byte> words) {
+void JudgeSession::tell(Rank& rank, std::span<const std::byte> words) {
   rank.waits = false;
   (*rank.calls)[rank.call].times.begun = rank.thread->now;
   Answer answer;
-  set_body(answer, wire::StepReady{step_.kind, step_.first_call + rank.call});
+  answer.set_body(wire::StepReady{step_.kind, step_.first_call + rank.call});
   answer.blob.assign(words.begin(), words.end());
-  node_.answer_at(*rank.thread, rank.thread->now, std::move(answer));
+  node_.threads.answer_at(*rank.thread, rank.thread->now, std::move(answer));
 }
 
 // In a schedule that is drawn, half of all calls begin only when the others can do nothing without them: whoever does
 // not wait for a rank is found out.
-void Judgement::begin_call(Rank& rank) {
-  const uint64_t seed = node_.options_.seed;
+void JudgeSession::begin_call(Rank& rank) {
+  const uint64_t seed = node_.options.seed;
   const auto number = static_cast<uint64_t>(&rank - ranks_.data());
   rank.kept_back = seed != 0 && (mix(seed, {number, step_.first_call + rank.call}) & 1) != 0;
   if (rank.kept_back) {
@@ -281,13 +274,13 @@ void Judgement::begin_call(Rank& rank) {
   }
 }
 
-bool Judgement::let_straggler_go() {
+bool JudgeSession::let_straggler_go() {
   Rank* next = nullptr;
   uint64_t best = 0;
   for (Rank& rank : ranks_) {
     if (!rank.kept_back) continue;
     const auto number = static_cast<uint64_t>(&rank - ranks_.data());
-    const uint64_t draw = mix(node_.options_.seed, {rank.call, number, 1});
+    const uint64_t draw = mix(node_.options.seed, {rank.call, number, 1});
     if (next == nullptr || draw < best) {
       next = &rank;
       best = draw;
@@ -296,12 +289,12 @@ bool Judgement::let_straggler_go() {
   if (next == nullptr) return false;
   next->kept_back = false;
   next->thread->now = std::max(next->thread->now, latest());
-  node_.log("straggler", {static_cast<uint64_t>(next - ranks_.data()), next->call});
+  node_.log.add("straggler", {static_cast<uint64_t>(next - ranks_.data()), next->call});
   tell(*next, {});
   return true;
 }
 
-bool Judgement::end_step() {
+bool JudgeSession::end_step() {
   if (!judge_waits_ || (state_ != State::assembling && state_ != State::step) || !all_wait() || !nothing_left())
     return false;
   const bool assembled = state_ == State::assembling;
@@ -309,28 +302,28 @@ bool Judgement::end_step() {
   judge_waits_ = false;
   Answer answer;
   if (assembled) {
-    set_body(answer, wire::Empty{});
+    answer.set_body(wire::Empty{});
   } else {
     done_.drained = latest();
-    done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.faults_, UINT32_MAX));
+    done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.log.faults(), UINT32_MAX));
     done_.late_requests = static_cast<uint32_t>(std::min<uint64_t>(late_requests_, UINT32_MAX));
-    node_.log("end of step", {done_.drained, done_.faults});
-    set_body(answer, done_);
+    node_.log.add("end of step", {done_.drained, done_.faults});
+    answer.set_body(done_);
     for (Rank& rank : ranks_) {
       for (const Calling& calling : *rank.calls) append(answer.blob, calling.times);
       rank.calls.reset();
     }
     for (const wire::DeviceTraffic& one : traffic()) append(answer.blob, one);
   }
-  node_.answer(*judge_, std::move(answer));
+  node_.threads.answer(*judge_, std::move(answer));
   return true;
 }
 
-std::vector<wire::DeviceTraffic> Judgement::traffic() const {
+std::vector<wire::DeviceTraffic> JudgeSession::traffic() const {
   std::vector<wire::DeviceTraffic> moved;
   for (uint32_t d = 0; d < before_.size(); ++d) {
     const auto since = [&](fabric::Traffic kind) {
-      return node_.fabric_.counters(d)[static_cast<size_t>(kind)] - before_[d][static_cast<size_t>(kind)];
+      return node_.fabric.counters(d)[static_cast<size_t>(kind)] - before_[d][static_cast<size_t>(kind)];
     };
     using enum fabric::Traffic;
     moved.push_back({.peer_out = since(peer_out),
@@ -342,15 +335,14 @@ std::vector<wire::DeviceTraffic> Judgement::traffic() const {
   return moved;
 }
 
-void Judgement::note_late() {
+void JudgeSession::note_late() {
   ++late_requests_;
-  node_.mark_not_replayable("a rank sent requests between steps: when they came depends on real time");
+  node_.log.mark_not_replayable("a rank sent requests between steps: when they came depends on real time");
 }
 
-// --- Ranks
-// ------------------------------------------------------------------------------------------------------------
+// Ranks
 
-Status Judgement::next(Call& call, const wire::StepNext& m) {
+Status JudgeSession::next(Call& call, const wire::StepNext& m) {
   HostThread& thread = *call.thread;
   Process& process = *thread.process;
   Rank* rank = rank_of(process);
@@ -359,12 +351,12 @@ Status Judgement::next(Call& call, const wire::StepNext& m) {
   if (m.failed != 0) {
     using record::IncidentReason;
     const bool no_memory = m.failed == wire::StepNext::kThrewBadAlloc;
-    node_.report_(make_incident(
+    node_.report(make_incident(
         no_memory ? IncidentReason::rank_threw_bad_alloc : IncidentReason::rank_threw, process.rank,
-        fmt::format("{} {}: {}", place_of(*rank), state_ == State::step ? "threw" : "failed", printable(call.blob))));
+        fmt::format("{} {}: {}", phase_of(*rank), state_ == State::step ? "threw" : "failed", printable(call.blob))));
     return kLater;
   }
-  Stream* stream = node_.find_stream(process, {m.stream, m.device, 0});
+  Stream* stream = node_.streams.find_stream(process, {m.stream, m.device, 0});
   if (!stream) return Status::invalid_handle;
   if (!rank->thread) {
     rank->process = &process;
@@ -381,18 +373,18 @@ Status Judgement::next(Call& call, const wire::StepNext& m) {
 }
 
 // The host goes on; when the stream comes by, results are taken and the next call's inputs given.
-Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id) {
+Status JudgeSession::end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id) {
   const uint32_t c = rank.call;
   const OperationPtr op =
-      node_.make_operation(*thread.process, stream.device, fmt::format("end of call {}", step_.first_call + c));
+      node_.streams.make_operation(*thread.process, stream.device, fmt::format("end of call {}", step_.first_call + c));
   op->of_judge = true;
   op->work = [this, c, calls = rank.calls](const OperationPtr& self) {
     perform((*calls)[c].stores, self->checked);
     if (c + 1 < calls->size()) perform((*calls)[c + 1].loads, self->checked);
-    node_.operations_.finish(self, self->begun);
+    node_.streams.finish(self, self->begun);
   };
   op->on_end.push_back([c, calls = rank.calls, raw = op.get()] { (*calls)[c].times.ended = raw->ended; });
-  node_.enqueue(thread, stream, stream_id, op);
+  node_.streams.enqueue(thread, stream, stream_id, op);
   rank.waits = c + 1 == rank.calls->size();
   if (rank.waits) return kLater;
   ++rank.call;
@@ -400,97 +392,96 @@ Status Judgement::end_of_call(Rank& rank, HostThread& thread, Stream& stream, ui
   return kLater;
 }
 
-Status Judgement::exchange(Call& call) {
+Status JudgeSession::exchange(Call& call) {
   Rank* rank = rank_of(*call.thread->process);
-  if (!rank || !step_is_under_way() || in_run() || rank->meets) return Status::not_permitted;
+  if (!rank || !step_is_under_way() || in_run() || rank->exchanging) return Status::not_permitted;
   if (call.blob.size() * ranks_.size() > wire::kLargestBlob) return Status::invalid_value;
   rank->brought.assign(call.blob.begin(), call.blob.end());
-  return meet(*rank, call, Kind::exchange);
+  return join_exchange(*rank, call, Kind::exchange);
 }
 
-Status Judgement::exchange_descriptor(Call& call, uint32_t root) {
+Status JudgeSession::exchange_descriptor(Call& call, uint32_t root) {
   Rank* rank = rank_of(*call.thread->process);
-  if (!rank || !step_is_under_way() || in_run() || rank->meets) return Status::not_permitted;
+  if (!rank || !step_is_under_way() || in_run() || rank->exchanging) return Status::not_permitted;
   if (root >= ranks_.size()) return Status::invalid_value;
   rank->root = root;
   rank->brought_descriptor = static_cast<bool>(call.descriptor);
-  rank->physical = call.descriptor ? node_.find_exported(call.descriptor.get()) : nullptr;
-  return meet(*rank, call, Kind::exchange_descriptor);
+  rank->physical = call.descriptor ? node_.exports.find(call.descriptor.get()) : nullptr;
+  return join_exchange(*rank, call, Kind::exchange_descriptor);
 }
 
-Status Judgement::meet(Rank& rank, Call& call, Kind kind) {
-  rank.meets = call.thread->shared_from_this();
-  rank.meets_in = kind;
-  if (std::ranges::all_of(ranks_, [](const Rank& r) { return r.meets != nullptr; })) part();
+Status JudgeSession::join_exchange(Rank& rank, Call& call, Kind kind) {
+  rank.exchanging = call.thread->shared_from_this();
+  rank.exchange = kind;
+  if (std::ranges::all_of(ranks_, [](const Rank& r) { return r.exchanging != nullptr; })) complete_exchange();
   return kLater;
 }
 
 // All ranks have come: each gets what all have brought, or all are told that they do not agree.
-void Judgement::part() {
+void JudgeSession::complete_exchange() {
   const Rank& first = ranks_.front();
   Time at = 0;
   bool agree = true;
   std::vector<std::byte> all;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Rank& rank = ranks_[r];
-    at = std::max(at, rank.meets->now);
-    agree &= rank.meets_in == first.meets_in;
-    if (first.meets_in == Kind::exchange) {
+    at = std::max(at, rank.exchanging->now);
+    agree &= rank.exchange == first.exchange;
+    if (first.exchange == Kind::exchange) {
       agree &= rank.brought.size() == first.brought.size();
       all.insert(all.end(), rank.brought.begin(), rank.brought.end());
     } else {
       agree &= rank.root == first.root && rank.brought_descriptor == (r == rank.root);
     }
   }
-  const auto physical = first.meets_in == Kind::exchange_descriptor ? ranks_[first.root].physical : nullptr;
-  agree &= first.meets_in == Kind::exchange || physical;
-  const bool share = first.meets_in == Kind::exchange_descriptor;
-  if (node_.checking_) node_.checking_->hosts_met(numbers());
+  const auto physical = first.exchange == Kind::exchange_descriptor ? ranks_[first.root].physical : nullptr;
+  agree &= first.exchange == Kind::exchange || physical;
+  const bool share = first.exchange == Kind::exchange_descriptor;
+  if (node_.checking) node_.checking->hosts_met(numbers());
   for (Rank& rank : ranks_) {
     Answer answer;
     answer.status = agree ? Status::ok : Status::invalid_value;
-    set_body(answer, wire::Empty{});
+    answer.set_body(wire::Empty{});
     if (agree && share) {
-      answer.owned = Node::write_exported(*physical);
+      answer.owned = node_.exports.write(physical);
       if (!answer.owned) answer.status = Status::out_of_memory;
     } else if (agree) {
       answer.blob = all;
     }
-    const auto thread = std::exchange(rank.meets, nullptr);
+    const auto thread = std::exchange(rank.exchanging, nullptr);
     rank.brought = {};
     rank.physical = nullptr;
-    node_.answer_at(*thread, at + node_.platform_.calls.wake, std::move(answer));
+    node_.threads.answer_at(*thread, at + node_.platform.calls.wake, std::move(answer));
   }
 }
 
-// --- For people
-// -------------------------------------------------------------------------------------------------------
+// For people
 
-std::string Judgement::place_of(const Rank& rank) const {
+std::string JudgeSession::phase_of(const Rank& rank) const {
   if (state_ == State::assembling) return "load";
   if (step_.kind == StepKind::run) return fmt::format("run, call {}", step_.first_call + rank.call);
   return name_of(step_.kind);
 }
 
-std::optional<std::string> Judgement::explain_loss(const Process& process) const {
+std::optional<std::string> JudgeSession::explain_loss(const Process& process) const {
   const Rank* rank = rank_of(process);
   if (!rank || state_ == State::left) return std::nullopt;
   if (state_ == State::assembling) return fmt::format("rank {} ended before its first step", process.rank);
   if (state_ == State::frozen) return fmt::format("rank {} ended between steps", process.rank);
-  return fmt::format("rank {} ended {} {}", process.rank, rank->waits ? "after" : "during", place_of(*rank));
+  return fmt::format("rank {} ended {} {}", process.rank, rank->waits ? "after" : "during", phase_of(*rank));
 }
 
-bool Judgement::needs(const HostThread& thread) const {
+bool JudgeSession::needs(const HostThread& thread) const {
   const Rank* rank = rank_of(*thread.process);
-  return rank && (rank->thread.get() == &thread || rank->meets.get() == &thread);
+  return rank && (rank->thread.get() == &thread || rank->exchanging.get() == &thread);
 }
 
-bool Judgement::has_returned(const Process& process) const {
+bool JudgeSession::has_returned(const Process& process) const {
   const Rank* rank = rank_of(process);
   return rank && state_ == State::step && rank->waits;
 }
 
-std::optional<std::string> Judgement::explain(const HostThread& thread) const {
+std::optional<std::string> JudgeSession::explain_wait(const HostThread& thread) const {
   const Rank* rank = rank_of(*thread.process);
   if (!rank || state_ != State::step) return std::nullopt;
   const int32_t number = thread.process->rank;
@@ -499,16 +490,16 @@ std::optional<std::string> Judgement::explain(const HostThread& thread) const {
                ? fmt::format("rank {} has returned from call {} of run", number, step_.first_call + rank->call)
                : fmt::format("rank {} has returned from {}", number, name_of(step_.kind));
   }
-  if (rank->meets.get() != &thread) return std::nullopt;
+  if (rank->exchanging.get() != &thread) return std::nullopt;
   std::string missing;
   size_t count = 0;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    if (ranks_[r].meets) continue;
+    if (ranks_[r].exchanging) continue;
     missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
     ++count;
   }
   return fmt::format("rank {} waits in {} for {} {}", number,
-                     rank->meets_in == Kind::exchange ? "all_gather" : "share_descriptor",
+                     rank->exchange == Kind::exchange ? "all_gather" : "share_descriptor",
                      count == 1 ? "rank" : "ranks", missing);
 }
 

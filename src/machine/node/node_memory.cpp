@@ -1,30 +1,15 @@
-// Where the memory of a process lies and which devices may touch it.
+#include "machine/node/node_memory.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <new>
 
-#include "machine/node/node.h"
-
 namespace fb::machine {
 
 using wire::MemoryKind;
 
-namespace {
-
-// Of the whole node. The host's kernel gives a process some 65,000.
-constexpr uint64_t kMostMappings = 1 << 15;
-constexpr uint64_t kMapped = 1 << 20;  // from this size on an allocation is a mapping
-
-// What an allocation takes of the host: whole pages, and what is written down about it.
-uint64_t cost_of(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096 + 1024; }
-
-}  // namespace
-
-bool Node::valid_device(const Process&, uint32_t device) const { return device < devices_per_node_; }
-
-Context& Node::context(Process& process, uint32_t device) {
+Context& NodeMemory::context(Process& process, uint32_t device) {
   auto& slot = process.contexts[device];
   if (slot) return *slot;
   Context::Services services;
@@ -53,63 +38,37 @@ Context& Node::context(Process& process, uint32_t device) {
   slot = std::make_unique<Context>(device, std::move(services));
   slot->heap_limit = limits_.heap;
   for (const auto& [begin, region] : process.regions) {
-    if (may_touch(process, device, region)) map_region(*slot, region);
+    if (may_touch(process, device, region)) slot->space.map(region.begin, region.allocation);
   }
   return *slot;
 }
 
-bool Node::may_touch(const Process& process, uint32_t device, const Region& region) const {
+bool NodeMemory::may_touch(const Process& process, uint32_t device, const Region& region) const {
   const uint32_t owner = region.allocation->device;
   if (owner == mem::kHostMemory || owner == global_device(process, device)) return true;
   if (region.kind == MemoryKind::imported && region.opened_on == device) return true;
   return process.peers.contains({device, owner - process.first_device});
 }
 
-void Node::map_region(Context& context, const Region& region) { context.space.map(region.begin, region.allocation); }
-
-std::shared_ptr<mem::Allocation> Node::take_memory(Process& process, uint32_t device, uint64_t bytes,
-                                                   std::string label) {
+std::shared_ptr<mem::Allocation> NodeMemory::take_memory(Process& process, uint32_t device, uint64_t bytes,
+                                                         std::string label) {
   const uint32_t d = global_device(process, device);
-  if (bytes > limits_.memory - memory_used_[d]) return nullptr;
-  if (mappings_ >= kMostMappings || bytes > memory_most_ || cost_of(bytes) > memory_most_ - memory_total_)
-    return nullptr;
+  if (!budget_.fits_device(d, bytes) || !budget_.fits_host(bytes)) return nullptr;
   try {
-    return count(mem::allocate(process.next_allocation++, d, bytes, std::move(label)));
+    return budget_.count(mem::allocate(process.next_allocation++, d, bytes, std::move(label)));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-std::shared_ptr<mem::Allocation> Node::take_shared(Process& process, uint64_t bytes, std::string label,
-                                                   int descriptor) {
-  if (mappings_ >= kMostMappings || bytes > memory_most_ || cost_of(bytes) > memory_most_ - memory_total_)
-    return nullptr;
+std::shared_ptr<mem::Allocation> NodeMemory::take_shared(Process& process, uint64_t bytes, std::string label,
+                                                         int descriptor) {
+  if (!budget_.fits_host(bytes)) return nullptr;
   auto allocation = mem::adopt_shared(process.next_allocation++, bytes, std::move(label), descriptor);
-  return allocation ? count(std::move(allocation)) : nullptr;
+  return allocation ? budget_.count(std::move(allocation)) : nullptr;
 }
 
-// It may outlive the process that asked for it: others can hold it.
-std::shared_ptr<mem::Allocation> Node::count(std::shared_ptr<mem::Allocation> allocation) {
-  mem::Allocation* raw = allocation.get();
-  const bool of_host = raw->device == mem::kHostMemory;
-  const uint32_t d = raw->device;
-  const uint64_t bytes = raw->size, cost = cost_of(bytes);
-  if (!of_host) {
-    memory_used_[d] += bytes;
-    memory_peak_[d] = std::max(memory_peak_[d], memory_used_[d]);
-  }
-  const uint64_t mappings = of_host || bytes >= kMapped ? 1 : 0;
-  memory_total_ += cost;
-  mappings_ += mappings;
-  return {raw, [this, allocation = std::move(allocation), of_host, d, bytes, cost, mappings](mem::Allocation*) mutable {
-            if (!of_host) memory_used_[d] -= bytes;
-            memory_total_ -= cost;
-            mappings_ -= mappings;
-            allocation.reset();
-          }};
-}
-
-Region* Node::add_region(Process& process, Region region) {
+Region* NodeMemory::add_region(Process& process, Region region) {
   if (region.begin == 0) {
     // Memory that a host process maps too takes whole pages; large memory is aligned as large pages are.
     constexpr uint64_t kPage = 4096, kLargePage = 1 << 21, kLarge = 1 << 20;
@@ -123,34 +82,33 @@ Region* Node::add_region(Process& process, Region region) {
   process.all.map(begin, region.allocation);
   Region& stored = process.regions[begin] = std::move(region);
   for (auto& [device, context] : process.contexts) {
-    if (may_touch(process, device, stored)) map_region(*context, stored);
+    if (may_touch(process, device, stored)) context->space.map(stored.begin, stored.allocation);
   }
   return &stored;
 }
 
-void Node::forget_everywhere(Process& process) {
+void NodeMemory::forget_everywhere(Process& process) {
   for (auto& [device, context] : process.contexts) context->forget();
 }
 
-void Node::unmap_everywhere(Process& process, mem::Address begin) {
+void NodeMemory::unmap_everywhere(Process& process, mem::Address begin) {
   for (auto& [device, context] : process.contexts) context->space.unmap(begin);
   process.all.unmap(begin);
 }
 
-bool Node::release_region(Process& process, mem::Address begin) {
+bool NodeMemory::release_region(Process& process, mem::Address begin) {
   if (!process.regions.contains(begin)) return false;
   release_regions(process, {&begin, 1});
   return true;
 }
 
-// Programs that are not judged may tell each other by other ways that they have closed it.
-void Node::note_free(const Process& process, mem::Address begin) {
+void NodeMemory::note_free(const Process& process, mem::Address begin) {
   const auto found = process.regions.find(begin);
-  if (!checking_ || !judgement_ || found == process.regions.end() || found->second.token == 0) return;
+  if (!checking_ || found == process.regions.end() || found->second.token == 0) return;
   checking_->freed(process.number, process.rank, found->second.token);
 }
 
-void Node::release_regions(Process& process, std::span<const mem::Address> begins) {
+void NodeMemory::release_regions(Process& process, std::span<const mem::Address> begins) {
   forget_everywhere(process);
   for (const mem::Address begin : begins) {
     const auto found = process.regions.find(begin);
@@ -161,13 +119,13 @@ void Node::release_regions(Process& process, std::span<const mem::Address> begin
       process.imported.erase({region.token, region.opened_on});
       if (checking_) checking_->closed(process.number, region.token);
     } else if (region.token != 0) {
-      tokens_.erase(region.token);
+      tokens_.remove(region.token);
     }
     process.regions.erase(found);
   }
 }
 
-std::string Node::describe_for(const Process& process, uint32_t device, mem::Address a) const {
+std::string NodeMemory::describe_for(const Process& process, uint32_t device, mem::Address a) const {
   const mem::Window* w = process.all.find(a);
   if (!w) return process.all.describe(a);
   std::string what = process.all.describe(a);
@@ -181,7 +139,7 @@ std::string Node::describe_for(const Process& process, uint32_t device, mem::Add
                                                                : "cuMemSetAccess was not called");
 }
 
-Node::Bytes Node::find_bytes(Process& process, mem::Address a, uint64_t size) const {
+Bytes NodeMemory::find_bytes(Process& process, mem::Address a, uint64_t size) const {
   const mem::Window* w = process.all.find(a);
   if (!w || !w->host || !w->contains(a, size)) return {};
   return {w->host + (a - w->begin), w->allocation};

@@ -1,6 +1,6 @@
 // What the judge and the ranks of a judgement may ask, and in which order things happen.
 
-#include "machine/judging/judgement.h"
+#include "machine/judging/judge_session.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -24,15 +24,16 @@ using wire::StepKind;
 
 constexpr uint64_t kArena = 4096;
 
-class JudgementTest : public testing::Test {
+class JudgeSessionTest : public testing::Test {
  protected:
-  JudgementTest() : judgement(host.node.add_judge(2, 77)), judge(judgement.judge()), a(host, 0), b(host, 1) {
+  JudgeSessionTest() : session(host.node.services(), 2, 77), judge(session.judge()), a(host, 0), b(host, 1) {
+    host.node.set_judge(session);
     file.reset(memfd_create("arena", MFD_CLOEXEC));
     EXPECT_EQ(ftruncate(file.get(), kArena), 0);
     arena = static_cast<uint32_t*>(mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0));
     for (Rank* rank : {&a, &b}) streams[rank->process.rank] = rank->stream(false, device(*rank));
   }
-  ~JudgementTest() override { munmap(arena, kArena); }
+  ~JudgeSessionTest() override { munmap(arena, kArena); }
 
   static uint32_t device(const Rank& rank) { return static_cast<uint32_t>(rank.process.rank); }
 
@@ -47,7 +48,7 @@ class JudgementTest : public testing::Test {
     std::memcpy(&ready, host.answer(rank.thread).body.data(), sizeof ready);
     return ready;
   }
-  bool end_step() { return host.settle() && judgement.end_step(); }
+  bool end_step() { return host.settle() && session.end_step(); }
   void begin() {
     host.say<Kind::judge_begin>(judge, {kArena}, {}, fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
     ask_for_next(a);
@@ -69,7 +70,7 @@ class JudgementTest : public testing::Test {
   }
 
   NodeHost host;
-  Judgement& judgement;
+  JudgeSession session;
   HostThread& judge;
   Rank a, b;
   std::map<int32_t, wire::StreamRef> streams;
@@ -77,7 +78,7 @@ class JudgementTest : public testing::Test {
   uint32_t* arena = nullptr;
 };
 
-TEST_F(JudgementTest, RanksAreNoJudgesAndTheJudgeIsNoRank) {
+TEST_F(JudgeSessionTest, RanksAreNoJudgesAndTheJudgeIsNoRank) {
   begin();
   EXPECT_EQ(host.call<Kind::judge_tensor>(b.thread, {0, 0, 64}), Status::not_permitted);
   EXPECT_EQ(host.call<Kind::judge_step>(b.thread, {StepKind::leave, 1, 0, 2}), Status::not_permitted);
@@ -89,18 +90,18 @@ TEST_F(JudgementTest, RanksAreNoJudgesAndTheJudgeIsNoRank) {
   EXPECT_EQ(alone.status<Kind::exchange>({}), Status::not_permitted);
 }
 
-TEST_F(JudgementTest, TheJudgeIsAnsweredWhenAllRanksHaveCome) {
+TEST_F(JudgeSessionTest, TheJudgeIsAnsweredWhenAllRanksHaveCome) {
   host.say<Kind::judge_begin>(judge, {kArena}, {}, fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   ask_for_next(a);
   EXPECT_FALSE(end_step());
-  EXPECT_FALSE(judgement.frozen());
+  EXPECT_FALSE(session.frozen());
   ask_for_next(b);
   EXPECT_TRUE(end_step());
-  EXPECT_TRUE(judgement.frozen());
+  EXPECT_TRUE(session.frozen());
   EXPECT_FALSE(end_step());
 }
 
-TEST_F(JudgementTest, TransfersStayInTheArenaAndInTheirTensor) {
+TEST_F(JudgeSessionTest, TransfersStayInTheArenaAndInTheirTensor) {
   begin();
   const uint64_t t = tensor(0, 64);
   EXPECT_EQ(refusal({{0, 0, Direction::load, 0, t, 64, kArena - 60}}), Status::invalid_value);
@@ -111,13 +112,13 @@ TEST_F(JudgementTest, TransfersStayInTheArenaAndInTheirTensor) {
   EXPECT_EQ(refusal({{2, 0, Direction::load, 0, t, 4, 0}}), Status::invalid_value);
   EXPECT_EQ(refusal({{0, 2, Direction::load, 0, t, 4, 0}}), Status::invalid_value);
   EXPECT_EQ(refusal({{0, 0, static_cast<Direction>(2), 0, t, 4, 0}}), Status::invalid_value);
-  EXPECT_TRUE(judgement.frozen());
+  EXPECT_TRUE(session.frozen());
   EXPECT_FALSE(told(a));
   EXPECT_EQ(refusal({{0, 0, Direction::load, 0, t, 64, kArena - 64}}), Status::ok);
   EXPECT_TRUE(told(a));
 }
 
-TEST_F(JudgementTest, AnInstanceGetsItsFieldsByRank) {
+TEST_F(JudgeSessionTest, AnInstanceGetsItsFieldsByRank) {
   begin();
   const uint64_t words[] = {1, 2, 3, 4};
   host.say<Kind::judge_step>(judge, {StepKind::construct, 1, 0, 2}, std::as_bytes(std::span(words)));
@@ -130,7 +131,7 @@ TEST_F(JudgementTest, AnInstanceGetsItsFieldsByRank) {
   EXPECT_EQ(got[1], 4u);
 }
 
-TEST_F(JudgementTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
+TEST_F(JudgeSessionTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
   begin();
   const uint64_t in = tensor(0, 4), out = tensor(0, 4);
   const uint64_t gate = a.allocate(0, 4);
@@ -179,7 +180,7 @@ TEST_F(JudgementTest, StoresAndLoadsHappenInTheOrderOfTheStream) {
   EXPECT_GE(times[1].ended, times[0].ended);
 }
 
-TEST_F(JudgementTest, WhatIsLoadedWakesWhoSleepsThere) {
+TEST_F(JudgeSessionTest, WhatIsLoadedWakesWhoSleepsThere) {
   begin();
   const uint64_t in = tensor(0, 4);
   arena[0] = 1;
@@ -199,7 +200,7 @@ TEST_F(JudgementTest, WhatIsLoadedWakesWhoSleepsThere) {
   EXPECT_EQ(a.read(seen), 5u);
 }
 
-TEST_F(JudgementTest, AStepBeginsAtOneMoment) {
+TEST_F(JudgeSessionTest, AStepBeginsAtOneMoment) {
   begin();
   a.thread.now += 5'000'000;
   const Time latest = a.thread.now;
@@ -208,7 +209,7 @@ TEST_F(JudgementTest, AStepBeginsAtOneMoment) {
   EXPECT_EQ(b.thread.now, latest);
 }
 
-TEST_F(JudgementTest, AFullQueueDoesNotKeepARankFromReturning) {
+TEST_F(JudgeSessionTest, AFullQueueDoesNotKeepARankFromReturning) {
   begin();
   step(StepKind::run);
   const uint64_t gate = a.allocate(0, 4);
@@ -218,27 +219,27 @@ TEST_F(JudgementTest, AFullQueueDoesNotKeepARankFromReturning) {
   ask_for_next(a);
   ask_for_next(b);
   EXPECT_FALSE(end_step());
-  EXPECT_EQ(judgement.explain(a.thread), "rank 0 has returned from call 0 of run");
+  EXPECT_EQ(session.explain_wait(a.thread), "rank 0 has returned from call 0 of run");
 }
 
-TEST_F(JudgementTest, OneThreadOfARankAsksForSteps) {
+TEST_F(JudgeSessionTest, OneThreadOfARankAsksForSteps) {
   begin();
   HostThread& second = host.add_thread(a.process);
   EXPECT_EQ(host.call<Kind::step_next>(second, {streams[0].stream, 0, 0}), Status::not_permitted);
   step(StepKind::run);
   EXPECT_EQ(host.call<Kind::step_next>(second, {streams[0].stream, 0, 0}), Status::not_permitted);
-  EXPECT_TRUE(judgement.needs(a.thread));
-  EXPECT_FALSE(judgement.needs(second));
+  EXPECT_TRUE(session.needs(a.thread));
+  EXPECT_FALSE(session.needs(second));
 }
 
-TEST_F(JudgementTest, AnExchangeGivesEverybodyEverything) {
+TEST_F(JudgeSessionTest, AnExchangeGivesEverybodyEverything) {
   begin();
   step(StepKind::construct);
   const uint32_t mine = 5, yours = 6;
   a.thread.now += 1'000'000;
   host.say<Kind::exchange>(a.thread, {}, std::as_bytes(std::span(&mine, 1)));
   EXPECT_FALSE(host.is_answered(a.thread));
-  EXPECT_EQ(judgement.explain(a.thread), "rank 0 waits in all_gather for rank 1");
+  EXPECT_EQ(session.explain_wait(a.thread), "rank 0 waits in all_gather for rank 1");
   host.say<Kind::exchange>(b.thread, {}, std::as_bytes(std::span(&yours, 1)));
   for (Rank* rank : {&a, &b}) {
     uint32_t all[2];
@@ -250,7 +251,7 @@ TEST_F(JudgementTest, AnExchangeGivesEverybodyEverything) {
   EXPECT_EQ(a.thread.now, b.thread.now);
 }
 
-TEST_F(JudgementTest, RanksThatDoNotAgreeAreAllTold) {
+TEST_F(JudgeSessionTest, RanksThatDoNotAgreeAreAllTold) {
   begin();
   step(StepKind::construct);
   const std::vector<std::byte> four(4), eight(8), huge(wire::kLargestBlob);
@@ -263,7 +264,7 @@ TEST_F(JudgementTest, RanksThatDoNotAgreeAreAllTold) {
   EXPECT_EQ(host.answer(a.thread).status, Status::invalid_value);
 }
 
-TEST_F(JudgementTest, DescriptorsStandForTheMachinesMemoryOnly) {
+TEST_F(JudgeSessionTest, DescriptorsStandForTheMachinesMemoryOnly) {
   begin();
   step(StepKind::construct);
   const wire::Id physical = a.ask<Kind::physical_create>({wire::kGranularity, 0, 1}).handle;
@@ -281,7 +282,7 @@ TEST_F(JudgementTest, DescriptorsStandForTheMachinesMemoryOnly) {
   EXPECT_LT(host.answer(b.thread).owned.get(), 0);
 }
 
-TEST_F(JudgementTest, WhatRunAsksForIsCounted) {
+TEST_F(JudgeSessionTest, WhatRunAsksForIsCounted) {
   begin();
   const uint64_t tensor = this->tensor(0, 4);
   step(StepKind::construct);
@@ -315,7 +316,7 @@ TEST_F(JudgementTest, WhatRunAsksForIsCounted) {
   EXPECT_EQ(record.calls_in_run, expected);
 }
 
-TEST_F(JudgementTest, AnExceptionEndsTheRun) {
+TEST_F(JudgeSessionTest, AnExceptionEndsTheRun) {
   begin();
   step(StepKind::run, 3, {}, 4);
   ask_for_next(a);
@@ -330,7 +331,7 @@ TEST_F(JudgementTest, AnExceptionEndsTheRun) {
   EXPECT_LT(incident.text.size(), 2100u);
 }
 
-TEST_F(JudgementTest, ATensorIsTheJudgesToFree) {
+TEST_F(JudgeSessionTest, ATensorIsTheJudgesToFree) {
   begin();
   const uint64_t t = tensor(0, 64);
   EXPECT_EQ(host.call<Kind::judge_free>(judge, {1, 0, t + (1 << 22)}), Status::invalid_value);
@@ -341,11 +342,11 @@ TEST_F(JudgementTest, ATensorIsTheJudgesToFree) {
   EXPECT_EQ(a.status<Kind::ipc_export>({t}), Status::ok);
 }
 
-TEST_F(JudgementTest, AfterTheyWereToldToLeaveRanksMayGo) {
+TEST_F(JudgeSessionTest, AfterTheyWereToldToLeaveRanksMayGo) {
   begin();
-  EXPECT_EQ(judgement.explain_loss(a.process), "rank 0 ended between steps");
+  EXPECT_EQ(session.explain_loss(a.process), "rank 0 ended between steps");
   step(StepKind::run, 2, {}, 3);
-  EXPECT_EQ(judgement.explain_loss(a.process), "rank 0 ended during run, call 3");
+  EXPECT_EQ(session.explain_loss(a.process), "rank 0 ended during run, call 3");
   for (int k = 0; k < 2; ++k) {
     ask_for_next(a);
     ask_for_next(b);
@@ -354,7 +355,7 @@ TEST_F(JudgementTest, AfterTheyWereToldToLeaveRanksMayGo) {
   step(StepKind::leave);
   EXPECT_EQ(told(b)->kind, StepKind::leave);
   EXPECT_TRUE(host.is_answered(judge));
-  EXPECT_EQ(judgement.explain_loss(a.process), std::nullopt);
+  EXPECT_EQ(session.explain_loss(a.process), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#pragma once
+
+// Host threads: how they are answered, wait for operations, and are held back when they queue too much.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "machine/engine.h"
+#include "machine/node/call.h"
+#include "machine/node/checking.h"
+#include "machine/node/process.h"
+#include "machine/node/run_log.h"
+
+namespace fb::machine {
+
+class HostThreads {
+ public:
+  using Reply = std::function<void(HostThread&, Answer&&)>;
+  using Resume = std::function<void(Call&)>;
+
+  // `wake`: how long a thread that waited takes to run again. `resume` handles a request that was held back.
+  HostThreads(Time wake, Engine& engine, RunLog& log, Checking* checking, Reply reply, Resume resume);
+
+  HostThread& add(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose);
+  static void remove(HostThread& thread);
+  const std::vector<std::shared_ptr<HostThread>>& all() const { return all_; }
+
+  void answer(HostThread& thread, Answer&& answer);
+  void answer_at(HostThread& thread, Time at, Answer&& answer);
+  uint64_t answers() const { return answers_; }
+  // The thread is answered when all of `operations` have ended, with the sticky error of `device`.
+  void wait_for(HostThread& thread, std::vector<OperationPtr> operations, uint32_t device,
+                std::function<void(Answer&)> finish = {});
+  // For the race checker: the host has seen that these operations have ended.
+  void host_saw(const Process& process, const std::vector<OperationPtr>& ended);
+
+  // Backpressure: a process has too many operations or bytes queued to add another.
+  static bool is_full(const Process& process);
+  static void hold(Call& call);
+  // To be called when an operation of the process has ended.
+  void resume_held(Process& process);
+
+ private:
+  const Time wake_;
+  Engine& engine_;
+  RunLog& log_;
+  Checking* checking_;
+  Reply reply_;
+  Resume resume_;
+  std::vector<std::shared_ptr<HostThread>> all_;
+  uint64_t answers_ = 0;
+};
+
+}  // namespace fb::machine

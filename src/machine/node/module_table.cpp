@@ -1,0 +1,87 @@
+#include "machine/node/module_table.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "ptx/parser.h"
+
+namespace fb::machine {
+
+std::shared_ptr<const ptx::Module> ModuleTable::parse(Process& process, std::string text) {
+  if (parsed_.size() >= prune_at_) {
+    std::erase_if(parsed_, [](const auto& p) { return p.second.expired(); });
+    prune_at_ = std::max<size_t>(64, parsed_.size() * 2);
+  }
+  auto& slot = parsed_[std::hash<std::string>{}(text)];
+  const auto known = slot.lock();
+  // A process may have chosen its text to have the hash of another's.
+  if (known && known->text == text) return {known, &known->module};
+  auto parsed = ptx::parse(text);
+  if (!parsed) {
+    note(process, record::IncidentReason::module_not_ptx,
+         "loaded a module that is not PTX:\n" + to_string(parsed.error(), "module"));
+    return nullptr;
+  }
+  auto kept = std::make_shared<const ParsedText>(ParsedText{std::move(text), std::move(*parsed)});
+  if (!known) slot = kept;
+  return {kept, &kept->module};
+}
+
+void ModuleTable::note(Process& process, record::IncidentReason reason, std::string text) {
+  constexpr uint32_t kMostNotes = 20;
+  constexpr size_t kLongest = 4000;
+  if (process.notes++ >= kMostNotes) return;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
+  report_(make_incident(reason, process.rank, name_of(process) + " " + text));
+}
+
+void ModuleTable::forget_code(const LoadedModule& module) {
+  if (checking_) checking_->detector().forget(module.program());
+}
+
+void ModuleTable::drop(Process& process, uint32_t device, wire::Id module) {
+  Context& c = memory_.context(process, device);
+  const auto found = c.modules.find(module);
+  if (found == c.modules.end()) return;
+  memory_.release_regions(process, found->second.variables);
+  forget_code(*found->second.loaded);
+  c.modules.erase(found);
+  std::erase_if(c.dynamic_shared_limit, [&](const auto& l) { return l.first.first == module; });
+}
+
+LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id, std::string* problem) {
+  const auto found = process.modules.find(id);
+  if (found == process.modules.end() || !found->second.parsed) return nullptr;
+  Context& c = memory_.context(process, device);
+  if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
+  std::vector<mem::Address> variables;
+  auto module = LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Placed {
+    if (!process.may_make_more()) return {};
+    const bool constant = v.space == ptx::Space::constant;
+    const mem::Address a =
+        constant ? process.all.reserve_constant(v.bytes, v.align) : process.all.reserve(v.bytes, v.align);
+    if (a == 0) return {};
+    Region region;
+    region.begin = a;
+    region.bytes = v.bytes;
+    region.kind = wire::MemoryKind::unknown;  // can't be freed
+    region.allocation = memory_.take_memory(process, device, v.bytes, "variable " + v.name);
+    if (!region.allocation) return {};
+    std::byte* host = region.allocation->bytes.get();
+    memory_.add_region(process, std::move(region));
+    variables.push_back(a);
+    return {a, host};
+  });
+  if (!module) {
+    const std::string text = to_string(module.error(), "module");
+    note(process, record::IncidentReason::module_unsupported, "uses a module that the machine can't run:\n" + text);
+    if (problem) *problem = text;
+    memory_.release_regions(process, variables);
+    return nullptr;
+  }
+  Context::Module& kept = c.modules[id] = {std::move(*module), std::move(variables)};
+  return kept.loaded.get();
+}
+
+}  // namespace fb::machine

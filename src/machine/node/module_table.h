@@ -1,0 +1,51 @@
+#pragma once
+
+// Modules of processes: texts that were parsed, and the code and variables that each context has loaded from them.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "machine/node/checking.h"
+#include "machine/node/node_memory.h"
+#include "machine/node/process.h"
+#include "record/run_record.h"
+
+namespace fb::machine {
+
+class ModuleTable {
+ public:
+  using Report = std::function<void(record::Incident)>;
+
+  ModuleTable(const LoadOptions& options, NodeMemory& memory, Checking* checking, const Report& report)
+      : options_(options), memory_(memory), checking_(checking), report_(report) {}
+
+  // Each text is parsed once: processes of a node run the same program. Null: it is no PTX; reported.
+  std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
+  // Loads it into the context on first use. Null: there is no such module, or the machine can't run it; then `problem`,
+  // if given, says why.
+  LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
+  void drop(Process& process, uint32_t device, wire::Id module);
+  // To be called before code is destroyed: race reports can't name its instructions any more.
+  void forget_code(const LoadedModule& module);
+
+ private:
+  struct ParsedText {
+    std::string text;
+    ptx::Module module;
+  };
+
+  void note(Process& process, record::IncidentReason reason, std::string text);
+
+  const LoadOptions options_;
+  NodeMemory& memory_;
+  Checking* checking_;
+  const Report& report_;
+  std::unordered_map<size_t, std::weak_ptr<const ParsedText>> parsed_;  // by hash
+  size_t prune_at_ = 64;
+};
+
+}  // namespace fb::machine

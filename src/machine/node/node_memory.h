@@ -1,0 +1,70 @@
+#pragma once
+
+// Memory of processes: where it is mapped, and which devices may access it.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "fabric/platform.h"
+#include "machine/engine.h"
+#include "machine/node/checking.h"
+#include "machine/node/memory_budget.h"
+#include "machine/node/process.h"
+#include "machine/node/sharing.h"
+
+namespace fb::machine {
+
+// Memory of a process that the machine can reach; keeps the allocation alive.
+struct Bytes {
+  std::byte* host = nullptr;
+  std::shared_ptr<mem::Allocation> allocation;
+
+  uint64_t offset() const { return static_cast<uint64_t>(host - allocation->bytes.get()); }
+};
+
+class NodeMemory {
+ public:
+  // `checking` is null where no races are looked for.
+  NodeMemory(const fabric::Platform& platform, const DeviceLimits& limits, MemoryBudget& budget, IpcTokens& tokens,
+             Engine& engine, Checking* checking)
+      : platform_(platform), limits_(limits), budget_(budget), tokens_(tokens), engine_(engine), checking_(checking) {}
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+
+  bool valid_device(uint32_t device) const { return device < platform_.node.devices; }
+  // Made on first use.
+  Context& context(Process& process, uint32_t device);
+  bool may_touch(const Process& process, uint32_t device, const Region& region) const;
+
+  // Null when there is none left.
+  std::shared_ptr<mem::Allocation> take_memory(Process& process, uint32_t device, uint64_t bytes, std::string label);
+  std::shared_ptr<mem::Allocation> take_shared(Process& process, uint64_t bytes, std::string label, int descriptor);
+
+  // Maps it for every device that may access it. Null when there are no addresses left.
+  Region* add_region(Process& process, Region region);
+  bool release_region(Process& process, mem::Address begin);
+  void release_regions(Process& process, std::span<const mem::Address> begins);
+  // The process frees memory that it may have exported.
+  void note_free(const Process& process, mem::Address begin);
+  // To be called before unmap_everywhere(): afterwards nothing sleeps on unmapped bytes or is in flight to them.
+  void forget_everywhere(Process& process);
+  void unmap_everywhere(Process& process, mem::Address begin);
+
+  // No host address: the process has no such memory.
+  Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
+
+ private:
+  std::string describe_for(const Process& process, uint32_t device, mem::Address a) const;
+
+  const fabric::Platform& platform_;
+  const DeviceLimits& limits_;
+  MemoryBudget& budget_;
+  IpcTokens& tokens_;
+  Engine& engine_;
+  Checking* checking_;
+};
+
+}  // namespace fb::machine

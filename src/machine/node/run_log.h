@@ -1,0 +1,69 @@
+#pragma once
+
+// What a run leaves behind: the hash of its events, counters, and the timeline.
+
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "machine/engine.h"
+#include "machine/node/process.h"
+#include "record/run_record.h"
+#include "record/trace.h"
+
+namespace fb::machine {
+
+class RunLog {
+ public:
+  // `events`: a file for every event that the hash is made of; empty: none.
+  RunLog(uint32_t devices, fabric::Fabric& fabric, const Engine& engine, const std::string& events, bool trace);
+
+  void add(const char* what, std::initializer_list<uint64_t> words);
+  void add_call(HostThread& thread, wire::Status status);
+  void add_finished(const Operation& op);
+  // Threads are added in no particular order; their hashes are summed.
+  void add_thread_that_left(const HostThread& thread) { calls_of_gone_ += hash_of_calls(thread); }
+  uint64_t hash(const std::vector<std::shared_ptr<HostThread>>& threads) const;
+
+  // A request of the program while it is being judged.
+  void count_in_run(wire::Kind kind);
+  void count_unsupported(const std::string& call);
+  void count_kernel(uint32_t device) { ++devices_[device].kernels; }
+  void count_copy(uint32_t device) { ++devices_[device].copies; }
+  void count_instructions(uint32_t device, uint64_t n) { devices_[device].instructions += n; }
+  void count_fault() { ++faults_; }
+  uint64_t faults() const { return faults_; }
+  void mark_not_replayable(const std::string& why);
+
+  void fill(record::RunRecord& record) const;
+  // The timeline so far, with the traffic of links; null unless it was asked for.
+  const record::Trace* finish_trace();
+
+ private:
+  static uint64_t hash_of_calls(const HostThread& thread);
+
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  const Engine& engine_;
+  std::unique_ptr<std::FILE, CloseFile> events_;
+  uint64_t hash_ = 0x9E3779B97F4A7C15u;
+  uint64_t calls_of_gone_ = 0;
+  std::string not_replayable_;
+  std::map<std::string, uint64_t> calls_in_run_, unsupported_;
+  std::vector<record::DeviceCounters> devices_;
+  uint64_t faults_ = 0;  // of kernels
+  std::optional<record::Trace> trace_;
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> trace_rows_;  // by process and stream
+  const fabric::TrafficLog* traffic_ = nullptr;
+};
+
+}  // namespace fb::machine
