@@ -180,8 +180,8 @@ void JudgeSession::perform(const std::vector<Move>& moves, uint32_t checked) {
   for (const Move& move : moves) {
     if (node_.checking && checked != 0) {
       node_.checking->detector().access(checked, move.load ? simt::AccessKind::store : simt::AccessKind::load,
-                                       *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
-                                       move.bytes);
+                                        *move.holder, static_cast<uint64_t>(move.tensor - move.holder->bytes.get()),
+                                        move.bytes);
     }
     if (move.load) {
       std::memcpy(move.tensor, move.arena, move.bytes);
