@@ -2,7 +2,7 @@
 //
 // Teaches: each thread sums its share of the array; a block adds its threads' sums through shared memory; the last 32
 // go by warp shuffles; one atomic per block adds the blocks. Watch out: __syncthreads() must be reached by all threads
-// of the block, so it stands outside of `if (t < stride)`. Integers are used because their sum does not depend on the
+// of the block, so it is outside of `if (t < stride)`. Integers are used because their sum does not depend on the
 // order; floats would differ in the last bits.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 1 examples/02_shared_memory_reduction.cu

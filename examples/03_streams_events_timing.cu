@@ -1,6 +1,6 @@
 // Streams, events and the clock: work that overlaps, work that waits, and how long it took.
 //
-// Teaches: work on one stream runs in order, work on two streams may overlap; an event marks a place in a stream, which
+// Teaches: work on one stream runs in order, work on two streams may overlap; an event marks a point in a stream, which
 // another stream can wait for (on the device) and the host too; two events measure the time between them.
 // Watch out: asynchronous copies need pinned host memory. cudaEventElapsedTime answers only when both events have
 // happened. An event without timing is cheaper, and right for ordering; it can't be measured.

@@ -1,7 +1,7 @@
 // Cooperative launch: a barrier of all blocks of a grid, inside the kernel.
 //
 // Teaches: grid.sync() and cudaLaunchCooperativeKernel. Each step reads what other blocks wrote in the step before, so
-// all blocks have to meet between steps; without it each step would be a launch of its own.
+// all blocks synchronise between steps; without it each step would be a launch of its own.
 // Watch out: all blocks must be on the device at once, or those that wait would keep the others out for ever. The
 // launch checks it (cudaErrorCooperativeLaunchTooLarge); the occupancy functions say how many blocks fit.
 //

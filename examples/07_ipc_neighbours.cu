@@ -3,7 +3,7 @@
 // Teaches: cudaIpcGetMemHandle turns an allocation into 64 bytes that can be sent by any means; cudaIpcOpenMemHandle
 // makes a pointer of them in another process. Events travel the same way, and order streams of two processes on the
 // device. Watch out: an event that was not recorded yet counts as done, so record first, then tell the others, then let
-// them wait. The owner must not free the memory while others have it open: close, meet, free.
+// them wait. The owner must not free the memory while others have it open: close, synchronise, free.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 2 examples/07_ipc_neighbours.cu   (any number of ranks from 2)
 #include <cuda_runtime.h>

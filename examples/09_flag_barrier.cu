@@ -1,6 +1,6 @@
 // A barrier of all GPUs, inside a kernel.
 //
-// Teaches: thread r of a block tells rank r "I am here" by a store into that rank's memory, and waits for rank r's word
+// Teaches: thread r of a block signals its arrival by a store into the memory of rank r, and waits for rank r's flag
 // in its own. Flags are pushed, not pulled: polling one's own memory costs the links nothing. Watch out: release and
 // acquire must be at system scope; device scope ends at the GPU's border. Flags carry the number of the round, so that
 // they need no reset (common/flags.h). All ranks must be running at the same time: the kernels of one stream after the

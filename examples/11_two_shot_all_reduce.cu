@@ -3,7 +3,7 @@
 // Teaches: rank r adds up the r-th slice of all inputs, and pushes the sum into the output of every rank. Each rank
 // reads and writes about one message over its links however many ranks there are: right for large messages. Watch out:
 // the output of each rank is written by others, so it lies in the shared buffer, and the barrier after the push is what
-// makes it complete. Ranks whose slice is empty (fewer elements than ranks) still meet.
+// makes it complete. Ranks with an empty slice (fewer elements than ranks) still take part.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 8 examples/11_two_shot_all_reduce.cu [-- elements]
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Ring all-reduce: each rank talks to its right neighbour only.
+// Ring all-reduce: each rank sends to its right neighbour only.
 //
 // Teaches: the message is cut into `world` chunks. In each of world - 1 steps a rank sends one chunk to the right and
 // adds the chunk that came from the left; then in world - 1 more steps the finished chunks travel around once. Every
@@ -22,8 +22,8 @@ constexpr int kMostSteps = 2 * (kMostRanks - 1);
 
 // Written by the neighbours, once for each block: block b of all ranks moves the b-th share of each chunk.
 struct RingFlags {
-  unsigned int arrived[kMostSteps][kBlocks];  // by the left one
-  unsigned int emptied[kBlocks];              // by the right one
+  unsigned int arrived[kMostSteps][kBlocks];  // by the left neighbour
+  unsigned int emptied[kBlocks];              // by the right neighbour
 };
 constexpr size_t kInboxAt = (sizeof(RingFlags) + 255) / 256 * 256;
 

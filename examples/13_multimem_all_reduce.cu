@@ -3,8 +3,8 @@
 // Teaches: a multicast object binds memory of each GPU behind one address. multimem.ld_reduce reads that address and
 // gets the sum over all GPUs, added in the switch; multimem.st writes to all of them; multimem.red adds to a flag of
 // each. Every rank reduces one slice and broadcasts it: each link carries the message about once in each direction.
-// Watch out: all devices must be added before anyone binds, and all must have bound before anyone uses the address:
-// hence the two meetings on the host. Multicast and plain address name the same memory by two ways: fence.proxy.alias
+// Watch out: all devices must be added before any rank binds, and all must have bound before any rank uses the address:
+// hence the two barriers on the host. Multicast and plain address are aliases of the same memory: fence.proxy.alias
 // between.
 //
 // Run: fabricbench exec --platform h100x8 --ranks 8 examples/13_multimem_all_reduce.cu   (needs NVSwitch, from 2 ranks)

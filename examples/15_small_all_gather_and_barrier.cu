@@ -1,6 +1,6 @@
 // All-gather of 8 bytes per rank, then a barrier: what limits a large NVLink domain is latency, not bandwidth.
 //
-// Teaches: thread t talks to rank t, all at the same time, so the time hardly grows with the number of ranks. The 8
+// Teaches: thread t exchanges data with rank t, all at the same time, so the time hardly grows with the number of ranks. The 8
 // bytes go as two LL lines (14_ll_all_gather.cu). Watch out: everything that is done "for each peer" on the host is
 // done world times on each of world ranks: open handles once, not in each call. On a real NVL72 rack, ranks of
 // different trays share memory by fabric handles (CU_MEM_HANDLE_TYPE_FABRIC); IPC handles work within one host.

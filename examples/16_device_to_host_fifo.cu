@@ -31,7 +31,7 @@ struct Fifo {
 using Counter = cuda::atomic_ref<unsigned int, cuda::thread_scope_system>;
 
 __global__ void reverse_blocks(Fifo* fifo, char* source) {
-  // All threads fill block i, then thread 0 has it sent to the mirrored place.
+  // All threads fill block i, then thread 0 has it sent to the mirrored position.
   for (unsigned int i = 0; i < kRequests; ++i) {
     for (size_t at = threadIdx.x; at < kBlockBytes; at += blockDim.x) {
       source[i * kBlockBytes + at] = static_cast<char>(i * 5 + at);

@@ -2,7 +2,7 @@
 //
 // Teaches: the rank on this host (for cudaSetDevice) is that of a communicator split by shared memory; handles are
 // bytes for MPI; the all-reduce itself is a kernel, and MPI's own result on the host is what it is checked against.
-// Watch out: MPI_Barrier knows nothing of streams. Before it stands for "my GPU is done", the stream must be
+// Watch out: MPI_Barrier knows nothing of streams. Before it can mean "my GPU is done", the stream must be
 // synchronised.
 //
 // Run: fabricbench exec --mpi --platform h100x8 --ranks 4 examples/17_mpi_all_reduce.cu

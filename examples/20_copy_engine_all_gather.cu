@@ -2,7 +2,7 @@
 //
 // Teaches: a stream can wait for a word in memory and write one (cuStreamWaitValue32, cuStreamWriteValue32). So copies
 // of several processes can be ordered among each other on the devices, without kernels, events or the host. Watch out:
-// two meetings, as in every collective that pushes: "my output may be overwritten" before the copies, and "my copies
+// two barriers, as in every collective that pushes: "my output may be overwritten" before the copies, and "my copies
 // have landed" after. Work in a stream is in order, so the word that follows a copy is written after it. A wait that is
 // never fulfilled blocks the stream for ever.
 //
@@ -24,7 +24,7 @@ struct Words {
 };
 constexpr size_t kOutputAt = (sizeof(Words) + 255) / 256 * 256;
 
-// Entry `rank` of everyone becomes `epoch`; then all entries of mine must have it.
+// Sets entry `rank` on all ranks to `epoch`, then waits until all own entries have it.
 void meet(const Peers<Words>& words, unsigned int (Words::*entries)[kMostRanks], int rank, int world,
           unsigned int epoch, cudaStream_t stream) {
   for (int peer = 0; peer < world; ++peer) {

@@ -17,7 +17,7 @@ fi
 "$clang_format" --dry-run --Werror "${files[@]}"
 echo "format: ${#files[@]} files"
 python3 tools/check_layers.py
-# ruff, which pre-commit uses, is not in Debian 12: pyflakes finds unused and undefined names.
+# ruff is not in Debian 12: pyflakes finds unused and undefined names.
 mapfile -t scripts < <(git ls-files '*.py')
 pyflakes3 "${scripts[@]}"
 mapfile -t shells < <(git ls-files '*.sh' .ci/run)

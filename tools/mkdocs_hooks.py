@@ -46,7 +46,8 @@ def adapted_link(source, here, match):
     elif path.startswith("docs/"):
         there = path.removeprefix("docs/")
     else:
-        return text if text.startswith("`") else f"{text} (`{path}`)" if path not in text else f"`{path}`"
+        named = text.startswith("`") or posixpath.splitext(posixpath.basename(path))[0] in text
+        return text if named else f"{text} (`{path}`)"
     return f"{image}[{text}]({posixpath.relpath(there, posixpath.dirname(here) or '.')}{mark}{anchor})"
 
 

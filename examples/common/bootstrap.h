@@ -115,10 +115,10 @@ class Bootstrap {
       const int peer = accept(listener, nullptr, nullptr);
       if (peer < 0) fail("rank 0: only %d of %d ranks came within %d s: %m", joined, world, kPatienceSeconds);
       if (family == AF_INET) setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      int32_t who = 0;
-      receive(peer, &who, sizeof who);
-      if (who < 1 || who >= world || sockets[static_cast<size_t>(who) - 1] >= 0) fail("rank %d came twice", who);
-      sockets[static_cast<size_t>(who) - 1] = peer;
+      int32_t joining = 0;
+      receive(peer, &joining, sizeof joining);
+      if (joining < 1 || joining >= world || sockets[static_cast<size_t>(joining) - 1] >= 0) fail("rank %d connected twice", joining);
+      sockets[static_cast<size_t>(joining) - 1] = peer;
     }
     close(listener);
     return sockets;
@@ -132,8 +132,8 @@ class Bootstrap {
       if (connect(root, where, bytes) == 0) {
         const int yes = 1;
         if (family == AF_INET) setsockopt(root, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        const int32_t who = rank;
-        send(root, &who, sizeof who);
+        const int32_t joining = rank;
+        send(root, &joining, sizeof joining);
         return root;
       }
       close(root);

@@ -3,8 +3,8 @@
 // A flag carries an epoch, a number that grows with each use, and is never reset: so a flag of the last round can't be
 // taken for one of this round, and no rank has to clear it while others poll it.
 //
-// post_flag is a release and wait_flag an acquire at system scope: what the poster wrote before, to any memory, the
-// waiter reads after. Within a block, __syncthreads() before post_flag adds the writes of all its threads.
+// post_flag is a release and wait_flag an acquire at system scope: writes before post_flag, to any memory, are
+// visible after wait_flag. Within a block, __syncthreads() before post_flag adds the writes of all its threads.
 #pragma once
 #include <cuda/atomic>
 

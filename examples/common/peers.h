@@ -7,7 +7,7 @@
 
 constexpr int kMostRanks = 72;
 
-// A kernel's parameter: the same place in each rank's buffer.
+// A kernel's parameter: the same offset in each rank's buffer.
 template <class T>
 struct Peers {
   T* of[kMostRanks];
@@ -29,7 +29,7 @@ class PeerBuffers {
       buffers_.push_back(static_cast<char*>(pointer));
     }
   }
-  // Closes what was opened, then waits: after this no other rank has `mine` mapped, and it may be freed.
+  // Closes the mappings, then waits: after this no other rank has `mine` mapped, and it may be freed.
   ~PeerBuffers() {
     for (int r = 0; r < bootstrap_.world; ++r) {
       if (r != bootstrap_.rank) CHECK(cudaIpcCloseMemHandle(buffers_[static_cast<size_t>(r)]));

@@ -127,7 +127,7 @@ struct Group {
 struct OutcomeCount {
   std::string_view outcome = {};
   uint32_t attempts = 0;  // all
-  uint32_t samples = 0;   // whose Sample::outcome it is
+  uint32_t samples = 0;   // with this Sample::outcome
 };
 
 // Samples by speed. Shares are means over problems and sum to 1 (with not_passed).

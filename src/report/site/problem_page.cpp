@@ -89,7 +89,7 @@ Html times_table(const Summary& summary, const SizeTimes& times) {
   }
   return html(
       "<div class=\"times\"><h3>Size {}, {} <small>{}</small></h3>\n"
-      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Who</th><th scope=\"col\" class=\"num\">Time</th>"
+      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Solution</th><th scope=\"col\" class=\"num\">Time</th>"
       "<th scope=\"col\" class=\"num\">Speed</th><th scope=\"col\" class=\"num\">Of the limit</th>"
       "<th scope=\"col\" class=\"wide\"></th></tr></thead><tbody>{}</tbody></table></div></div>\n",
       times.size, plural(static_cast<uint64_t>(times.world), "rank", "ranks"), about, rows);

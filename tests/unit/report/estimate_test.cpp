@@ -151,7 +151,7 @@ TEST(Estimate, IntervalsThatTouchOrAreMissingOverlap) {
   EXPECT_TRUE(overlap(low, {0.9, std::nullopt}));
 }
 
-// ---- coverage: how often an interval holds what it is about, in 2000 drawn campaigns
+// Coverage: how often an interval holds what it is about, in 2000 drawn campaigns
 
 double uniform(Rng& rng) { return static_cast<double>(rng.next() >> 11) * 0x1p-53; }
 double normal(Rng& rng) {
@@ -161,7 +161,7 @@ double normal(Rng& rng) {
 
 constexpr int kCampaigns = 2000;
 
-// `draw` gives a new problem's chance of a pass, whose mean is `truth`.
+// `draw` gives a new problem's probability of a pass; its mean is `truth`.
 double coverage_of_rates(int problems, int samples, double truth, const std::function<double(Rng&)>& draw) {
   Rng rng(7);
   int held = 0;

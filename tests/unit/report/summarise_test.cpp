@@ -325,7 +325,7 @@ TEST(Summarise, ACellSaysHowFarTheSamplesCame) {
   EXPECT_EQ(cell_of(summary, "a", "q").outcome, "pass");
 }
 
-// ---- ranks
+// Ranks
 
 // Problems p0 … p39; those before `passed` pass at `speed`.
 void try_forty(record::Run& run, const std::string& model, int passed, double speed) {
@@ -393,7 +393,7 @@ TEST(Summarise, AModelWithoutAnyAttemptIsLast) {
   EXPECT_TRUE(has_note(summary, "different problems"));
 }
 
-// ---- several runs
+// Several runs
 
 TEST(Summarise, RunsWithTheSameSettingsArePooled) {
   Runs runs = {made_run({"a"}, {"p", "q"}), made_run({"a", "b"}, {"q", "r"})};
@@ -462,7 +462,7 @@ TEST(Summarise, ProblemsThatChangedBetweenRunsAreNamed) {
   EXPECT_TRUE(has_note(summary_of(runs), "Runs differ in the text of p"));
 }
 
-// ---- problems, notes, errors
+// Problems, notes, errors
 
 TEST(Summarise, ProblemsKnowWhatTheyAreAndHowModelsFared) {
   Runs runs = {made_run({"a", "b", "c"}, {"p"})};

@@ -54,7 +54,7 @@ TEST_F(WriteSite, WritesAPageForEveryProblemAndAttempt) {
   EXPECT_EQ(attempt_pages(), 3u);
 }
 
-// Runs with one model at one problem, whose answer is on disk.
+// A run of one model at one problem, with the answer on disk.
 class AnswerPage : public WriteSite {
  protected:
   std::string page_of(std::string_view answer, record::LineRange judged) {
@@ -124,7 +124,7 @@ TEST_F(WriteSite, KeepsToTheLimitOfPagesAndSaysSo) {
   EXPECT_FALSE(has(page("problems/copy.html"), "s2r1.html"));
 }
 
-TEST_F(WriteSite, NamesOfAnybodyStayTextAndInTheirFolder) {
+TEST_F(WriteSite, ForeignNamesStayTextAndInTheirFolder) {
   auto run = made_run({"one"}, {"../../<b>x"}, 1);
   run.problems = {""};
   run.attempts = {made_attempt("one", "../../<b>x", 1, 1, "wrong")};
