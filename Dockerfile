@@ -7,7 +7,7 @@
 # profile that allow them. Without, `check` refuses to run and says so; --unsafe-no-sandbox judges code that you trust.
 FROM debian:12 AS build
 COPY .ci/packages /tmp/packages
-RUN apt-get update && apt-get install -y --no-install-recommends $(sed 's/#.*//' /tmp/packages) nodejs npm
+RUN apt-get update && apt-get install -y --no-install-recommends $(sed -n 's/^\(build\|run\): //p' /tmp/packages) nodejs npm dpkg-dev file
 COPY . /source
 WORKDIR /source
 RUN cmake --preset release -DFB_WEB=ON -DFB_TESTS=OFF -DFB_BENCH=OFF \

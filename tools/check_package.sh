@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds the .deb, installs it with its dependencies into a clean Debian 12, and uses it there as a new user does.
 #
-# Usage: test_package.sh BUILD_FOLDER
+# Usage: check_package.sh BUILD_FOLDER
 #
 # The root is bootstrapped by mmdebstrap and removed at the end. Commands run in it through bubblewrap, with nothing of the
 # build folder or of the source tree in sight. Needs root and the network of the package manager; exit code 77 where
 # mmdebstrap is missing.
 set -euo pipefail
-build=$(realpath "${1:?usage: test_package.sh BUILD_FOLDER}")
+build=$(realpath "${1:?usage: check_package.sh BUILD_FOLDER}")
 command -v mmdebstrap >/dev/null && [[ $(id -u) == 0 ]] || { echo "needs mmdebstrap and root"; exit 77; }
 
 work=$(mktemp -d /var/tmp/fabricbench-package.XXXXXX)
@@ -39,7 +39,7 @@ inside() {
 mkdir "$work/home"
 
 step "ldconfig does not know the drop-in libraries"
-if inside /sbin/ldconfig -p | grep -i cuda; then fail "libcuda is on the loader's path"; fi
+if inside /sbin/ldconfig -p | grep -E "libcuda|fabricbench"; then fail "libcuda is on the loader's path"; fi
 
 step "list, version, manual pages, completion"
 inside fabricbench version
