@@ -9,7 +9,7 @@ A comment before a fenced block says what the block holds:
   <!-- run: ARGUMENTS OF fabricbench -->   the command, and what it prints; without what ranks print after the machine
                                            has ended, which comes in any order
   <!-- run 9: ARGUMENTS OF fabricbench --> the command and the first 9 lines of its output
-A count is written between two comments: <!-- count: problems -->24<!-- /count -->. COUNTS has their names.
+A count is written between two comments: <!-- count: examples -->20<!-- /count -->. COUNTS has their names.
 Lines under `#if MACRO == NUMBER` (or !=, #elif, #else) are taken or left out, as if the macro were 0 where it is not named.
 Without --check the document is written anew; with --check it is compared, and a difference is an error.
 """
@@ -71,7 +71,7 @@ def providers():
         return file.read().count("\n[[provider]]")
 
 
-COUNTS = {"problems": lambda: files("problems/*/*/problem.toml"), "examples": lambda: files("examples/*.cu"),
+COUNTS = {"examples": lambda: files("examples/*.cu"),
           "platforms": lambda: files("platforms/*.toml"), "bugs": lambda: files("tests/e2e/bugs/*.cu"),
           "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers}
 

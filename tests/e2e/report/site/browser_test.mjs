@@ -136,7 +136,8 @@ check("filters narrow models and problems", async () => {
   assert.equal((await visibleModels(page)).length, 3);
 
   const problems = () => page.$$eval("#heat tbody tr:not([hidden])", (rows) => rows.map((row) => [row.dataset.level, row.dataset.category, row.dataset.name.split(" ")[0]]));
-  assert.equal((await problems()).length, 24);
+  const all = (await problems()).length;
+  assert(all >= 24);
   const pass = () => column(page, "#board tbody:not([hidden]) tr:first-child td[data-label=Pass]");
   const everywhere = await pass();
   await page.selectOption("#scope", "level:3");
@@ -146,10 +147,11 @@ check("filters narrow models and problems", async () => {
   await page.selectOption("#scope", "category:p2p");
   assert((await problems()).every(([, category]) => category === "p2p"));
   await page.fill("#find-problem", "push");
-  assert.deepEqual((await problems()).map(([, , name]) => name), ["push_copy"]);
+  const found = (await problems()).map(([, , name]) => name);
+  assert(found.includes("push_copy") && found.every((name) => name.includes("push")));
   await page.selectOption("#scope", "all");
   await page.fill("#find-problem", "");
-  assert.equal((await problems()).length, 24);
+  assert.equal((await problems()).length, all);
   await done();
 });
 
