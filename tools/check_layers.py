@@ -2,7 +2,8 @@
 """Fails on an include that the layers do not allow.
 
 A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt; shim/cuda is the layer shim_cuda. A file may include headers of
-its own layer and of the layers named there or below those. Tests may include everything."""
+its own layer and of the layers named there or below those. Tests may include everything. The table of layers in
+ARCHITECTURE.md must state the same DEPS."""
 
 import pathlib
 import re
@@ -44,9 +45,25 @@ def reachable(layer, layers, path=()):
     return allowed
 
 
+def compare_with_page(layers):
+    """Rows `| `a`, `b` | `deps …` (why) |` of ARCHITECTURE.md; the number of those that differ from CMake's."""
+    stated = {}
+    for line in (SOURCE.parent / "ARCHITECTURE.md").read_text().splitlines():
+        row = re.match(r"\| (`[\w`, ]+`) \| `([\w ]+)`", line)
+        if row:
+            for name in re.findall(r"`(\w+)`", row[1]):
+                stated[name] = set(row[2].split())
+    bad = 0
+    for layer, deps in layers.items():
+        if layer != "base" and stated.get(layer) != set(deps):
+            print(f"ARCHITECTURE.md: layer {layer}: the table says {sorted(stated.get(layer, []))}, CMake {sorted(deps)}")
+            bad += 1
+    return bad
+
+
 def main():
     layers = read_dependencies()
-    bad = 0
+    bad = compare_with_page(layers)
     for layer in layers:
         allowed = reachable(layer, layers)
         for path in sorted((SOURCE / layer.replace("shim_", "shim/")).rglob("*")):
@@ -64,7 +81,7 @@ def main():
                 elif target not in allowed:
                     print(f"{where}: layer {layer} must not include {include[1]} (it may use: {' '.join(sorted(allowed))})")
                     bad += 1
-    print(f"layers: {len(layers)} checked, {bad} forbidden includes")
+    print(f"layers: {len(layers)} checked, {bad} forbidden includes or wrong rows")
     return 1 if bad else 0
 
 
