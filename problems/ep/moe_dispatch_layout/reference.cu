@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads) make_layout(Args args, Peers<uint64_
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
-    // Release: this block's counts, before the arrival. Acquire: those of all who arrived earlier.
+    // Release: this block's counts, before the arrival. Acquire: those of all blocks that arrived earlier.
     cuda::atomic_ref<uint32_t, cuda::thread_scope_device> arrived(*arrivals);
     last = arrived.fetch_add(1, cuda::memory_order_acq_rel) % gridDim.x == gridDim.x - 1;
   }

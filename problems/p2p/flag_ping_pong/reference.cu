@@ -8,8 +8,8 @@
 #include "args.h"
 
 // [solution]
-// A message is one 64-bit word, the token below its number, and such a word is stored and loaded as a whole: who sees
-// the number has the token. So there is nothing to put in order, and no fence on the way; relaxed is enough.
+// A message is one 64-bit word, the token below its number, and such a word is stored and loaded as a whole: a load that
+// returns the number returns the token. So there is nothing to put in order, and no fence on the way; relaxed is enough.
 using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_system>;
 
 // One word on each side will do: a rank sends its next message only when it has the answer to the one before, and the

@@ -1,7 +1,7 @@
 // A rendezvous in the order of arrival pairs different tensors.
 //
 // Shipped: ztxz16/fastllm issue 725 (about a quarter of the starts gave wrong sums). Two all-reduces are under way at
-// once, on two streams of each GPU. Each kernel takes the next ticket of its GPU and reduces with whoever holds the
+// once, on two streams of each GPU. Each kernel takes the next ticket of its GPU and reduces with the holders of the
 // same ticket on the other GPUs. Where the streams' kernels begin in another order than elsewhere, tensor A is added to
 // tensor B. All accesses are ordered: no race, no hang, only wrong values, in some schedules.
 // Repaired: the meeting place is the tensor's number, which all GPUs know.

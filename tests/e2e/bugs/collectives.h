@@ -27,7 +27,7 @@ __device__ void meet(Flags flags, const Peers<Shared>& shared, int rank, int wor
   __syncthreads();
 }
 
-// Every rank reads all inputs. `first`: whose input is added first; the order of addition is round robin from there.
+// Every rank reads all inputs. `first`: the rank that is added first; the order of addition is round robin from there.
 __global__ void one_shot(Peers<Shared> shared, float* output, int rank, int world, unsigned int epoch, int first) {
   const int t = static_cast<int>(threadIdx.x);
   const auto flags = [](Shared* of) { return of->one_shot; };

@@ -1,7 +1,7 @@
 // A staging slot that the host's counter picks, captured in a graph.
 //
-// Shipped: lightseekorg/tokenspeed pull request 1440. Two staging slots in turn make an exit barrier unnecessary: who
-// writes slot 0 again has met all others in the call between, after they had read it. The host counts the calls. In a
+// Shipped: lightseekorg/tokenspeed pull request 1440. Alternating staging slots make an exit barrier unnecessary: a
+// GPU that writes slot 0 again has passed the barrier of the call between, which the others enter after their reads. The host counts the calls. In a
 // graph the count is frozen: a graph with an odd number of reductions uses the same slot at the end of one replay and
 // at the beginning of the next, and a fast GPU overwrites what a slow one still reads. Repaired: the kernel counts, in
 // device memory, and picks the slot itself. (tokenspeed took an exit barrier.)

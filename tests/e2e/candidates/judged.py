@@ -54,7 +54,7 @@ class Judged:
     def __init__(self, verdict, code, seconds, output, errors, leaked):
         self.verdict, self.code, self.seconds = verdict, code, seconds
         self.output, self.errors = output, errors
-        self.leaked = leaked  # what came out of a descriptor that is nobody's business
+        self.leaked = leaked  # bytes from a descriptor that no candidate may reach
 
     @property
     def verdict_class(self):
@@ -66,7 +66,7 @@ class Judged:
 
 
 def what_came(descriptor):
-    """Of a pipe whose other end must be closed by now; what the kernel still clears away is given a moment."""
+    """Bytes of a pipe. Its other end must be closed by now; the kernel may still be cleaning up."""
     end = time.monotonic() + 2
     while True:
         try:

@@ -41,7 +41,7 @@ class Solution {
     enable_peer_access(kTo, kFrom);
   }
 
-  // In the order of `stream` the copy is all there is to do: nobody else touches the two buffers.
+  // In the order of `stream` the copy is all there is to do: nothing else touches the two buffers.
   void run(const Args& args, cudaStream_t stream) {
     check(cudaMemcpyPeerAsync(args.out, kTo, args.in + args.first, kFrom,
                               static_cast<size_t>(args.n) * sizeof *args.out, stream),

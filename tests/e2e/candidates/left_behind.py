@@ -19,8 +19,8 @@ def isolate():
     mounts and shared memory, which belong to the whole host, are not compared."""
     if ISOLATED in os.environ:
         return
-    who = [] if os.geteuid() == 0 else ["--map-current-user"]
-    unshare = ["unshare", *who, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
+    mapping = [] if os.geteuid() == 0 else ["--map-current-user"]
+    unshare = ["unshare", *mapping, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
                'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"', "sh"]
     try:
         possible = subprocess.run([*unshare, "true"], capture_output=True, timeout=30, check=False).returncode == 0

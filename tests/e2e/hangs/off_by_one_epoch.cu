@@ -1,5 +1,5 @@
 // cause: epochs differ
-// The one who waits expects the number of the next round.
+// The waiting side expects the number of the next round.
 #include "hang.h"
 
 __global__ void post(Word* flag, Word epoch) { STORE(flag, epoch); }

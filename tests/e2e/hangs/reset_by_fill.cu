@@ -1,5 +1,5 @@
 // cause: signalled too early and reset
-// The flag is cleared on the stream of the one who waits, after the other device has signalled.
+// The flag is cleared on the stream of the waiting device, after the other device has signalled.
 #include "hang.h"
 
 __global__ void signal(Word* flag) { STORE(flag, 1); }

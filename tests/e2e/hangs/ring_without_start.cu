@@ -1,6 +1,6 @@
 // cause: cycle
 // ranks: 3
-// A ring in which everybody receives before it sends.
+// A ring in which every rank receives before it sends.
 #include "hang.h"
 
 __global__ void pass_on(Word* mine, Word* next) {

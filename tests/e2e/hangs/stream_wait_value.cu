@@ -1,5 +1,5 @@
 // cause: never signalled
-// A stream waits for a value that nobody writes.
+// A stream waits for a value that is never written.
 // says: a stream of rank 0, device 0 needs >= 3 and sees 0
 #include <cuda.h>
 

@@ -300,7 +300,7 @@ def case_interrupted():
 
 
 def case_reader_gone():
-    """Nobody reads the verdict."""
+    """The reader of the verdict has gone."""
     watch = Watch()
     process = subprocess.Popen([TOOL, "check", "--quick", "push_copy", REFERENCE], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=watch.environment)

@@ -26,7 +26,7 @@ enum What : int64_t {
   kThrowInSetUp,   // rank 1
   kExit,           // rank 1 ends in its second call
   kExchangeInRun,  // and takes the refusal for an answer
-  kLonelySignal,   // rank 0 waits for a flag that nobody sets
+  kLonelySignal,   // rank 0 waits for a flag that is never set
   kLonelyGather,   // rank 0 exchanges alone while it is set up
   kWorkLater,      // a thread of rank 0 writes to its output some time after run() has returned
   kFault,          // rank 1 writes to where nothing is

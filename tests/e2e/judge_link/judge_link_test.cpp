@@ -87,7 +87,7 @@ TEST(JudgeLink, StepsTellTheBytesThatMoved) {
       EXPECT_GT(once.memory, 0u);
       EXPECT_EQ(twice.memory, 2 * once.memory);
     } else {
-      EXPECT_EQ(once.memory + once.peer_out + once.peer_in, 0u) << "nobody uses it";
+      EXPECT_EQ(once.memory + once.peer_out + once.peer_in, 0u) << "it is not used";
     }
   }
   EXPECT_EQ(out, in);

@@ -29,7 +29,7 @@ ANSWER = "Here is code:\n```cuda\n// [solution]\nint x = 1; // ±\n// [/solution
 REFUSAL = "I can't help with that."
 THOUGHTS = "Let me think. // [solution]"
 # As every dialect counts them: all input 1000, of which 200 came from a cache; all output 300, of which 50 were thoughts.
-# Those who say so have also put 100 of the input into a cache.
+# Providers with this figure have also put 100 of the input tokens into a cache.
 USAGE = {"input": 1000, "cached": 200, "written": 100, "output": 300, "reasoning": 50}
 COST = 0.0123
 
@@ -191,7 +191,7 @@ class OpenAi(Dialect):
             yield last
         elif "stream_options" in self.row["fields"]:
             yield last
-            if "stream_options" in body:  # only who asks is told
+            if "stream_options" in body:  # only on request
                 yield {"id": "call-1", "object": "chat.completion.chunk", "model": model + "-2026", "choices": [], "usage": usage}
         else:
             yield {**last, "usage": usage}

@@ -6,7 +6,7 @@
 #include "shapes.h"
 
 // Shares of bytes[0 …): block b looks after every gridDim.x-th piece of each share. A GPU begins with the one after it,
-// so that nobody is the first target of all.
+// so that no rank is the first target of all.
 __global__ void scatter(OnAll<uint4> to, const uint4* from, size_t vectors_each, int gpu, int gpus) {
   for (int k = 1; k < gpus; ++k) {
     const int peer = (gpu + k) % gpus;

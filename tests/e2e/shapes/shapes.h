@@ -106,8 +106,8 @@ class Gpus {
   cudaEvent_t begin_[kMostGpus] = {}, end_[kMostGpus] = {}, stop_ = nullptr;
 };
 
-// Sixteen bytes a thread and instruction, grid-stride, four under way: who of the two is far away decides whether it is
-// a push or a pull.
+// Sixteen bytes a thread and instruction, grid-stride, four under way. It is a push if `to` is remote, and a pull
+// if `from` is.
 __device__ inline void copy_share(uint4* to, const uint4* from, size_t vectors, size_t first, size_t stride) {
   for (size_t i = first; i < vectors; i += kUnrolled * stride) {
     uint4 values[kUnrolled];

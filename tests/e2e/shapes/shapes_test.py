@@ -114,7 +114,7 @@ def sharing(shape):
             expected = alone
         else:
             expected = shared_evenly(starts, [end - start for end, start in zip(alone, starts)])
-        # The link is never idle, so this holds whoever is served first.
+        # The link is never idle, so this holds for any order of service.
         shape.expect_about(f"{case}: end of both, against a link that is never idle", max(together) / max(expected), 1, 0.05)
         for k in (0, 1):
             ratio = (together[k] - starts[k]) / (expected[k] - starts[k])
@@ -122,7 +122,7 @@ def sharing(shape):
 
 
 def all_to_all(shape):
-    """Balanced, every link is full both ways all the time; everybody to one, the one's link takes n - 1 times as long."""
+    """Balanced, every link is full both ways all the time; all to one, its link takes n - 1 times as long."""
     values, _ = shape.run()
     for n in (2, 3, 5, 8):
         shape.expect_about(f"{n} devices: balanced, against one push", values[f"balanced.{n}"] / values[f"one.{n}"], 1, 0.15)

@@ -230,7 +230,7 @@ class Keeper:
 
     def kill_node(self, node, doing=None):
         """The node's slurmd, its slurmstepd and all their tasks: as when a machine loses its power. `doing`: only if one of them
-        runs a command with this word; else nothing happens, and nobody is told."""
+        runs a command with this word; else nothing happens, without a message."""
         def find():
             alive = descendants(os.getpid())
             found = {pid: state for pid, state in alive.items() if node_of(pid) == node}
@@ -272,7 +272,7 @@ class Keeper:
                     pass
 
     def stop(self):
-        # First those who would start others; then everything that is left, until nothing is.
+        # First the daemons that would start others; then all that is left.
         for daemon in self.daemons.values():
             if daemon.poll() is None:
                 daemon.terminate()
@@ -301,7 +301,7 @@ def keep(folder, nodes, settings):
         try:
             print(json.dumps(what), flush=True)
         except OSError:
-            pass  # nobody listens; the input has ended too
+            pass  # no reader; the input has ended too
 
     try:
         keeper.start()

@@ -121,7 +121,7 @@ def node_dies(cluster, folder):
 
 
 def daemon_dies(cluster, folder):
-    """slurmd alone dies: its task goes on and may be done twice; nobody notices."""
+    """slurmd alone dies: its task goes on and may be done twice; the result is the same."""
     run = make_run(folder)
     driver = Driver(cluster, run, 40, "--batch", "5", "--tasks", "8")
     driver.wait_for(lambda: len(verdicts(run)) >= 4, 60)
@@ -130,7 +130,7 @@ def daemon_dies(cluster, folder):
 
 
 def director_dies(cluster, folder):
-    """Whoever submitted the jobs is killed: the next one finds the tasks in the queue and waits for them."""
+    """The director that submitted the jobs is killed: the next one finds the tasks in the queue and waits for them."""
     run = make_run(folder, seconds=0.5)
     first = Driver(cluster, run, 40, "--batch", "5", "--tasks", "8")
     first.wait_for(lambda: len(verdicts(run)) >= 6, 60)

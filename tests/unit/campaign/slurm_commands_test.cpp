@@ -83,7 +83,7 @@ TEST(SlurmQueue, EveryStateHasAPhase) {
     EXPECT_EQ(phase(state), TaskPhase::runs) << state;
   }
   EXPECT_EQ(phase("REQUEUED"), TaskPhase::waits);
-  EXPECT_EQ(phase("PENDING", "JobHeldUser"), TaskPhase::waits) << "somebody wanted it so";
+  EXPECT_EQ(phase("PENDING", "JobHeldUser"), TaskPhase::waits) << "a user has held it";
   EXPECT_EQ(phase("PENDING", "launch failed requeued held"), TaskPhase::stuck);
   EXPECT_EQ(phase("REQUEUE_HOLD"), TaskPhase::stuck);
   EXPECT_FALSE(ended_well("FAILED"));

@@ -193,7 +193,7 @@ TEST_F(Ledger, AFailedSubmissionIsMadeAgainInTheSameOrder) {
 TEST_F(Ledger, TellsWhyNothingRuns) {
   add(2, 0);
   submit("b1", 7, 1);
-  EXPECT_EQ(ledger_.why_nothing_runs(), "") << "nobody has looked yet";
+  EXPECT_EQ(ledger_.why_nothing_runs(), "") << "the queue was not read yet";
   ledger_.see_queue({task(7, 1, "PENDING", "b1", "None"), task(7, 2, "PENDING", "b1", "Resources")}, at(2));
   EXPECT_EQ(ledger_.why_nothing_runs(), "Resources");
   ledger_.see_queue({task(7, 1, "RUNNING"), task(7, 2, "PENDING", "b1", "Resources")}, at(3));
@@ -208,7 +208,7 @@ TEST_F(Ledger, TasksOfAFormerLifeAreWaitedFor) {
   ledger_.see_queue({task(5, 2, "RUNNING", "b9"), task(6, 1, "PENDING", "b10")}, at(2));
   verdicts_ = {"job0", "job1"};
   const auto done = settle(3).done;
-  ASSERT_EQ(done.size(), 1u) << "nobody has asked for job0 in this life";
+  ASSERT_EQ(done.size(), 1u) << "job0 was not asked for since the restart";
   EXPECT_EQ(done[0].job_file, "job1");
 }
 

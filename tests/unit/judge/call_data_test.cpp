@@ -79,7 +79,7 @@ TEST(Fill, UnitIsBetweenMinus1And1) {
 
 TEST(Fill, BitsFillEveryByteWhateverTheLength) {
   for (const size_t length : {1u, 3u, 7u, 8u, 9u, 1023u}) {
-    // A byte that is 0 at a thousand seeds is one that nobody writes.
+    // A byte that is 0 at a thousand seeds is one that is never written.
     std::vector<int> zero(length, 0);
     for (uint64_t seed = 0; seed < 1000; ++seed) {
       const auto bytes = filled(DType::u8, "bits", length, seed);

@@ -12,7 +12,7 @@ namespace {
 using record::Choice;
 using End = Explored::End;
 
-// A program of `depth` choices with `options` ways each; every `free`th of them interrupts nobody. Goes wrong where
+// A program of `depth` choices with `options` ways each; every `free`th of them interrupts no rank. Goes wrong where
 // `is_wrong` says so.
 struct Tree {
   size_t depth = 0;

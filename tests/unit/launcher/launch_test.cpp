@@ -272,7 +272,7 @@ class JudgedLaunch : public Launch {
     ours = Descriptor(ends[0]);
     theirs = ends[1];
   }
-  // Until nobody has the other end any more.
+  // Until the other end is closed everywhere.
   std::string heard() const {
     std::string text;
     char buffer[256];

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     }
     if (write(1, "no end", 6) < 0) return 1;
   }
-  if (what == "children") {  // who try to get away
+  if (what == "children") {  // that try to escape
     if (fork() == 0) {
       setsid();
       if (fork() == 0) execl("/bin/sleep", "fabricbench-test-sleeper", "1000", nullptr);

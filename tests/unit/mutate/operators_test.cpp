@@ -149,7 +149,7 @@ TEST(Operators, WrongPeerAndNeighbour) {
             in_kernels({"a[(rank + 1) % world] = 1; b[peer] = 1;", "a[rank] = 1; b[rank] = 1;"}));
   EXPECT_EQ(mutants_by("wrong-peer", "void f(int world) { b[peer] = 1; }"),
             Texts{"void f(int world) { b[(peer + 1) % world] = 1; }"});
-  EXPECT_EQ(mutants_by("wrong-peer", "void f() { a[peer] = 1; }"), Texts{}) << "nobody knows how many there are";
+  EXPECT_EQ(mutants_by("wrong-peer", "void f() { a[peer] = 1; }"), Texts{}) << "the number of ranks is unknown";
   EXPECT_EQ(by("wrong-neighbour", "post(left->flag); take(right->flag);"),
             in_kernels({"post(right->flag); take(right->flag);", "post(left->flag); take(left->flag);"}));
 }
@@ -187,7 +187,7 @@ TEST(Operators, NarrowVector) {
 }
 
 TEST(Operators, EachHasATestHere) {
-  // Whoever adds a row adds a test: the names above.
+  // A new row needs a test: the names above.
   std::set<std::string_view> names;
   for (const auto& row : operators()) EXPECT_TRUE(names.insert(row.name).second) << row.name << " is there twice";
   EXPECT_EQ(names.size(), 25u);

@@ -328,7 +328,7 @@ TEST(Probe, SaysHowToGetWhatIsMissing) {
   EXPECT_EXIT(asked(), testing::ExitedWithCode(0), "");
 }
 
-// Everything above once more, as somebody who is not root.
+// Everything above once more, as an ordinary user.
 TEST(AsAnOrdinaryUser, EverythingHolds) {
   if (geteuid() != 0) GTEST_SKIP() << "this is one";
   constexpr uid_t kNobody = 65534;

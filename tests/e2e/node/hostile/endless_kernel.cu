@@ -1,4 +1,4 @@
-// A kernel that counts for ever: it waits for nobody, so it is no deadlock.
+// A kernel that counts for ever: it waits for nothing, so it is not a deadlock.
 #include "waits_for_other.h"
 
 __global__ void count(unsigned int* word) {

@@ -94,7 +94,7 @@ class Judge {
       if (!base_.has(f, y)) return;
       const bool crosses = e_[f].proxy == e_[x].proxy || e_[f].proxy == e_[y].proxy;
       if (e_[f].kind == EventKind::proxy_fence && e_[f].proxy != EventProxy::generic && crosses) found = true;
-      // Whoever knows that a copy is complete sees what it did.
+      // A thread that observes completion of a copy sees its effects.
       if (e_[f].kind == EventKind::finish && e_[x].asynchronous && e_.order.has(x, f)) found = true;
     });
     return found;

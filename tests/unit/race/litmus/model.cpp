@@ -210,7 +210,7 @@ class Interleaver {
 
   bool ended(const State& s, size_t t) const { return s.next[t] >= e_.program.threads[t].ops.size(); }
 
-  // Does the thread's next thing if it matters to nobody when it happens.
+  // Executes the thread's next event if its order matters to no other thread.
   bool settle(State& s, size_t t) const {
     if (ended(s, t)) return false;
     const Op& op = e_.program.threads[t].ops[s.next[t]];

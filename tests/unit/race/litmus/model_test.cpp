@@ -152,7 +152,7 @@ TEST(LitmusModel, MulticastNeedsAProxyFenceWhereItIsAProxy) {
 }
 
 // The whole family: the model accepts all that interleaving gives (evaluate() throws otherwise), and a race that exists
-// at all exists in an interleaving, so that whoever watches interleavings can find it.
+// at all exists in an interleaving, so that a detector that follows interleavings can find it.
 TEST(LitmusModel, EveryRaceOfTheFamilyShowsInAnInterleaving) {
   const std::vector<Program> family = generate();
   EXPECT_GE(family.size(), 1500u);
