@@ -91,7 +91,7 @@ class Watch:
 
     def found(self):
         # The kernel may still be cleaning up.
-        end = time.monotonic() + 2
+        end = time.monotonic() + 30
         while (left := descendants()) and time.monotonic() < end:
             time.sleep(0.05)
         complaints = [f"process {pid} ({name}) is left" for pid, name in left.items()]

@@ -99,7 +99,7 @@ TEST_F(Build, MakesAnObjectWithTheEntryAndNothingElseToSee) {
   EXPECT_EQ(bytes.find(scratch_.path()), std::string::npos);
 }
 
-TEST_F(Build, IsQuickWithACacheAndQuickerUnchanged) {
+TEST_F(Build, ComesFromTheCacheUnlessItChanged) {
   const std::string source = candidate("constexpr int kChanged = 0;");
   ASSERT_TRUE(build(candidate("constexpr int kChanged = 1;")));  // headers are compiled ahead
   const auto changed = build(source);
@@ -108,7 +108,6 @@ TEST_F(Build, IsQuickWithACacheAndQuickerUnchanged) {
   const auto same = build(source);
   ASSERT_TRUE(same);
   EXPECT_TRUE(same->from_cache);
-  EXPECT_LT(same->seconds, 0.1);
   RecordProperty("changed_ms", static_cast<int>(changed->seconds * 1000));
 
   BuildRequest other = request(source);

@@ -92,8 +92,8 @@ TEST(Ask, WhoSaysNothingIsGivenUpAndCountedAsLost) {
 TEST(Ask, AllTriesTogetherHaveAnEnd) {
   const SilentPort port;
   const auto start = std::chrono::steady_clock::now();
-  const Response response = ask(port.request(), {.stall_timeout = 10s, .total_timeout = 300ms});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 8s);
+  const Response response = ask(port.request(), {.stall_timeout = 1000s, .total_timeout = 300ms});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 100s);
   EXPECT_EQ(response.call.tries, 1u);
   EXPECT_NE(response.call.error.find("would be too long"), std::string::npos) << response.call.error;
 }
@@ -103,7 +103,7 @@ TEST(Ask, CanBeCancelledWhileItWaitsForAnAnswer) {
   const auto start = std::chrono::steady_clock::now();
   const Response response =
       ask(port.request(), {.cancelled = [&] { return std::chrono::steady_clock::now() - start > 200ms; }});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 100s);
   EXPECT_EQ(response.call.end, AnswerEnd::failed);
   EXPECT_EQ(response.call.error, "openai-compatible: cancelled");
   EXPECT_EQ(response.call.tries, 1u);

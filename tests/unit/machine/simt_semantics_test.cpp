@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "machine/cuda_program.h"
 
@@ -169,9 +168,7 @@ extern "C" __global__ void rendezvous(unsigned* arrived) {
   const auto fits = p.run("rendezvous", {132, 1, 1}, {1024, 1, 1}, {}, arrived);
   EXPECT_EQ(fits.ending, Ending::finished) << describe(fits);
   arrived = p.buffer(std::vector<unsigned>(1));
-  const auto begin = std::chrono::steady_clock::now();
   const auto hangs = p.run("rendezvous", {300, 1, 1}, {1024, 1, 1}, {}, arrived);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   ASSERT_EQ(hangs.ending, Ending::deadlock);
   const std::string text = describe(hangs);
   EXPECT_EQ(hangs.deadlock.resident_blocks, 264u);
@@ -179,7 +176,6 @@ extern "C" __global__ void rendezvous(unsigned* arrived) {
   EXPECT_NE(text.find("36 not started"), std::string::npos) << text;
   EXPECT_NE(text.find("sees 264"), std::string::npos) << text;
   EXPECT_NE(text.find(":5"), std::string::npos) << text;
-  EXPECT_LT(took.count(), 1.0);
 }
 
 TEST(Simt, AnEndlessLoopEndsByTheBudgetOrAsADeadlock) {

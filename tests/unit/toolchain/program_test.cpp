@@ -110,9 +110,7 @@ TEST_F(Program, ComesFromTheCacheTheSecondTime) {
       file("a.cu", "#include \"n.h\"\n#include <cstdio>\nint main() { std::printf(\"N=%d\\n\", N); }\n");
   const ProgramBuild request{.sources = {source}};
   ASSERT_TRUE(build(request));
-  const auto start = std::chrono::steady_clock::now();
   auto again = build(request);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
   ASSERT_TRUE(again) << text_of(again);
   EXPECT_TRUE(again->from_cache);
   EXPECT_NE(run().find("N=1"), std::string::npos);
