@@ -73,7 +73,7 @@ struct Client {
 
 struct Shared {
   std::vector<wire::IpcToken> tokens;
-  std::deque<wire::Descriptor> descriptors;
+  std::deque<UniqueFd> descriptors;
 };
 
 template <class T>
@@ -160,11 +160,11 @@ class Session {
 
   template <class Request>
   void ask(size_t k, size_t t, Kind kind, const Request& m, std::span<const std::byte> blob = {},
-           wire::Descriptor descriptor = {}) {
+           UniqueFd descriptor = {}) {
     ask(k, t, kind, std::as_bytes(std::span(&m, 1)), blob, std::move(descriptor));
   }
   void ask(size_t k, size_t t, Kind kind, std::span<const std::byte> body, std::span<const std::byte> blob,
-           wire::Descriptor descriptor) {
+           UniqueFd descriptor) {
     HostThread* thread = clients_[k].threads[t];
     if (!thread || thread->waiting) return;
     Call call;
@@ -505,7 +505,7 @@ class Session {
     typename wire::Message<kKind>::Request m{};
     fill(m);
     std::vector<std::byte> blob;
-    wire::Descriptor descriptor;
+    UniqueFd descriptor;
     const auto text = [&](std::string_view s) {
       const auto bytes = std::as_bytes(std::span(s));
       blob.assign(bytes.begin(), bytes.end());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-int guards = 0;  // of one thread
+int guards = 0;  // nested ones, all of one thread
 int descriptor = -1;
 std::atomic<int> came = 0;  // the first signal
 std::array<struct sigaction, kSignals.size()> before;
@@ -29,21 +29,28 @@ void note(int signal) {
   errno = error;
 }
 
+int make_descriptor() {
+  const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  return made;
+}
+
 }  // namespace
 
 InterruptionGuard::InterruptionGuard() {
   if (guards++ > 0) return;
   came = 0;
-  descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (descriptor < 0) {
+  try {
+    descriptor = make_descriptor();
+  } catch (...) {
     guards = 0;
-    throw std::system_error(errno, std::generic_category(), "eventfd");
+    throw;
   }
   struct sigaction action{};
   action.sa_handler = note;
   for (size_t k = 0; k < kSignals.size(); ++k) {
     sigaction(kSignals[k], nullptr, &before[k]);
-    // Who is told to ignore it (nohup) does.
+    // Leave signals that are already ignored (nohup) ignored.
     if (before[k].sa_handler != SIG_IGN) sigaction(kSignals[k], &action, nullptr);
   }
 }
@@ -61,5 +68,12 @@ void throw_if_interrupted() {
 }
 
 int interruption_descriptor() { return descriptor; }
+
+void separate_interruption() {
+  if (guards == 0) return;
+  const int shared = descriptor;
+  descriptor = make_descriptor();
+  close(shared);
+}
 
 }  // namespace fb

@@ -1,8 +1,8 @@
 #pragma once
 
-// Ctrl-C while there are processes and files that must not be left. While a guard lives, SIGINT, SIGTERM and SIGHUP do
-// not end the process: they are noted, whoever waits notices, the work unwinds, and the guard's end raises the signal
-// again.
+// Ctrl-C while there are child processes and files to clean up. While a guard lives, SIGINT, SIGTERM and SIGHUP do not
+// end the process: the signal is noted, blocking calls throw Interrupted, the work unwinds, and the end of the guard
+// raises the signal again.
 
 #include <stdexcept>
 
@@ -12,7 +12,7 @@ class InterruptionGuard {
  public:
   // Guards may be nested; the outermost counts. Throws std::system_error.
   InterruptionGuard();
-  // Ends the process where a signal has come.
+  // Ends the process if a signal has come.
   ~InterruptionGuard();
   InterruptionGuard(const InterruptionGuard&) = delete;
   InterruptionGuard& operator=(const InterruptionGuard&) = delete;
@@ -21,10 +21,13 @@ class InterruptionGuard {
 struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
-// Throws Interrupted where a signal has come.
+// Throws Interrupted if a signal has come.
 void throw_if_interrupted();
 
-// To poll along with what one waits for: readable as soon as a signal has come. -1 without a guard.
+// To poll together with other descriptors: readable once a signal has come. -1 without a guard.
 int interruption_descriptor();
+
+// For a child of fork: signals that come from now on are noted for this process alone. Throws std::system_error.
+void separate_interruption();
 
 }  // namespace fb

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "calibrate/model.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::calibrate {
 namespace {
@@ -103,7 +103,7 @@ class Fit {
 
   // Those of the points, and those of the constants, which are drawn to where they were.
   Result<Vector> residuals_at(const Vector& x) const {
-    const toolchain::TemporaryDirectory scratch;
+    const TempDir scratch;
     const std::string file = scratch.path() + "/platform.toml";
     write_file(file, with_values(text_, values_at(x)));
     const auto modelled =

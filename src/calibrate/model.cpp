@@ -9,10 +9,10 @@
 #include <set>
 
 #include "base/installed.h"
+#include "base/jobs.h"
 #include "base/numbers.h"
+#include "base/process.h"
 #include "base/strings.h"
-#include "judge/parallel.h"
-#include "toolchain/subprocess.h"
 
 namespace fb::calibrate {
 namespace {
@@ -63,10 +63,9 @@ Result<std::map<Run, Times>> run_all(const Curves& curves, const RunOptions& opt
   const std::vector<std::pair<Run, Sizes>> runs(wanted.begin(), wanted.end());
   const auto job = [&](size_t k) {
     const auto command = command_of(curves.folder, options.platform, runs[k].first, runs[k].second);
-    return toolchain::run_program(command, kTimeLimit).output;
+    return run_command(command, kTimeLimit).output;
   };
-  const auto outputs =
-      judge::run_jobs(runs.size(), options.side_by_side, job, [](size_t, const auto&) { return false; });
+  const auto outputs = run_jobs(runs.size(), options.side_by_side, job, [](size_t, const auto&) { return false; });
   std::map<Run, Times> all;
   Errors errors;
   for (size_t k = 0; k < runs.size(); ++k) {

@@ -7,44 +7,34 @@
 #include <string>
 #include <vector>
 
-#include "launcher/process.h"
+#include "base/process.h"
 
 namespace fb::campaign {
 
-struct CommandEnd {
-  int exit_code = 0;  // 128 + signal number where a signal ended it
-  bool timed_out = false;
-  std::string output, errors;
-
-  bool good() const { return exit_code == 0 && !timed_out; }
-};
-// In one line: what failed, and what it said about it.
-std::string describe_failure(const std::string& name, const CommandEnd& end);
+// In one line: the command's name, how it ended, and what it wrote.
+std::string describe_failure(const std::string& name, const ProcessResult& result);
 
 class BackgroundCommand {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Throws std::system_error where it can't be started.
+  // Throws std::system_error if it can't be started. A command that still runs at the end of this object's life is
+  // killed.
   BackgroundCommand(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                     std::chrono::milliseconds time_limit);
-  // Kills it if it still runs.
-  ~BackgroundCommand();
-  BackgroundCommand(const BackgroundCommand&) = delete;
-  BackgroundCommand& operator=(const BackgroundCommand&) = delete;
 
   // Readable when it has ended.
-  int descriptor() const { return process_.handle.get(); }
+  int descriptor() const { return child_.handle(); }
   Clock::time_point deadline() const { return deadline_; }
-  // Nothing while it runs. Kills it when its time is up.
-  std::optional<CommandEnd> poll();
-  CommandEnd wait();
+  // Nothing while it runs; kills it after its time limit.
+  std::optional<ProcessResult> poll();
+  ProcessResult wait();
 
  private:
-  CommandEnd reap();
+  ProcessResult reap();
 
-  launcher::Descriptor output_, errors_;
-  launcher::Process process_;
+  UniqueFd output_, errors_;
+  Child child_;
   Clock::time_point deadline_;
 };
 

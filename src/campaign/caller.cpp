@@ -56,11 +56,11 @@ Result<void> call_round(const std::string& run, const record::RoundId& round, co
   return {};
 }
 
-std::optional<launcher::Process> start_caller(const std::string& program, const std::string& run,
-                                              const record::RoundId& round, const std::string& prices) {
+std::optional<Child> start_caller(const std::string& program, const std::string& run, const record::RoundId& round,
+                                  const std::string& prices) {
   const auto lock = try_lock(round_file(run, round, "request.json"));
   if (!lock) return std::nullopt;
-  launcher::Start start;
+  SpawnOptions start;
   start.command = {program,     "caller",
                    "--run",     run,
                    "--model",   round.model,
@@ -68,10 +68,9 @@ std::optional<launcher::Process> start_caller(const std::string& program, const 
                    "--sample",  std::to_string(round.sample),
                    "--round",   std::to_string(round.round)};
   if (!prices.empty()) start.command.insert(start.command.end(), {"--prices", prices});
-  start.environment = launcher::own_environment();
   start.inherited = {lock->get()};
   start.outlives = true;
-  return launcher::start_process(start);
+  return spawn(start);
 }
 
 bool is_being_called(const std::string& run, const record::RoundId& round) {

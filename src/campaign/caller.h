@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "base/process.h"
 #include "base/result.h"
-#include "launcher/process.h"
 #include "llm/ask.h"
 #include "record/campaign.h"
 
@@ -20,8 +20,8 @@ namespace fb::campaign {
 Result<void> call_round(const std::string& run, const record::RoundId& round, const llm::AskOptions& options);
 
 // Starts `program` (fabricbench) so that it does the above; nothing where somebody else is at it.
-std::optional<launcher::Process> start_caller(const std::string& program, const std::string& run,
-                                              const record::RoundId& round, const std::string& prices);
+std::optional<Child> start_caller(const std::string& program, const std::string& run, const record::RoundId& round,
+                                  const std::string& prices);
 
 // Whether a caller, of this campaign or of a former life of it, is at work on the round.
 bool is_being_called(const std::string& run, const record::RoundId& round);

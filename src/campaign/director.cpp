@@ -12,14 +12,15 @@
 #include <map>
 #include <utility>
 
+#include "base/content_hash.h"
 #include "base/interruption.h"
 #include "base/strings.h"
+#include "base/unique_fd.h"
 #include "campaign/caller.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
 #include "campaign/plan.h"
 #include "campaign/sample.h"
-#include "toolchain/cache.h"
 
 namespace fb::campaign {
 namespace {
@@ -55,9 +56,9 @@ class Director {
     Standing standing;
     Stage stage = Stage::waiting;
     size_t model = 0;
-    launcher::Descriptor lock = {};
-    std::optional<launcher::Process> caller = {};  // of this life
-    double reserved = 0;                           // the most that its call may cost
+    UniqueFd lock = {};
+    std::optional<Child> caller = {};  // spawned by this process
+    double reserved = 0;               // the most that its call may cost
     Clock::time_point since = {};
   };
   struct Model {
@@ -264,9 +265,8 @@ void Director::write_request(const Sample& sample) {
   request.problem = round.problem;
   request.sample = round.sample;
   request.round = round.round;
-  request.idempotency_key =
-      toolchain::hash_words({std::to_string(options_.plan.seed), options_.plan.created, round.model, round.problem,
-                             std::to_string(round.sample), std::to_string(round.round)});
+  request.idempotency_key = hash_words({std::to_string(options_.plan.seed), options_.plan.created, round.model,
+                                        round.problem, std::to_string(round.sample), std::to_string(round.round)});
   publish(file(sample, "request.json"), to_json(request));
 }
 
@@ -362,7 +362,7 @@ void Director::wait() {
   bool blind = count(Stage::elsewhere) > 0 || !ready_.empty();
   for (const size_t index : calling_) {
     const Sample& sample = samples_[index];
-    if (sample.caller) watched.push_back({sample.caller->handle.get(), POLLIN, 0});
+    if (sample.caller) watched.push_back({sample.caller->handle(), POLLIN, 0});
     blind = blind || !sample.caller;
   }
   if (const int interruption = interruption_descriptor(); interruption >= 0)
@@ -377,7 +377,7 @@ void Director::collect_calls() {
   std::erase_if(calling_, [&](size_t index) {
     Sample& sample = samples_[index];
     if (sample.caller) {
-      if (waitpid(sample.caller->id, nullptr, WNOHANG) == 0) return false;
+      if (!sample.caller->try_reap()) return false;
       sample.caller.reset();
       reserved_ -= sample.reserved;
     } else if (is_being_called(options_.run, sample.standing.round)) {

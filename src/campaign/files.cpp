@@ -10,16 +10,16 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/unique_fd.h"
+
 namespace fb::campaign {
 namespace {
 
-using launcher::Descriptor;
-
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-Descriptor open_to_lock(const std::string& path) {
+UniqueFd open_to_lock(const std::string& path) {
   constexpr int kMode = 0644;
-  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
+  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
   if (!file) fail("cannot open " + path);
   return file;
 }
@@ -33,7 +33,7 @@ std::string unique_suffix() {
   return fmt::format(".{}.{}.{}.tmp", host, getpid(), counter++);
 }
 
-void write_all(const Descriptor& file, std::string_view content, const std::string& path) {
+void write_all(const UniqueFd& file, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
@@ -47,7 +47,7 @@ void write_all(const Descriptor& file, std::string_view content, const std::stri
 void publish(const std::string& path, std::string_view content, Durable durable) {
   const std::string temporary = path + unique_suffix();
   constexpr int kMode = 0644;
-  Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file) fail("cannot write " + path);
   try {
     write_all(file, content, path);
@@ -60,15 +60,15 @@ void publish(const std::string& path, std::string_view content, Durable durable)
   }
 }
 
-std::optional<Descriptor> try_lock(const std::string& path) {
-  Descriptor file = open_to_lock(path);
+std::optional<UniqueFd> try_lock(const std::string& path) {
+  UniqueFd file = open_to_lock(path);
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK) return std::nullopt;
   fail("cannot lock " + path);
 }
 
-Descriptor lock(const std::string& path) {
-  Descriptor file = open_to_lock(path);
+UniqueFd lock(const std::string& path) {
+  UniqueFd file = open_to_lock(path);
   while (flock(file.get(), LOCK_EX) != 0) {
     if (errno != EINTR) fail("cannot lock " + path);
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/process.h"
+#include "base/unique_fd.h"
 
 namespace fb::campaign {
 
@@ -17,8 +17,8 @@ void publish(const std::string& path, std::string_view content, Durable durable 
 
 // An exclusive lock on a file, made if it is missing; nothing where another process (or another open file of this one)
 // has it. The lock ends with the last copy of the descriptor, which children may inherit.
-std::optional<launcher::Descriptor> try_lock(const std::string& path);
+std::optional<UniqueFd> try_lock(const std::string& path);
 // Waits for it.
-launcher::Descriptor lock(const std::string& path);
+UniqueFd lock(const std::string& path);
 
 }  // namespace fb::campaign

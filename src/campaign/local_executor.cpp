@@ -59,19 +59,18 @@ void LocalExecutor::submit(const record::RoundId& round) {
 }
 
 void LocalExecutor::start_worker() {
-  launcher::Pipe in = launcher::make_pipe(), out = launcher::make_pipe();
-  launcher::Start start;
+  Pipe in = make_pipe(), out = make_pipe();
+  SpawnOptions start;
   start.command = {options_.worker, "worker"};
-  start.environment = launcher::own_environment();
   start.in = in.reader.get();
   start.out = out.writer.get();
   start.err = STDERR_FILENO;
   start.death_signal = SIGTERM;  // so that it can put away what it has begun
-  Worker worker{.process = launcher::start_process(start), .to = std::move(in.writer), .from = std::move(out.reader)};
+  Worker worker{.process = spawn(start), .to = std::move(in.writer), .from = std::move(out.reader)};
   fcntl(worker.from.get(), F_SETFL, O_NONBLOCK);
   if (!cores_.empty()) {
     worker.core = least_used_core();
-    bind_to_core(worker.process.id, *worker.core);
+    bind_to_core(worker.process.id(), *worker.core);
   }
   workers_.push_back(std::move(worker));
 }
@@ -106,9 +105,8 @@ std::vector<Ended> LocalExecutor::collect() {
       ++k;
       continue;
     }
-    int status = 0;
     workers_[k].to.reset();
-    waitpid(workers_[k].process.id, &status, 0);
+    const int status = workers_[k].process.reap();
     if (workers_[k].job) try_again(std::move(*workers_[k].job), how_it_ended(status), ended);
     workers_.erase(workers_.begin() + static_cast<ptrdiff_t>(k));
   }
@@ -161,13 +159,13 @@ std::chrono::milliseconds LocalExecutor::patience() const { return std::chrono::
 void LocalExecutor::stop() {
   for (Worker& worker : workers_) {
     worker.to.reset();
-    if (worker.job) kill(worker.process.id, SIGTERM);
+    if (worker.job) worker.process.send_signal(SIGTERM);
   }
   constexpr int kGrace = 5000;  // milliseconds
   for (Worker& worker : workers_) {
-    pollfd gone{worker.process.handle.get(), POLLIN, 0};
-    if (poll(&gone, 1, kGrace) == 0) kill(-worker.process.id, SIGKILL);
-    waitpid(worker.process.id, nullptr, 0);
+    pollfd gone{worker.process.handle(), POLLIN, 0};
+    if (poll(&gone, 1, kGrace) == 0) worker.process.kill_group();
+    worker.process.reap();
   }
   workers_.clear();
   waiting_.clear();

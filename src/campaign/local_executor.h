@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "campaign/executor.h"
-#include "launcher/process.h"
 
 namespace fb::campaign {
 
@@ -39,8 +39,8 @@ class LocalExecutor final : public Executor {
     uint32_t tries = 0;
   };
   struct Worker {
-    launcher::Process process;
-    launcher::Descriptor to, from;
+    Child process;
+    UniqueFd to, from;
     std::optional<int> core = {};  // none: any
     std::string received = {};
     std::optional<Job> job = {};  // none: idle

@@ -17,6 +17,7 @@
 
 #include "base/numbers.h"
 #include "base/strings.h"
+#include "base/unique_fd.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
 #include "toolchain/locate.h"
@@ -36,7 +37,7 @@ constexpr uint32_t kFirstSubmissions = 3;  // so many may fail before any has wo
 
 // By name: a list of the folder may be an old one on a network file system.
 bool is_there(const std::string& path) {
-  const launcher::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return static_cast<bool>(file);
 }
 
@@ -121,8 +122,8 @@ void SlurmExecutor::read_name() {
 }
 
 Result<std::vector<QueuedTask>> SlurmExecutor::ask_queue() const {
-  const CommandEnd end = start(queue_command(squeue_, name_))->wait();
-  return end.good() ? parse_queue(end.output) : error(describe_failure("squeue", end));
+  const ProcessResult end = start(queue_command(squeue_, name_))->wait();
+  return end.succeeded() ? parse_queue(end.output) : error(describe_failure("squeue", end));
 }
 
 void SlurmExecutor::look_for_former_tasks(const std::vector<QueuedTask>& queue) {
@@ -205,9 +206,9 @@ void SlurmExecutor::begin_submission() {
                    .tasks = batch->tasks.size()};
 }
 
-void SlurmExecutor::end_submission(const CommandEnd& end) {
+void SlurmExecutor::end_submission(const ProcessResult& end) {
   const Submit submit = *std::exchange(submit_, std::nullopt);
-  const auto job = end.good() ? parse_submitted(end.output) : error(describe_failure("sbatch", end));
+  const auto job = end.succeeded() ? parse_submitted(end.output) : error(describe_failure("sbatch", end));
   if (job) {
     has_submitted_ = true;
     submit_backoff_.worked();
@@ -226,10 +227,10 @@ void SlurmExecutor::begin_query() {
   query_ = Query{.command = start(queue_command(squeue_, name_)), .asked = Clock::now()};
 }
 
-void SlurmExecutor::end_query(const CommandEnd& end) {
+void SlurmExecutor::end_query(const ProcessResult& end) {
   const Query query = *std::exchange(query_, std::nullopt);
   next_query_ = query.asked + options_.interval;
-  const auto queue = end.good() ? parse_queue(end.output) : error(describe_failure("squeue", end));
+  const auto queue = end.succeeded() ? parse_queue(end.output) : error(describe_failure("squeue", end));
   if (queue) {
     query_backoff_.worked();
     ledger_.see_queue(*queue, query.asked);
@@ -296,8 +297,8 @@ void SlurmExecutor::stop() {
     }
     if (queue && jobs.empty()) break;
     if (queue && !std::exchange(cancelled, true)) {
-      const CommandEnd end = start(cancel_command(scancel_, {jobs.begin(), jobs.end()}))->wait();
-      if (!end.good()) tell(describe_failure("scancel", end));
+      const ProcessResult end = start(cancel_command(scancel_, {jobs.begin(), jobs.end()}))->wait();
+      if (!end.succeeded()) tell(describe_failure("scancel", end));
     }
     if (Clock::now() >= deadline) {
       tell(queue ? fmt::format("Slurm has not ended {} jobs named {} yet", jobs.size(), name_)
@@ -323,7 +324,7 @@ void SlurmExecutor::log(const std::string& text) const {
       fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z {}\n", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
                   parts.tm_hour, parts.tm_min, parts.tm_sec, text);
   constexpr int kMode = 0644;
-  const launcher::Descriptor file(open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
+  const UniqueFd file(open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
   // The log explains; nothing depends on it.
   if (file) [[maybe_unused]]
     const ssize_t written = write(file.get(), line.data(), line.size());

@@ -81,10 +81,10 @@ class SlurmExecutor final : public Executor {
   std::string make_batch_folder();
   Result<std::vector<QueuedTask>> ask_queue() const;
   void begin_query();
-  void end_query(const CommandEnd& end);
+  void end_query(const ProcessResult& end);
   void tell_if_idle();
   void begin_submission();
-  void end_submission(const CommandEnd& end);
+  void end_submission(const ProcessResult& end);
   std::string batch_folder(const std::string& batch) const { return folder_ + "/" + batch; }
   std::unique_ptr<BackgroundCommand> start(const std::vector<std::string>& command) const;
   void tell(const std::string& text);

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -11,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/content_hash.h"
 #include "base/strings.h"
 #include "catalog/names.h"
 #include "catalog/problem_reader.h"
@@ -159,8 +157,7 @@ std::string FolderReader::hash() const {
   std::string all;
   for (const auto& [name, content] : files_)
     all += fmt::format("{}:{}:{}:", name.size(), name, content.size()).append(content);
-  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return hash_bytes(all);
 }
 
 }  // namespace

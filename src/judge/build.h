@@ -23,9 +23,9 @@ struct BuildLimits {
 struct BuildRequest {
   std::string source = {};  // from assemble()
   std::string args_header = {};
-  std::string folder = {};                    // exists; candidate.so is written here
-  std::vector<std::string> hidden = {};       // folders that the compiler must not see even if they are the system's
-  const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish
+  std::string folder = {};               // exists; candidate.so is written here
+  std::vector<std::string> hidden = {};  // folders that the compiler must not see even if they are the system's
+  const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   BuildLimits limits = {};
   bool use_cache = true;
   bool line_tables = true;

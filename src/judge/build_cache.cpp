@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/content_hash.h"
+#include "base/process.h"
 #include "base/strings.h"
 #include "judge/build_sandbox.h"
-#include "toolchain/subprocess.h"
 
 namespace fb::judge {
 namespace {
@@ -37,7 +38,7 @@ Result<Built> build_cached(const BuildRequest& request, const std::vector<std::s
   const auto begin = Clock::now();
   const auto since = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   auto cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
-  const std::string key = toolchain::hash_words(words);
+  const std::string key = hash_words(words);
   Built built{.path = request.folder + "/candidate.so"};
   if (const auto known = cache.get(key)) {
     write_candidate(built.path, *known);
@@ -59,7 +60,7 @@ Result<Built> build_cached(const BuildRequest& request, const std::vector<std::s
 
 Result<void> run_compiler(const toolchain::Wrapper& wrapper, const toolchain::Invocation& invocation,
                           const BuildLimits& limits, const std::function<Errors(std::string_view)>& parse) {
-  const auto finished = toolchain::run_program(wrapper(invocation), limits.time);
+  const auto finished = run_command(wrapper(invocation), limits.time);
   if (finished.timed_out) return error(fmt::format("the compiler was stopped after {} s", limits.time.count()));
   if (finished.exit_code != 0) return std::unexpected(parse(finished.output));
   return {};

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/temp_dir.h"
 #include "judge/build.h"
 #include "toolchain/cache.h"
 #include "toolchain/invocation.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 
@@ -26,7 +26,7 @@ class Workplace {
   std::string object() const { return outputs() + "/candidate.so"; }
 
  private:
-  toolchain::TemporaryDirectory scratch_;
+  TempDir scratch_;
 };
 
 // `make` writes place.object() or says why not; not called where the cache has what is made of `words`.

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "base/result.h"
 #include "judge/build.h"
 #include "toolchain/invocation.h"
-#include "toolchain/subprocess.h"
 
 namespace fb::judge {
 

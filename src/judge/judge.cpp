@@ -11,8 +11,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/content_hash.h"
 #include "base/interruption.h"
+#include "base/jobs.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "base/version.h"
 #include "catalog/source.h"
 #include "fabric/platform.h"
@@ -21,14 +24,12 @@
 #include "judge/build.h"
 #include "judge/intervals.h"
 #include "judge/oracle.h"
-#include "judge/parallel.h"
 #include "judge/score.h"
 #include "judge/sensitivity.h"
 #include "judge/symbols.h"
 #include "judge/trace_labels.h"
 #include "launcher/launch.h"
 #include "toolchain/cache.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 namespace {
@@ -83,7 +84,7 @@ class Judgement {
     verdict_.thoroughness = request.thoroughness == Thoroughness::quick ? "quick" : "full";
     verdict_.sandbox = request.use_sandbox ? "bubblewrap" : "none";
     verdict_.version = version();
-    verdict_.candidate_hash = toolchain::hash_bytes(request.answer);
+    verdict_.candidate_hash = hash_bytes(request.answer);
   }
 
   Verdict run() {
@@ -106,7 +107,7 @@ class Judgement {
 
   Result<std::string> build_only() {
     if (!prepare() || !build()) return error(verdict_.summary);
-    return toolchain::hash_bytes(read_file(candidate_));
+    return hash_bytes(read_file(candidate_));
   }
 
  private:
@@ -338,8 +339,8 @@ class Judgement {
   const JudgeRequest& request_;
   const catalog::Problem& problem_;
   Verdict verdict_;
-  std::optional<sandbox::Ability> ability_;
-  std::optional<toolchain::TemporaryDirectory> folder_;
+  std::optional<sandbox::SandboxSupport> ability_;
+  std::optional<TempDir> folder_;
   std::string candidate_;
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;  // where there are times
@@ -350,7 +351,7 @@ class Judgement {
 // Changes when the machine does: modelled times are its own.
 std::string machine_identity() {
   const auto machine = launcher::find_machine();
-  return machine ? toolchain::hash_bytes(read_file(*machine)) : "";
+  return machine ? hash_bytes(read_file(*machine)) : "";
 }
 
 }  // namespace
@@ -372,7 +373,7 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   const auto constants = fabric::load_platform(platform);
   if (!constants) return std::unexpected(constants.error());
-  const std::string key = toolchain::hash_words(
+  const std::string key = hash_words(
       {"reference times", request.measure_sensitivity ? "with what they answer to" : "alone", request.problem->hash,
        fabric::values_text(*constants), machine_identity(), std::string(version())});
   if (const auto kept = cache.get(key)) {

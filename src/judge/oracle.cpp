@@ -9,12 +9,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/content_hash.h"
 #include "base/interruption.h"
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "toolchain/cache.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 namespace {
@@ -29,7 +30,7 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
       "-std=c++20", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"};
   std::vector<std::string> identity = {"oracle", where->compiler, read_file(problem.oracle), read_file(header)};
   identity.insert(identity.end(), flags.begin(), flags.end());
-  const std::string key = toolchain::hash_words(identity);
+  const std::string key = hash_words(identity);
   if (const auto kept = cache.get(key)) {
     write_file(output, *kept);
     return {};
@@ -37,7 +38,7 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
   std::vector<std::string> command = {where->compiler};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {"-I" + where->sdk + "/include", problem.oracle, "-o", output});
-  const auto compiled = toolchain::run_program(command, std::chrono::seconds(60));
+  const auto compiled = run_command(command, std::chrono::seconds(60));
   if (compiled.exit_code != 0) return error(fmt::format("oracle.cpp does not compile:\n{}", compiled.output));
   cache.put(key, read_file(output));
   return {};
@@ -47,7 +48,7 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
 
 Result<Oracle> Oracle::load(const catalog::Problem& problem) {
   const InterruptionGuard guard;
-  const toolchain::TemporaryDirectory folder;
+  const TempDir folder;
   const std::string path = folder.path() + "/oracle.so";
   if (auto built = build(problem, path); !built) return std::unexpected(std::move(built.error()));
   Oracle oracle;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/jobs.h"
 #include "judge/intervals.h"
-#include "judge/parallel.h"
 
 namespace fb::judge {
 

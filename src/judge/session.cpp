@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "fabric/platform_files.h"
 #include "judge/conversation.h"
 #include "judge/endings.h"
@@ -27,14 +28,14 @@ namespace fs = std::filesystem;
 using record::VerdictClass;
 
 struct SocketPair {
-  wire::Descriptor ours, theirs;
+  UniqueFd ours, theirs;
 };
 
 SocketPair make_sockets() {
   std::array<int, 2> ends;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "socketpair");
-  return {wire::Descriptor(ends[0]), wire::Descriptor(ends[1])};
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 // Where our own programs and libraries are, and where a sandbox shows them.
@@ -73,7 +74,7 @@ class Wrapper {
 
   // It sees its own program, the platforms, the run's folder, and the processes of the host, whose threads it must
   // watch.
-  void wrap_machine(launcher::Start& start, const std::string& run_folder) const {
+  void wrap_machine(SpawnOptions& start, const std::string& run_folder) const {
     sandbox::Policy policy;
     policy.binds = {{parts_.machine, parts_.machine}, {run_folder, run_folder, true}};
     // A platform may build on another one beside it.
@@ -93,7 +94,7 @@ class Wrapper {
   }
 
   // It sees its program, our libraries, the candidate and its own socket.
-  void wrap_rank(launcher::Start& start) const {
+  void wrap_rank(SpawnOptions& start) const {
     auto variables = variables_of(start.environment);
     const std::string socket = variables["FABRICBENCH_SOCKET"];
     sandbox::Policy policy;
@@ -223,12 +224,12 @@ SessionOutcome run_session(const SessionRequest& request) {
     // On a platform that is made slower only times are of interest.
     Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty());
     launcher::LaunchRequest launch = make_launch(request, parts, directory);
-    launch.judge = sockets.theirs.take();
+    launch.judge = sockets.theirs.release();
     std::optional<Wrapper> wrapper;
     if (request.sandbox != nullptr) {
       wrapper.emplace(request, parts);
-      launch.prepare_machine = [&](launcher::Start& start) { wrapper->wrap_machine(start, directory.path()); };
-      launch.prepare_rank = [&](int, launcher::Start& start) { wrapper->wrap_rank(start); };
+      launch.prepare_machine = [&](SpawnOptions& start) { wrapper->wrap_machine(start, directory.path()); };
+      launch.prepare_rank = [&](int, SpawnOptions& start) { wrapper->wrap_rank(start); };
     }
     std::string trouble;
     std::thread talker([&] {

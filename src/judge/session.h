@@ -32,10 +32,10 @@ struct SessionRequest {
   const SessionPlan* session = nullptr;
   std::string candidate = {};  // path of the shared object
   std::string platform = {};
-  std::string slower = {};                    // launcher::LaunchRequest
-  std::string trace = {};                     // file to write; empty: none
-  bool look_for_races = true;                 // where times do not count
-  const sandbox::Ability* sandbox = nullptr;  // null: none, by the user's wish
+  std::string slower = {};                           // launcher::LaunchRequest
+  std::string trace = {};                            // file to write; empty: none
+  bool look_for_races = true;                        // where times do not count
+  const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   SessionLimits limits = {};
 };
 

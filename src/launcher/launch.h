@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "base/result.h"
-#include "launcher/process.h"
 #include "launcher/run_directory.h"
 #include "record/run_record.h"
 
@@ -53,8 +53,8 @@ struct LaunchRequest {
   // its own, and no input. Nothing else that is open in this process may be inherited (close-on-exec).
   int judge = -1;
   // Last changes to how the machine and a rank are started, as to put them into a sandbox.
-  std::function<void(Start&)> prepare_machine = {};
-  std::function<void(int rank, Start&)> prepare_rank = {};
+  std::function<void(SpawnOptions&)> prepare_machine = {};
+  std::function<void(int rank, SpawnOptions&)> prepare_rank = {};
 };
 
 struct LaunchResult {

@@ -41,7 +41,7 @@ constexpr size_t kTail = 4096;  // bytes of a rank's output that are kept
 
 // A port that is free now. Nothing listens there until a rank does.
 std::string free_port() {
-  const Descriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const UniqueFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -82,11 +82,11 @@ std::map<std::string, std::string> rank_variables(int rank, const LaunchRequest&
           {"GROUP_RANK", std::to_string(node)}};
 }
 
-Descriptor catch_signals() {
+UniqueFd catch_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  return Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Supervisor::Supervisor(const LaunchRequest& request, const RunDirectory& directo
 
 Result<void> Supervisor::start_machine() {
   Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
-  Start start;
+  SpawnOptions start;
   start.command = {request_.machine,
                    "--socket",
                    directory_.file("machine.sock"),
@@ -132,10 +132,10 @@ Result<void> Supervisor::start_machine() {
   start.out = out.writer.get();
   start.err = err.writer.get();
   if (request_.prepare_machine) request_.prepare_machine(start);
-  machine_ = start_process(start);
+  machine_ = spawn(start);
   machine_running_ = true;
-  for (Descriptor* theirs : {&in.reader, &out.writer, &err.writer}) theirs->reset();
-  for (const Descriptor* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  for (UniqueFd* theirs : {&in.reader, &out.writer, &err.writer}) theirs->reset();
+  for (const UniqueFd* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
   machine_in_ = std::move(in.writer);
   machine_out_ = std::move(out.reader);
   machine_err_ = std::move(err.reader);
@@ -183,7 +183,7 @@ std::string Supervisor::socket_of(int rank) const {
   return is_judged() ? fmt::format("{}.{}", socket, rank) : socket;
 }
 
-void Supervisor::add_rank(int rank, Start start) {
+void Supervisor::add_rank(int rank, SpawnOptions start) {
   Pipe out = make_pipe(), err = make_pipe();
   start.out = out.writer.get();
   start.err = err.writer.get();
@@ -192,11 +192,11 @@ void Supervisor::add_rank(int rank, Start start) {
   // Input that is a file or a pipe is for the first rank; a terminal is not shared.
   if (!is_judged() && rank <= 0 && isatty(STDIN_FILENO) == 0 && fcntl(STDIN_FILENO, F_GETFD) >= 0)
     start.in = STDIN_FILENO;
-  for (const Descriptor* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  for (const UniqueFd* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
   if (request_.prepare_rank) request_.prepare_rank(rank, start);
   const bool many = request_.ranks > 1;
   const std::string prefix = request_.prefix && !request_.mpi ? fmt::format("[rank {}] ", rank) : "";
-  ranks_.push_back(Rank{.process = start_process(start),
+  ranks_.push_back(Rank{.process = spawn(start),
                         .out = std::move(out.reader),
                         .err = std::move(err.reader),
                         .out_lines = {request_.out, prefix, many, request_.mpi && request_.prefix},
@@ -205,7 +205,7 @@ void Supervisor::add_rank(int rank, Start start) {
 }
 
 void Supervisor::start_rank(int rank, const std::string& port) {
-  Start start;
+  SpawnOptions start;
   start.command = {request_.program};
   start.command.insert(start.command.end(), request_.arguments.begin(), request_.arguments.end());
   start.environment = environment_of(rank, port);
@@ -215,8 +215,8 @@ void Supervisor::start_rank(int rank, const std::string& port) {
 // One mpirun with one program context per rank, so that each gets its own variables. Everything it writes stays in the
 // run's folder, and it uses no network.
 void Supervisor::start_mpi(const std::string& port) {
-  Start start;
-  start.yielding = true;  // MPI's waiting is spinning: the machine must not have to share with it
+  SpawnOptions start;
+  start.low_priority = true;  // MPI's waiting is spinning: the machine must not have to share with it
   start.environment = environment_of(0, port);
   start.environment.push_back("OMPI_ALLOW_RUN_AS_ROOT=1");
   start.environment.push_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
@@ -272,24 +272,25 @@ bool Supervisor::is_late() const {
   const auto passed = Clock::now() - started_;
   if (passed < *request_.timeout) return false;
   constexpr int kAtMost = 10;
-  return !is_judged() || passed >= kAtMost * *request_.timeout || passed - busy_time(machine_.id) >= *request_.timeout;
+  return !is_judged() || passed >= kAtMost * *request_.timeout ||
+         passed - busy_time(machine_.id()) >= *request_.timeout;
 }
 
 bool Supervisor::wait_once(Milliseconds longest) {
   std::vector<pollfd> watched;
   std::vector<Rank*> of_rank;
-  const auto watch = [&](const Descriptor& fd, Rank* rank) {
-    watched.push_back({fd.get(), POLLIN, 0});  // a closed one is -1, which poll leaves out
+  const auto watch = [&](int fd, Rank* rank) {
+    watched.push_back({fd, POLLIN, 0});  // a closed one is -1, which poll leaves out
     of_rank.push_back(rank);
   };
-  watch(signals_, nullptr);
-  watch(machine_out_, nullptr);
-  watch(machine_err_, nullptr);
-  watch(machine_.handle, nullptr);
+  watch(signals_.get(), nullptr);
+  watch(machine_out_.get(), nullptr);
+  watch(machine_err_.get(), nullptr);
+  watch(machine_.handle(), nullptr);
   for (Rank& rank : ranks_) {
-    watch(rank.out, &rank);
-    watch(rank.err, &rank);
-    watch(rank.process.handle, &rank);
+    watch(rank.out.get(), &rank);
+    watch(rank.err.get(), &rank);
+    watch(rank.process.handle(), &rank);
   }
   const int ready = poll(watched.data(), watched.size(), static_cast<int>(longest.count()));
   if (ready <= 0) return ready < 0;
@@ -307,9 +308,7 @@ bool Supervisor::wait_once(Milliseconds longest) {
   if (is_ready(3)) {
     read_machine();
     read_output(machine_err_, machine_lines_, nullptr);
-    int status = 0;
-    waitpid(machine_.id, &status, 0);
-    machine_.handle.reset();
+    const int status = machine_.reap();
     machine_running_ = false;
     const bool asked = !machine_in_;
     // The machine ends by itself after something fatal, and when the judge has left. Ranks fail for want of it.
@@ -328,7 +327,7 @@ bool Supervisor::wait_once(Milliseconds longest) {
   return true;
 }
 
-void Supervisor::read_output(Descriptor& from, LineForwarder& lines, Rank* rank) {
+void Supervisor::read_output(UniqueFd& from, LineForwarder& lines, Rank* rank) {
   std::array<char, 65536> buffer;
   const ssize_t got = read(from.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -406,9 +405,8 @@ void Supervisor::take_signal() {
 }
 
 void Supervisor::rank_ended(Rank& rank) {
-  int status = 0;
-  waitpid(rank.process.id, &status, 0);
-  rank.process.handle.reset();
+  rank.process.kill_group();  // what it left running
+  const int status = rank.process.reap();
   rank.running = false;
   rank.end.seconds = seconds_since_start();
   rank.end.ended = killed_;
@@ -423,8 +421,6 @@ void Supervisor::rank_ended(Rank& rank) {
       rank.end.exit_code = 0;
     }
   }
-  // What it left running has no business any more.
-  kill(-rank.process.id, SIGKILL);
   if (killed_ || status == 0) return;
   const std::string who = rank.end.rank < 0 ? "mpirun" : fmt::format("rank {}", rank.end.rank);
   if (rank.end.signal != 0) {
@@ -461,9 +457,8 @@ void Supervisor::finish_machine() {
   const auto limit = begin + (hurry ? kMachineLimitHurried : kMachineLimit);
   while (machine_running_ && Clock::now() < limit) wait_once(50ms);
   if (machine_running_) {
-    kill(-machine_.id, SIGKILL);
-    waitpid(machine_.id, nullptr, 0);
-    machine_.handle.reset();
+    machine_.kill_group();
+    machine_.reap();
     machine_running_ = false;
     if (!hurry) trouble(Ending::machine_lost, "the machine did not end and was killed", 0ms);
   }
@@ -509,7 +504,7 @@ void Supervisor::trouble(Ending ending, std::string what, Milliseconds grace) {
 
 void Supervisor::send_to_ranks(int signal) {
   for (const Rank& rank : ranks_) {
-    if (rank.running) kill(-rank.process.id, signal);
+    if (rank.running) rank.process.send_signal_to_group(signal);
   }
 }
 

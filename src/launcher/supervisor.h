@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "launcher/launch.h"
 #include "launcher/line_forwarder.h"
-#include "launcher/process.h"
 
 namespace fb::launcher {
 
@@ -30,8 +30,8 @@ class Supervisor {
 
  private:
   struct Rank {
-    Process process;
-    Descriptor out, err;
+    Child process;
+    UniqueFd out, err;
     LineForwarder out_lines, err_lines;
     record::RankEnd end;
     uint64_t passed_on = 0;  // bytes of output
@@ -42,10 +42,10 @@ class Supervisor {
   void start_rank(int rank, const std::string& port);
   void start_mpi(const std::string& port);
   std::vector<std::string> environment_of(int rank, const std::string& port) const;
-  void add_rank(int rank, Start start);
+  void add_rank(int rank, SpawnOptions start);
 
   bool wait_once(std::chrono::milliseconds longest);  // false: time is up
-  void read_output(Descriptor& from, LineForwarder& lines, Rank* rank);
+  void read_output(UniqueFd& from, LineForwarder& lines, Rank* rank);
   void take_output(Rank& rank, LineForwarder& lines, std::string_view text) const;
   bool is_late() const;
   bool is_judged() const { return request_.judge >= 0; }
@@ -64,8 +64,8 @@ class Supervisor {
 
   const LaunchRequest& request_;
   const RunDirectory& directory_;
-  Process machine_;
-  Descriptor machine_in_, machine_out_, machine_err_, signals_;
+  Child machine_;
+  UniqueFd machine_in_, machine_out_, machine_err_, signals_;
   std::string machine_text_;  // the line that is not complete yet
   LineForwarder machine_lines_;
   std::string machine_errors_;

@@ -1,10 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "base/strings.h"
 #include "llm/local_providers.h"
 
@@ -30,38 +28,16 @@ void check_errno(bool good, const char* what) {
   if (!good) throw std::system_error(errno, std::generic_category(), what);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-
-  int get() const { return fd_; }
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
-struct Pipe {
-  Descriptor reader, writer;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends;
-  check_errno(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
-  Pipe made{.reader = Descriptor(ends[0]), .writer = Descriptor(ends[1])};
+// The reader does not block.
+Pipe make_output_pipe() {
+  Pipe made = make_pipe();
   fcntl(made.reader.get(), F_SETFL, O_NONBLOCK);
   return made;
 }
 
-// Standard input as a file in memory: a program that does not read it can't hold anybody up.
-Descriptor file_with(std::string_view text) {
-  Descriptor file(memfd_create("prompt", MFD_CLOEXEC));
+// Standard input as a file in memory: a program that does not read it blocks nothing.
+UniqueFd file_with(std::string_view text) {
+  UniqueFd file(memfd_create("prompt", MFD_CLOEXEC));
   check_errno(file.get() >= 0, "memfd_create");
   while (!text.empty()) {
     const ssize_t wrote = write(file.get(), text.data(), text.size());
@@ -87,73 +63,15 @@ std::vector<std::string> environment_for(const Request& request) {
   return all;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> list;
-  for (std::string& word : words) list.push_back(word.data());
-  list.push_back(nullptr);
-  return list;
-}
-
-// As the leader of a process group of its own, with every signal as it is by default.
-pid_t spawn(const Request& request, int input, int output, int errors) {
-  std::vector<std::string> command = {"/bin/sh", "-c", request.model.model};
-  std::vector<std::string> environment = environment_for(request);
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&files);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t child = 0;
-  const int status = posix_spawn(&child, command[0].c_str(), &files, &attributes, pointers(command).data(),
-                                 pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (status != 0) throw std::system_error(status, std::generic_category(), "cannot start /bin/sh");
-  return child;
-}
-
-// A started program: at the end of this object's life it and all of its group are gone.
-class Child {
- public:
-  explicit Child(pid_t id) : id_(id) {}
-  ~Child() {
-    if (id_ != 0) reap();
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t id() const { return id_; }
-  // Its status; kills first what is left of the group, whose number is ours until here.
-  int reap() {
-    kill(-id_, SIGKILL);
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
-    id_ = 0;
-    return status;
-  }
-
- private:
-  pid_t id_;
-};
-
-// What a program writes, as far as it is wanted.
+// One of the two outputs of a program.
 struct Output {
-  Descriptor pipe;
+  UniqueFd pipe;
   std::string text = {};
   bool open = true;
   size_t total = 0;
 
-  // All that a pipe can hold, and no more: who never stops writing must not keep us here. Of the text at least the last
-  // `keep` bytes are kept.
+  // Reads at most what a pipe can hold, so that a program that never stops writing does not block the caller. Keeps at
+  // least the last `keep` bytes.
   void read_some(size_t keep) {
     constexpr int kPieces = 32;
     std::array<char, 65536> buffer;
@@ -183,7 +101,7 @@ Ending wait_for_end(int child, Output& output, Output& errors, const AskOptions&
                                      pollfd{errors.open ? errors.pipe.get() : -1, POLLIN, 0}};
     const int ready = poll(watched.data(), watched.size(), static_cast<int>(std::min(left, milliseconds(200)).count()));
     check_errno(ready >= 0 || errno == EINTR, "poll");
-    // What is in the pipes when it has ended was written before; a process that it left behind is not waited for.
+    // What is in the pipes at the end was written before it; a process that the command left running is not waited for.
     output.read_some(options.most_bytes);
     errors.read_some(kErrorTail);
     if (output.total > options.most_bytes) return Ending::too_big;
@@ -235,15 +153,19 @@ Response ask_command(const Request& request, const AskOptions& options) {
   call.model = request.model.label;
   const auto start = Clock::now();
   try {
-    const Descriptor input = file_with(response.request_body);
-    Pipe out = make_pipe(), err = make_pipe();
-    Child child(spawn(request, input.get(), out.writer.get(), err.writer.get()));
+    const UniqueFd input = file_with(response.request_body);
+    Pipe out = make_output_pipe(), err = make_output_pipe();
+    Child child = spawn({.command = {"/bin/sh", "-c", request.model.model},
+                         .environment = environment_for(request),
+                         .in = input.get(),
+                         .out = out.writer.get(),
+                         .err = err.writer.get(),
+                         .death_signal = 0});
     out.writer.reset();
     err.writer.reset();
-    const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, child.id(), 0)));
-    check_errno(handle.get() >= 0, "pidfd_open");
     Output output{.pipe = std::move(out.reader)}, errors{.pipe = std::move(err.reader)};
-    const Ending ending = wait_for_end(handle.get(), output, errors, options);
+    const Ending ending = wait_for_end(child.handle(), output, errors, options);
+    child.kill_group();  // processes that the command left, too
     const int status = child.reap();
     call.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     switch (ending) {

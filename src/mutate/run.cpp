@@ -1,7 +1,6 @@
 #include "mutate/run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,9 +12,9 @@
 
 #include "base/hash.h"
 #include "base/interruption.h"
+#include "base/jobs.h"
 #include "base/strings.h"
 #include "judge/judge.h"
-#include "judge/parallel.h"
 
 namespace fb::mutate {
 namespace {
@@ -30,14 +29,6 @@ using Clock = std::chrono::steady_clock;
 // session that was stopped as a kill. Who runs away is stopped by other limits.
 constexpr std::chrono::seconds kBuildTime{300};
 constexpr double kSessionSeconds = 300;
-
-// A job's process has signals blocked; a judgement in it must notice them, because it has processes of its own.
-void let_signals_in() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-}
 
 std::string file_name(const Mutant& mutant) {
   std::string name = mutant.id;
@@ -104,15 +95,14 @@ class ProblemRun {
 
   // Finds out what compiles, and to the same code as what.
   Result<void> build() {
-    const auto texts = judge::run_jobs(
+    const auto texts = run_jobs(
         run_.results.size() + 1, jobs_,
         [&](size_t k) {
-          let_signals_in();
           const std::string& answer = k == 0 ? problem_.reference : run_.results[k - 1].mutant.source;
           const auto built = judge::build_answer(request_for(answer, Thoroughness::full));
           return built ? "=" + *built : "!" + in_one_line(built.error());
         },
-        [](size_t, const std::string&) { return false; });
+        [](size_t, const std::string&) { return false; }, JobSignals::delivered);
     if (!texts[0].starts_with("=")) return error("the reference does not compile: " + texts[0]);
     std::map<std::string, std::string> first;  // code → whose
     for (size_t k = 0; k < run_.results.size(); ++k) {
@@ -153,18 +143,15 @@ class ProblemRun {
 
   void judge() {
     std::erase_if(to_judge_, [&](size_t k) { return take_known(run_.results[k]); });
-    judge::run_jobs(
-        to_judge_.size(), jobs_,
-        [&](size_t job) {
-          let_signals_in();
-          return judge_one(run_.results[to_judge_[job]].mutant);
-        },
+    run_jobs(
+        to_judge_.size(), jobs_, [&](size_t job) { return judge_one(run_.results[to_judge_[job]].mutant); },
         [&](size_t job, const std::string& text) {
           MutantResult& result = run_.results[to_judge_[job]];
           take(result, text);
           if (options_.on_result) options_.on_result(result);
           return false;
-        });
+        },
+        JobSignals::delivered);
   }
 
   Thoroughness ordinary() const { return options_.quick ? Thoroughness::ordinary_quick : Thoroughness::ordinary; }

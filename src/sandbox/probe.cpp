@@ -1,17 +1,14 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "base/installed.h"
 #include "base/numbers.h"
+#include "base/process.h"
 #include "base/strings.h"
 #include "sandbox/sandbox.h"
 
@@ -20,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Answer {
+struct Trial {
   bool good = false;
-  std::string said;
+  std::string output;
 };
 
 std::string find_in_path(std::string_view name) {
@@ -35,37 +32,15 @@ std::string find_in_path(std::string_view name) {
   return "";
 }
 
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 1024> buffer;
-  ssize_t got = 0;
-  while ((got = read(fd, buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EINTR)) {
-    if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
+// Runs a command; also where it can't be started.
+Trial try_command(const std::vector<std::string>& command) {
+  constexpr std::chrono::minutes kTimeLimit{1};
+  try {
+    const ProcessResult result = run_command(command, kTimeLimit);
+    return {.good = result.succeeded(), .output = result.output};
+  } catch (const std::system_error& e) {
+    return {.good = false, .output = e.code().message()};
   }
-  return text;
-}
-
-// Runs a command to its end.
-Answer run(const std::vector<std::string>& command) {
-  std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  std::vector<char*> arguments;
-  for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
-  pid_t child = 0;
-  const int status = posix_spawn(&child, arguments[0], &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  close(ends[1]);
-  Answer answer{.said = status == 0 ? read_all(ends[0]) : std::generic_category().message(status)};
-  close(ends[0]);
-  int ending = 0;
-  if (status == 0 && waitpid(child, &ending, 0) == child) answer.good = WIFEXITED(ending) && WEXITSTATUS(ending) == 0;
-  return answer;
 }
 
 // A number in a file of /proc/sys; `missing` where there is no such file.
@@ -91,28 +66,28 @@ std::string remedy() {
          "--security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN)";
 }
 
-Result<Ability> find_out() {
-  Ability ability{.bubblewrap = find_in_path("bwrap"), .root = geteuid() == 0, .user_namespaces = true};
-  if (ability.bubblewrap.empty()) {
+Result<SandboxSupport> find_out() {
+  SandboxSupport support{.bubblewrap = find_in_path("bwrap"), .root = geteuid() == 0, .user_namespaces = true};
+  if (support.bubblewrap.empty()) {
     return error("there is no sandbox: bwrap was not found in PATH: install it (apt install bubblewrap)");
   }
-  const auto attempt = [&] { return run(wrap(ability, {}, {"/bin/true"})); };
-  const Answer answer = attempt();
-  if (answer.good) return ability;
-  if (ability.root) {
-    ability.user_namespaces = false;
-    if (attempt().good) return ability;
+  const auto attempt = [&] { return try_command(wrap(support, {}, {"/bin/true"})); };
+  const Trial first = attempt();
+  if (first.good) return support;
+  if (support.root) {
+    support.user_namespaces = false;
+    if (attempt().good) return support;
   }
   return error(
-      fmt::format("there is no sandbox: {} can't make one ({}); {}", ability.bubblewrap, trim(answer.said), remedy()));
+      fmt::format("there is no sandbox: {} can't make one ({}); {}", support.bubblewrap, trim(first.output), remedy()));
 }
 
 }  // namespace
 
 Result<std::string> find_confine() { return locate_program("FABRICBENCH_CONFINE", "fabricbench-confine"); }
 
-Result<Ability> probe() {
-  static const Result<Ability> known = find_out();
+Result<SandboxSupport> probe() {
+  static const Result<SandboxSupport> known = find_out();
   return known;
 }
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "sandbox/confine.h"
 
 namespace fb::sandbox {
@@ -35,15 +35,15 @@ struct Policy {
   int user_namespace = -1;         // descriptor of a UserNamespace that it shares with others; -1: one of its own
 };
 
-// How it can be done here.
-struct Ability {
+// How this host can make a sandbox.
+struct SandboxSupport {
   std::string bubblewrap;        // path
   bool root = false;             // we are root
   bool user_namespaces = false;  // always, unless we are root
 };
 
-// Runs bubblewrap once in the life of the process. Errors say what is missing and how to get it.
-Result<Ability> probe();
+// Runs bubblewrap once in the life of the process. Errors name what is missing and how to get it. Throws Interrupted.
+Result<SandboxSupport> probe();
 
 // The path of fabricbench-confine, which takes limits, a filter and a command: $FABRICBENCH_CONFINE, else beside the
 // running program.
@@ -52,26 +52,20 @@ Result<std::string> find_confine();
 // The command line that runs `command` (command[0] is a path inside) in a sandbox. Its exit code is the command's, 128
 // + number where a signal ended the command. It ends when the thread that started it does, and everything in it ends
 // with it. To end it at any moment, even while it is being set up, start it in a process group and kill the group.
-std::vector<std::string> wrap(const Ability& ability, const Policy& policy, std::vector<std::string> command);
+std::vector<std::string> wrap(const SandboxSupport& support, const Policy& policy, std::vector<std::string> command);
 
 // A user namespace that sandboxes may share. Of two processes that have the same one, and no capabilities, one may look
-// at the other in /proc (what system call it is in), as far as it can see its process id. Its descriptor is inherited
-// by every program that is started while this object lives.
+// at the other in /proc (what system call it is in) if it can see its process id. The descriptor is close-on-exec: a
+// sandbox that uses it names it in SpawnOptions::inherited.
 class UserNamespace {
  public:
   // Throws std::system_error.
   UserNamespace();
-  ~UserNamespace();
-  UserNamespace(UserNamespace&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  UserNamespace& operator=(UserNamespace&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
  private:
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
 };
 
 }  // namespace fb::sandbox

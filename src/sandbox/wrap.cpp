@@ -58,10 +58,10 @@ Words visible_folders(const std::vector<std::string>& hidden) {
   return found;
 }
 
-void add_namespaces(Words& words, const Ability& ability, const Policy& policy) {
+void add_namespaces(Words& words, const SandboxSupport& support, const Policy& policy) {
   if (policy.user_namespace >= 0) {
     add(words, {"--userns", std::to_string(policy.user_namespace)});
-  } else if (ability.user_namespaces) {
+  } else if (support.user_namespaces) {
     words.emplace_back("--unshare-user");
   }
   if (!policy.share_process_ids) words.emplace_back("--unshare-pid");
@@ -70,9 +70,9 @@ void add_namespaces(Words& words, const Ability& ability, const Policy& policy) 
 
 }  // namespace
 
-std::vector<std::string> wrap(const Ability& ability, const Policy& policy, std::vector<std::string> command) {
-  Words words = {ability.bubblewrap};
-  add_namespaces(words, ability, policy);
+std::vector<std::string> wrap(const SandboxSupport& support, const Policy& policy, std::vector<std::string> command) {
+  Words words = {support.bubblewrap};
+  add_namespaces(words, support, policy);
   add(words, {"--die-with-parent", "--cap-drop", "ALL", "--hostname", "fabricbench", "--clearenv"});
   for (const auto& [name, value] : policy.environment) add(words, {"--setenv", name, value});
 

@@ -5,29 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "base/content_hash.h"
+#include "base/installed.h"
 #include "base/strings.h"
 
 namespace fb::toolchain {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kHashLength = 32;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // A folder of this user's alone, made where it is missing.
 bool make_private(const fs::path& folder) {
@@ -52,17 +43,6 @@ void write_and_rename(const std::string& path, std::string_view content) {
 }
 
 }  // namespace
-
-std::string hash_bytes(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-std::string hash_words(const std::vector<std::string>& words) {
-  std::string all;
-  for (const auto& word : words) all += fmt::format("{}:{}", word.size(), word);
-  return hash_bytes(all);
-}
 
 Cache Cache::of_user() {
   std::vector<fs::path> folders;
@@ -95,13 +75,13 @@ std::optional<std::string> Cache::get(const std::string& key) const {
   } catch (const std::system_error&) {
     return std::nullopt;
   }
-  if (entry.size() < kHashLength ||
-      hash_bytes(std::string_view(entry).substr(kHashLength)) != entry.substr(0, kHashLength)) {
+  if (entry.size() < kContentHashLength ||
+      hash_bytes(std::string_view(entry).substr(kContentHashLength)) != entry.substr(0, kContentHashLength)) {
     unlink(path.c_str());
     return std::nullopt;
   }
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now: trim() keeps it
-  return entry.substr(kHashLength);
+  return entry.substr(kContentHashLength);
 }
 
 void Cache::put(const std::string& key, std::string_view content) {

@@ -6,16 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "base/result.h"
 
 namespace fb::toolchain {
-
-// 128 bits, as 32 hexadecimal digits.
-std::string hash_bytes(std::string_view bytes);
-// Of a list: {"ab", "c"} and {"a", "bc"} differ.
-std::string hash_words(const std::vector<std::string>& words);
 
 class Cache {
  public:

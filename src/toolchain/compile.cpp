@@ -4,13 +4,13 @@
 
 #include <filesystem>
 
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "toolchain/cluster_dims.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/locate.h"
 #include "toolchain/source_overlay.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 #include "toolchain/wide_copies.h"
 
 namespace fb::toolchain {
@@ -31,7 +31,7 @@ Result<void> run_compiler(const DeviceCompile& request, const Locations& where, 
   add(invocation.reads, request.reads);
   if (!request.precompiled_header.empty()) invocation.reads.push_back(request.precompiled_header);
   if (!request.dependencies.empty()) invocation.writes.push_back(folder_of(request.dependencies));
-  const Finished run = run_program(wrapped(request.wrapper, invocation), request.time_limit);
+  const ProcessResult run = run_command(wrapped(request.wrapper, invocation), request.time_limit);
   if (run.timed_out) return error(fmt::format("the compiler was stopped after {} s", request.time_limit.count()));
   // clang ignores these with a warning, and the program would be silently wrong.
   if (auto refused = find_managed_variables(run.output, request.source); !refused.list.empty()) {
@@ -129,7 +129,7 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   const auto where = locate();
   if (!where) return std::unexpected(where.error());
 
-  const TemporaryDirectory scratch;
+  const TempDir scratch;
   const auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
   auto ptx = optimise(request, *where, scratch.path(), widen_copies(*ir));

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/content_hash.h"
 #include "base/strings.h"
-#include "toolchain/cache.h"
 
 namespace fb::toolchain {
 namespace {

@@ -11,9 +11,10 @@
 #include <functional>
 #include <system_error>
 
+#include "base/content_hash.h"
+#include "base/process.h"
 #include "base/strings.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
+#include "base/temp_dir.h"
 #include "toolchain/user_files.h"
 
 namespace fb::toolchain {
@@ -102,7 +103,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   }
 
   try {
-    const TemporaryDirectory scratch;
+    const TempDir scratch;
     const std::string made = scratch.path() + "/header.pch";
     const std::string fresh = fmt::format("{}.{}", header.file, getpid());
     write_prelude(header.text, text, fresh + ".h");
@@ -112,7 +113,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     command.insert(command.end(),
                    {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
     const Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
-    const Finished run = run_program(wrapped(unit.wrapper, invocation), unit.time_limit);
+    const ProcessResult run = run_command(wrapped(unit.wrapper, invocation), unit.time_limit);
     if (run.exit_code != 0) return std::nullopt;
     const std::string bytes = read_file(made);
     Cache writable = cache;

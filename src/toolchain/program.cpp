@@ -10,14 +10,15 @@
 #include <set>
 #include <system_error>
 
+#include "base/content_hash.h"
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "toolchain/cache.h"
 #include "toolchain/compile.h"
 #include "toolchain/compile_both.h"
 #include "toolchain/identity.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::toolchain {
 namespace {
@@ -32,7 +33,7 @@ void add(Words& words, const Words& more) { words.insert(words.end(), more.begin
 Result<Words> ask_mpi(const std::string& what) {
   const std::string program = find_program("mpicxx");
   if (program.empty()) return error("mpicxx not found in PATH: install it (apt install openmpi-bin libopenmpi-dev)");
-  const Finished run = run_program({program, "--showme:" + what}, kTimeLimit);
+  const ProcessResult run = run_command({program, "--showme:" + what}, kTimeLimit);
   if (run.exit_code != 0) return error(fmt::format("{} --showme:{} failed: {}", program, what, trim(run.output)));
   Words words;
   for (const auto word : split(trim(run.output), ' ')) {
@@ -211,7 +212,7 @@ class Builder {
       command.push_back(std::move(*path));
     }
     add(command, libraries);
-    const Finished run = run_program(command, kTimeLimit);
+    const ProcessResult run = run_command(command, kTimeLimit);
     if (run.timed_out) return error(fmt::format("the linker was stopped after {} s", kTimeLimit.count()));
     if (run.exit_code != 0) return error(fmt::format("the program does not link:\n{}", trim(run.output)));
     cache_.put(key, read_file(output));
@@ -243,7 +244,7 @@ class Builder {
   std::string libraries_;
   std::string identity_;
   Cache cache_;
-  TemporaryDirectory scratch_;
+  TempDir scratch_;
   Words mpi_compile_, mpi_link_;
   std::map<std::string, std::string> ready_;  // an object's key → its file
   bool compiled_ = false;

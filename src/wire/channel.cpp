@@ -21,7 +21,7 @@ bool send_all(int socket, std::span<const std::byte> bytes, int descriptor) {
   return true;
 }
 
-bool receive_all(int socket, std::span<std::byte> into, Descriptor* descriptor) {
+bool receive_all(int socket, std::span<std::byte> into, UniqueFd* descriptor) {
   while (!into.empty()) {
     const long got = receive_some(socket, into, descriptor, true);
     if (got <= 0) return false;
@@ -31,11 +31,6 @@ bool receive_all(int socket, std::span<std::byte> into, Descriptor* descriptor) 
 }
 
 }  // namespace
-
-void Descriptor::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
 
 long send_some(int socket, std::span<const std::byte> bytes, int descriptor, bool block) {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -60,7 +55,7 @@ long send_some(int socket, std::span<const std::byte> bytes, int descriptor, boo
   }
 }
 
-long receive_some(int socket, std::span<std::byte> into, Descriptor* descriptor, bool block) {
+long receive_some(int socket, std::span<std::byte> into, UniqueFd* descriptor, bool block) {
   iovec part{into.data(), into.size()};
   msghdr message{};
   message.msg_iov = &part;
@@ -82,7 +77,7 @@ long receive_some(int socket, std::span<std::byte> into, Descriptor* descriptor,
     for (size_t k = 0; k < count; ++k) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(header) + k * sizeof fd, sizeof fd);
-      Descriptor owned(fd);
+      UniqueFd owned(fd);
       if (descriptor && !*descriptor) *descriptor = std::move(owned);
     }
   }
@@ -94,7 +89,7 @@ Channel Channel::connect(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) return {};
   std::ranges::copy(path, address.sun_path);
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return {};
   while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno != EINTR) return {};
@@ -128,7 +123,7 @@ bool Channel::receive(Received& message) {
 
 Status Channel::call(Kind kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
                      std::span<const std::byte> blob, std::vector<std::byte>* reply_blob, int descriptor,
-                     Descriptor* reply_descriptor) {
+                     UniqueFd* reply_descriptor) {
   if (!socket_) return Status::unknown;
   Frame frame;
   frame.kind = kind;

@@ -8,45 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "wire/messages.h"
 
 namespace fb::wire {
 
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.take()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) reset(other.take());
-    return *this;
-  }
-  ~Descriptor() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int take() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-  void reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
-
 struct Received {
   Frame frame;
   std::vector<std::byte> body, blob;
-  Descriptor descriptor;
+  UniqueFd descriptor;
 };
 
 class Channel {
  public:
   Channel() = default;
-  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+  explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
   // Empty when the machine does not answer at `path`.
   static Channel connect(const std::string& path);
 
@@ -63,7 +39,7 @@ class Channel {
   template <Kind kKind>
   Status call(const typename Message<kKind>::Request& request, typename Message<kKind>::Reply* reply = nullptr,
               std::span<const std::byte> blob = {}, std::vector<std::byte>* reply_blob = nullptr, int descriptor = -1,
-              Descriptor* reply_descriptor = nullptr) {
+              UniqueFd* reply_descriptor = nullptr) {
     static_assert(sizeof(request) % 4 == 0);
     return call(kKind, &request, sizeof request, reply, reply ? sizeof *reply : 0, blob, reply_blob, descriptor,
                 reply_descriptor);
@@ -71,18 +47,18 @@ class Channel {
   // The same without types.
   Status call(Kind kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
               std::span<const std::byte> blob, std::vector<std::byte>* reply_blob, int descriptor,
-              Descriptor* reply_descriptor);
+              UniqueFd* reply_descriptor);
 
   void (*print)(std::string_view text) = nullptr;
 
  private:
-  Descriptor socket_;
+  UniqueFd socket_;
 };
 
 // Sends as much as fits now; for the machine's end. -1: the other end has gone, else bytes sent.
 // Shared framing helpers.
 long send_some(int socket, std::span<const std::byte> bytes, int descriptor, bool block);
 // Receives what is there. -1: gone or broken, 0: nothing now.
-long receive_some(int socket, std::span<std::byte> into, Descriptor* descriptor, bool block);
+long receive_some(int socket, std::span<std::byte> into, UniqueFd* descriptor, bool block);
 
 }  // namespace fb::wire

@@ -30,7 +30,7 @@ class JudgeLink {
   using Answered = std::expected<T, Status>;
 
   // `socket`: the other end of the one that the machine was given as --judge.
-  JudgeLink(Descriptor socket, uint32_t ranks) : channel_(std::move(socket)), ranks_(ranks) {}
+  JudgeLink(UniqueFd socket, uint32_t ranks) : channel_(std::move(socket)), ranks_(ranks) {}
 
   uint32_t ranks() const { return ranks_; }
   bool lost() const { return !channel_; }

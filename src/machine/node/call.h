@@ -17,7 +17,7 @@ struct Answer {
   wire::Status status = wire::Status::ok;
   std::vector<std::byte> body, blob;
   int descriptor = -1;     // to be sent; the node keeps ownership
-  wire::Descriptor owned;  // to be sent and closed
+  UniqueFd owned;  // to be sent and closed
 
   template <class Reply>
   void set_body(const Reply& reply) {
@@ -30,7 +30,7 @@ struct Call {
   HostThread* thread = nullptr;
   wire::Kind kind{};
   std::span<const std::byte> body, blob;
-  wire::Descriptor descriptor;
+  UniqueFd descriptor;
 };
 
 // A handler's status when the thread will be answered later.

@@ -40,7 +40,7 @@ Status on_allocate(NodeServices& node, Call& call, const wire::Allocate& m, wire
   if (m.kind == MemoryKind::device) {
     region.allocation = node.memory.take_memory(process, m.device, m.bytes, "cudaMalloc");
   } else if (is_host(m.kind)) {
-    wire::Descriptor fd(m.bytes > node.budget.room() ? -1 : mem::create_shared(m.bytes));
+    UniqueFd fd(m.bytes > node.budget.room() ? -1 : mem::create_shared(m.bytes));
     if (fd) {
       region.allocation = node.memory.take_shared(
           process, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());

@@ -14,8 +14,8 @@ namespace {
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 constexpr std::array<uint64_t, 2> kNoSecret = {};
 
-wire::Descriptor write_secret(const std::array<uint64_t, 2>& secret) {
-  wire::Descriptor file(memfd_create("fabricbench-handle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+UniqueFd write_secret(const std::array<uint64_t, 2>& secret) {
+  UniqueFd file(memfd_create("fabricbench-handle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || pwrite(file.get(), secret.data(), sizeof secret, 0) != sizeof secret ||
       fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
     return {};
@@ -60,7 +60,7 @@ void IpcTokens::remove_all_of(const Process& owner) {
   std::erase_if(objects_, [&](const auto& o) { return o.second.owner == &owner; });
 }
 
-wire::Descriptor PhysicalExports::write(const std::shared_ptr<Physical>& physical) {
+UniqueFd PhysicalExports::write(const std::shared_ptr<Physical>& physical) {
   if (physical->secret == kNoSecret) {
     std::array<uint64_t, 2> secret = {};
     if (getrandom(secret.data(), sizeof secret, 0) != sizeof secret) return {};

@@ -41,7 +41,7 @@ class IpcTokens {
 class PhysicalExports {
  public:
   // Empty: the host has no memory for it.
-  wire::Descriptor write(const std::shared_ptr<Physical>& physical);
+  UniqueFd write(const std::shared_ptr<Physical>& physical);
   // Null: the descriptor was not exported by this node.
   std::shared_ptr<Physical> find(int descriptor) const;
 

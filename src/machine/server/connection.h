@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "machine/node/node.h"
 #include "wire/channel.h"
 
@@ -16,7 +17,7 @@ namespace fb::machine {
 
 class Connection {
  public:
-  Connection(uint64_t own_number, wire::Descriptor socket) : number(own_number), socket_(std::move(socket)) {}
+  Connection(uint64_t own_number, UniqueFd socket) : number(own_number), socket_(std::move(socket)) {}
 
   const uint64_t number;
   int rank = -1;                 // whose socket it came by; -1: there is one for all
@@ -48,7 +49,7 @@ class Connection {
   void append(const wire::Frame& frame, std::span<const std::byte> body, std::span<const std::byte> blob,
               int descriptor);
 
-  wire::Descriptor socket_;
+  UniqueFd socket_;
   bool gone_ = false;
   std::string fault_;
 
@@ -59,7 +60,7 @@ class Connection {
   struct Parcel {
     std::vector<std::byte> bytes;
     size_t sent = 0;
-    wire::Descriptor descriptor;
+    UniqueFd descriptor;
     bool is_answer = false;
   };
   std::deque<Parcel> unsent_;

@@ -67,7 +67,7 @@ Server::~Server() {
 
 void Server::add_judge() {
   judge_ = next_connection_++;
-  auto connection = std::make_unique<Connection>(judge_, wire::Descriptor(options_.judge));
+  auto connection = std::make_unique<Connection>(judge_, UniqueFd(options_.judge));
   fcntl(options_.judge, F_SETFD, FD_CLOEXEC);
   session_ = std::make_unique<JudgeSession>(node_.services(), static_cast<uint32_t>(options_.ranks), judge_);
   node_.set_judge(*session_);
@@ -80,7 +80,7 @@ void Server::listen(const std::string& path, int rank) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
   std::ranges::copy(path, address.sun_path);
-  wire::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
   if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail(path);
   if (::listen(socket.get(), 1024) != 0) fail("listen");
@@ -95,11 +95,11 @@ void Server::report(record::Incident incident) {
   if (incidents_.size() < kMostIncidents) incidents_.push_back(std::move(incident));
 }
 
-void Server::accept_all(const wire::Descriptor& listener, int rank) {
+void Server::accept_all(const UniqueFd& listener, int rank) {
   while (true) {
     const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
-    wire::Descriptor socket(fd);
+    UniqueFd socket(fd);
     if (connections_.size() >= kMostConnections) continue;
     ucred peer{};
     socklen_t size = sizeof peer;

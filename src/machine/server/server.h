@@ -35,7 +35,7 @@ class Server {
 
  private:
   void listen(const std::string& path, int rank);
-  void accept_all(const wire::Descriptor& listener, int rank);
+  void accept_all(const UniqueFd& listener, int rank);
   void add_judge();
   void report(record::Incident incident);
   // Waits for sockets up to `milliseconds` and reads what came; true if anything did.
@@ -57,7 +57,7 @@ class Server {
   ServerOptions options_;
   struct Listener {
     std::string path;
-    wire::Descriptor socket;
+    UniqueFd socket;
     int rank = -1;  // of those who connect there; -1: as they say
   };
   std::vector<Listener> listeners_;

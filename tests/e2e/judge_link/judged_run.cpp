@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/temp_dir.h"
 #include "toolchain/program.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kArena = 16 << 20;
 
 const std::string& candidate() {
-  static const toolchain::TemporaryDirectory folder;
+  static const TempDir folder;
   static const std::string path = [] {
     setenv("FABRICBENCH_LIB", FB_BINARY_DIR "/lib/fabricbench", 0);
     toolchain::ProgramBuild build;
@@ -39,8 +39,8 @@ JudgedRun::JudgedRun(uint32_t ranks, uint64_t seed, bool confined)
   request.machine = FB_BINARY_DIR "/bin/fabricbench-machine";
   request.arguments = {"--candidate", candidate()};
   if (confined) {
-    request.prepare_machine = [](launcher::Start& start) { start.command.emplace_back("--confine"); };
-    request.prepare_rank = [](int, launcher::Start& start) {
+    request.prepare_machine = [](SpawnOptions& start) { start.command.emplace_back("--confine"); };
+    request.prepare_rank = [](int, SpawnOptions& start) {
       start.command.insert(start.command.end(), {"--confine", "--open-files", "64"});
     };
   }
@@ -53,7 +53,7 @@ JudgedRun::JudgedRun(uint32_t ranks, uint64_t seed, bool confined)
     throw std::runtime_error("no socket or memory");
   arena_ = static_cast<uint32_t*>(mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_SHARED, arena_file_.get(), 0));
   request.judge = pair[1];
-  link_ = std::make_unique<wire::JudgeLink>(wire::Descriptor(pair[0]), ranks);
+  link_ = std::make_unique<wire::JudgeLink>(UniqueFd(pair[0]), ranks);
   directory_ = std::make_unique<launcher::RunDirectory>();
   launcher_ = std::thread([this, request] {
     auto result = launcher::run_program(request, *directory_);

@@ -63,7 +63,7 @@ class JudgedRun {
 
   uint32_t ranks_, n_ = 0, calls_ = 0, made_ = 0;
   std::vector<uint64_t> in_, out_;
-  wire::Descriptor arena_file_;
+  UniqueFd arena_file_;
   uint32_t* arena_ = nullptr;
   std::unique_ptr<launcher::RunDirectory> directory_;
   std::unique_ptr<wire::JudgeLink> link_;

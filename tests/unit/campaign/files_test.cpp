@@ -52,11 +52,11 @@ TEST_F(Files, StayLockedByAChildThatHasInherited) {
   const std::string path = folder_ + "/.lock";
   auto first = try_lock(path);
   ASSERT_TRUE(first);
-  launcher::Start start;
+  SpawnOptions start;
   start.command = {"/bin/sh", "-c", "sleep 0.4"};
   start.inherited = {first->get()};
   start.outlives = true;
-  const launcher::Process child = launcher::start_process(start);
+  const Child child = spawn(start);
   first->reset();
   EXPECT_FALSE(try_lock(path));
   const auto waited = lock(path);

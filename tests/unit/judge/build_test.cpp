@@ -10,11 +10,11 @@
 
 #include <filesystem>
 
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "judge/symbols.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 namespace {
@@ -42,7 +42,7 @@ std::string candidate(std::string_view body, std::string_view in_run = "") {
 class Build : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    shared_ = new toolchain::TemporaryDirectory;
+    shared_ = new TempDir;
     setenv("FABRICBENCH_CACHE", (shared_->path() + "/cache").c_str(), 1);
     setenv("FABRICBENCH_LIB", FB_LIBRARIES, 1);
     setenv("FABRICBENCH_CONFINE", FB_CONFINE, 1);
@@ -74,9 +74,9 @@ class Build : public testing::Test {
     return built ? "" : to_string(built.error(), "build");
   }
 
-  static inline toolchain::TemporaryDirectory* shared_ = nullptr;
-  toolchain::TemporaryDirectory scratch_;
-  sandbox::Ability ability_;
+  static inline TempDir* shared_ = nullptr;
+  TempDir scratch_;
+  sandbox::SandboxSupport ability_;
 };
 
 TEST_F(Build, MakesAnObjectWithTheEntryAndNothingElseToSee) {
@@ -88,7 +88,7 @@ TEST_F(Build, MakesAnObjectWithTheEntryAndNothingElseToSee) {
   ASSERT_TRUE(found) << to_string(found.error(), "");
   EXPECT_TRUE(found->empty()) << (*found)[0].symbol;
 
-  const auto said = toolchain::run_program({"/usr/bin/nm", "-D", "--defined-only", built->path}, 10s).output;
+  const auto said = run_command({"/usr/bin/nm", "-D", "--defined-only", built->path}, 10s).output;
   EXPECT_NE(said.find(" T fabricbench_args_words"), std::string::npos) << said;
   EXPECT_NE(said.find(" T fabricbench_construct"), std::string::npos);
   EXPECT_NE(said.find(" T fabricbench_run"), std::string::npos);
@@ -215,7 +215,7 @@ TEST_F(Build, ThrowsWhereTheFaultIsOurs) {
   EXPECT_THROW((void)build(candidate("// ours")), std::runtime_error);
   setenv("FABRICBENCH_CONFINE", FB_CONFINE, 1);
   BuildRequest broken = request(candidate("// ours, too"));
-  const sandbox::Ability none{"/bin/false", false, true};
+  const sandbox::SandboxSupport none{"/bin/false", false, true};
   broken.sandbox = &none;
   broken.use_cache = false;
   EXPECT_THROW((void)build_candidate(broken), std::runtime_error);

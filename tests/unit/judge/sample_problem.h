@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "catalog/problem.h"
 #include "judge/call_data.h"
 #include "judge/oracle.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 
@@ -90,7 +90,7 @@ class SampleProblem {
   }
 
  private:
-  toolchain::TemporaryDirectory folder_;
+  TempDir folder_;
   catalog::Problem problem_;
 };
 

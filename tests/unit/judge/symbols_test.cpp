@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::judge {
 namespace {
@@ -21,12 +21,12 @@ class Symbols : public testing::Test {
     std::vector<std::string> command = {toolchain::locate()->compiler, "-shared", "-fPIC", "-fuse-ld=lld",
                                         "-Wl,--hash-style=both",       "-o",      object,  source};
     command.insert(command.end(), more.begin(), more.end());
-    const auto run = toolchain::run_program(command, std::chrono::seconds(60));
+    const auto run = run_command(command, std::chrono::seconds(60));
     EXPECT_EQ(run.exit_code, 0) << run.output;
     return object;
   }
 
-  toolchain::TemporaryDirectory scratch_;
+  TempDir scratch_;
 };
 
 std::vector<std::string> names_of(const std::vector<Violation>& violations) {
@@ -78,9 +78,9 @@ TEST_F(Symbols, ThatAreForbiddenAreNamed) {
 TEST_F(Symbols, AreNotTakenFromOtherLibraries) {
   write_file(scratch_.path() + "/b.cpp", "extern \"C\" int helper() { return 1; }\n");
   const std::string library = scratch_.path() + "/libhelper.so";
-  ASSERT_EQ(toolchain::run_program({toolchain::locate()->compiler, "-shared", "-fPIC", "-fuse-ld=lld",
-                                    "-Wl,-soname,libhelper.so", "-o", library, scratch_.path() + "/b.cpp"},
-                                   std::chrono::seconds(60))
+  ASSERT_EQ(run_command({toolchain::locate()->compiler, "-shared", "-fPIC", "-fuse-ld=lld", "-Wl,-soname,libhelper.so",
+                         "-o", library, scratch_.path() + "/b.cpp"},
+                        std::chrono::seconds(60))
                 .exit_code,
             0);
   const auto found = check_symbols(compile("extern \"C\" int helper(); int f() { return helper(); }\n", {library}), {});

@@ -16,8 +16,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/process.h"
 #include "base/strings.h"
-#include "launcher/process.h"
 
 namespace fb::launcher {
 namespace {
@@ -66,7 +66,7 @@ class Launch : public testing::Test {
   // Also looks that nothing is left.
   static Ran run(std::vector<std::string> arguments, LaunchRequest request = {}) {
     const auto shared_before = names_in("/dev/shm");
-    const Descriptor out(memfd_create("out", 0)), err(memfd_create("err", 0));
+    const UniqueFd out(memfd_create("out", 0)), err(memfd_create("err", 0));
     request.program = FB_TEST_RANK;
     request.arguments = std::move(arguments);
     request.machine = FB_TEST_MACHINE;
@@ -263,7 +263,7 @@ class JudgedLaunch : public Launch {
   JudgedLaunch() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    ours = Descriptor(ends[0]);
+    ours = UniqueFd(ends[0]);
     theirs = ends[1];
   }
   // Until the other end is closed everywhere.
@@ -275,7 +275,7 @@ class JudgedLaunch : public Launch {
     return text;
   }
 
-  Descriptor ours;
+  UniqueFd ours;
   int theirs = -1;
 };
 
@@ -302,8 +302,8 @@ TEST_F(JudgedLaunch, ASandboxThatSaysASignalIsBelieved) {
 TEST_F(Launch, TheStartOfRanksAndMachineCanBeChanged) {
   LaunchRequest request{.ranks = 2};
   int machines = 0;
-  request.prepare_machine = [&](Start& start) { machines += start.command[0] == FB_TEST_MACHINE; };
-  request.prepare_rank = [](int rank, Start& start) {
+  request.prepare_machine = [&](SpawnOptions& start) { machines += start.command[0] == FB_TEST_MACHINE; };
+  request.prepare_rank = [](int rank, SpawnOptions& start) {
     start.command = {FB_TEST_RANK, rank == 1 ? "everything" : ""};
     start.environment = {"ONLY=this"};
   };

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "launcher/process.h"
+#include "base/process.h"
 
 namespace fb::launcher {
 namespace {

@@ -34,8 +34,8 @@ class ConnectionTest : public testing::Test {
   ConnectionTest() {
     int pair[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    other = wire::Channel(wire::Descriptor(pair[0]));
-    connection.emplace(1, wire::Descriptor(pair[1]));
+    other = wire::Channel(UniqueFd(pair[0]));
+    connection.emplace(1, UniqueFd(pair[1]));
     connection->thread = &thread;  // as after hello
   }
 
@@ -92,8 +92,8 @@ TEST_F(ConnectionTest, WhatIsNoMessageEndsIt) {
   const auto ends = [](Frame frame, bool known) {
     int pair[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    const wire::Descriptor far(pair[0]);
-    Connection c(1, wire::Descriptor(pair[1]));
+    const UniqueFd far(pair[0]);
+    Connection c(1, UniqueFd(pair[1]));
     HostThread someone;
     if (known) c.thread = &someone;
     EXPECT_EQ(::send(far.get(), &frame, sizeof frame, 0), static_cast<ssize_t>(sizeof frame));

@@ -74,7 +74,7 @@ class JudgeSessionTest : public testing::Test {
   HostThread& judge;
   Rank a, b;
   std::map<int32_t, wire::StreamRef> streams;
-  wire::Descriptor file;
+  UniqueFd file;
   uint32_t* arena = nullptr;
 };
 

@@ -12,13 +12,13 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/process.h"
 #include "base/rng.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "machine/cuda_program.h"
 #include "machine/golden.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb {
 namespace {
@@ -167,28 +167,28 @@ class HostSide {
     const auto where = toolchain::locate();
     if (!where) throw std::runtime_error(to_string(where.error(), path));
     const std::string object = scratch_.path() + "/host.so";
-    const auto run = toolchain::run_program({where->compiler,
-                                             "-x",
-                                             "cuda",
-                                             "-std=c++20",
-                                             "--cuda-host-only",
-                                             "-nocudainc",
-                                             "-nocudalib",
-                                             "--cuda-path=/nonexistent",
-                                             "-Xclang",
-                                             "-target-sdk-version=12.5",
-                                             "-isystem",
-                                             where->sdk + "/include",
-                                             "-include",
-                                             "cuda_runtime.h",
-                                             "-O1",
-                                             "-ffp-contract=off",
-                                             "-fPIC",
-                                             "-shared",
-                                             "-o",
-                                             object,
-                                             path},
-                                            std::chrono::seconds(60));
+    const auto run = run_command({where->compiler,
+                                  "-x",
+                                  "cuda",
+                                  "-std=c++20",
+                                  "--cuda-host-only",
+                                  "-nocudainc",
+                                  "-nocudalib",
+                                  "--cuda-path=/nonexistent",
+                                  "-Xclang",
+                                  "-target-sdk-version=12.5",
+                                  "-isystem",
+                                  where->sdk + "/include",
+                                  "-include",
+                                  "cuda_runtime.h",
+                                  "-O1",
+                                  "-ffp-contract=off",
+                                  "-fPIC",
+                                  "-shared",
+                                  "-o",
+                                  object,
+                                  path},
+                                 std::chrono::seconds(60));
     if (run.exit_code != 0) throw std::runtime_error(run.output);
     // Lazily: kernel launches of the file need a runtime library that nothing here calls.
     library_ = dlopen(object.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -204,7 +204,7 @@ class HostSide {
   Expect find(const std::string& name) const { return reinterpret_cast<Expect>(dlsym(library_, name.c_str())); }
 
  private:
-  toolchain::TemporaryDirectory scratch_;
+  TempDir scratch_;
   void* library_ = nullptr;
 };
 

@@ -105,7 +105,7 @@ class Sandbox : public testing::Test {
     return run(wrap(ability_, policy_, command));
   }
 
-  Ability ability_;
+  SandboxSupport ability_;
   Policy policy_;
 };
 

@@ -7,13 +7,13 @@
 #include <filesystem>
 
 #include "base/strings.h"
-#include "toolchain/temporary_directory.h"
+#include "base/temp_dir.h"
 
 namespace fb::toolchain {
 namespace {
 
 TEST(Cache, GivesBackWhatItWasGiven) {
-  const TemporaryDirectory scratch;
+  const TempDir scratch;
   Cache cache(scratch.path());
   EXPECT_EQ(cache.get("key"), std::nullopt);
   const std::string bytes("a\0b\n", 4);
@@ -25,7 +25,7 @@ TEST(Cache, GivesBackWhatItWasGiven) {
 }
 
 TEST(Cache, TakesADamagedEntryForMissing) {
-  const TemporaryDirectory scratch;
+  const TempDir scratch;
   Cache cache(scratch.path());
   cache.put("key", "content");
   std::string entry = read_file(cache.path_of("key"));
@@ -50,20 +50,13 @@ TEST(Cache, SaysWhyItKeepsNothing) {
 }
 
 TEST(Cache, IsWhereTheUserSays) {
-  const TemporaryDirectory scratch;
+  const TempDir scratch;
   setenv("FABRICBENCH_CACHE", (scratch.path() + "/deep/er").c_str(), 1);
   EXPECT_EQ(Cache::of_user().folder(), scratch.path() + "/deep/er");
   unsetenv("FABRICBENCH_CACHE");
   struct stat facts{};
   ASSERT_EQ(stat((scratch.path() + "/deep/er").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0700u);
-}
-
-TEST(Cache, HashesListsByTheirWords) {
-  EXPECT_NE(hash_words({"ab", "c"}), hash_words({"a", "bc"}));
-  EXPECT_NE(hash_words({"a", ""}), hash_words({"a"}));
-  EXPECT_EQ(hash_words({"a", "b"}), hash_words({"a", "b"}));
-  EXPECT_EQ(hash_bytes("").size(), 32u);
 }
 
 }  // namespace

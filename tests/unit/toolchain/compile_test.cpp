@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
-#include "toolchain/temporary_directory.h"
+#include "base/temp_dir.h"
 
 namespace fb::toolchain {
 namespace {
@@ -19,7 +19,7 @@ class Compile : public testing::Test {
     return compile_to_ptx(request);
   }
 
-  TemporaryDirectory scratch_;
+  TempDir scratch_;
 };
 
 TEST_F(Compile, GivesPtxForAKernel) {

@@ -9,10 +9,10 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/process.h"
 #include "base/strings.h"
+#include "base/temp_dir.h"
 #include "toolchain/locate.h"
-#include "toolchain/subprocess.h"
-#include "toolchain/temporary_directory.h"
 
 namespace fb::toolchain {
 namespace {
@@ -43,10 +43,10 @@ int cudaDeviceSynchronize() { return 0; }
 class Program : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    shared_ = new TemporaryDirectory;
+    shared_ = new TempDir;
     write_file(shared_->path() + "/runtime.cpp", kRuntime);
     fs::create_directory(shared_->path() + "/lib");
-    const auto run = run_program({locate()->compiler, "-shared", "-fPIC", "-o", shared_->path() + "/lib/libcudart.so",
+    const auto run = run_command({locate()->compiler, "-shared", "-fPIC", "-o", shared_->path() + "/lib/libcudart.so",
                                   shared_->path() + "/runtime.cpp"},
                                  60s);
     ASSERT_EQ(run.exit_code, 0) << run.output;
@@ -67,14 +67,14 @@ class Program : public testing::Test {
   std::string output() const { return scratch_.path() + "/program"; }
   Result<BuiltProgram> build(ProgramBuild request) const { return build_program(request, output()); }
   std::string run() const {
-    const auto finished = run_program({output()}, 10s);
+    const auto finished = run_command({output()}, 10s);
     EXPECT_EQ(finished.exit_code, 0);
     return finished.output;
   }
   static std::string cache() { return shared_->path() + "/cache"; }
 
-  static inline TemporaryDirectory* shared_ = nullptr;
-  TemporaryDirectory scratch_;
+  static inline TempDir* shared_ = nullptr;
+  TempDir scratch_;
 };
 
 std::string text_of(const Result<BuiltProgram>& built) { return built ? "" : to_string(built.error(), "build"); }
@@ -98,7 +98,7 @@ TEST_F(Program, IsMadeOfSeveralSourcesAndObjects) {
   const auto b = file("b.cpp", "#include <cuda_runtime.h>\nint from_cpp() { dim3 d(2); return d.x - VALUE; }\n");
   const auto c = file("c.cc", "int from_object() { return 1; }\n");
   const std::string object = scratch_.path() + "/c.o";
-  ASSERT_EQ(run_program({locate()->compiler, "-c", "-o", object, c}, 60s).exit_code, 0);
+  ASSERT_EQ(run_command({locate()->compiler, "-c", "-o", object, c}, 60s).exit_code, 0);
   const auto built = build({.sources = {a, b, object}, .defines = {"VALUE=0"}});
   ASSERT_TRUE(built) << text_of(built);
   run();

@@ -97,7 +97,7 @@ Expected<void*> allocate_host(size_t bytes, wire::MemoryKind kind, unsigned int 
 
 Expected<void*> allocate_host_always(size_t bytes, wire::MemoryKind kind, unsigned int flags) {
   wire::Address address;
-  wire::Descriptor memory;
+  UniqueFd memory;
   const wire::Allocate request{.device = static_cast<uint32_t>(thread().device), .kind = kind, .bytes = bytes};
   const Error e = call<wire::Kind::allocate>(request, &address, {}, nullptr, -1, &memory);
   if (e != cudaSuccess) return failure(e);

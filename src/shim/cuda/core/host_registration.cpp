@@ -53,7 +53,7 @@ PageRun::~PageRun() {
 }
 
 Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
-  wire::Descriptor memory(::memfd_create("fabricbench-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd memory(::memfd_create("fabricbench-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return failure(cudaErrorMemoryAllocation);
   ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
   // Reads through the system, so that memory that is not there is an error and no crash.

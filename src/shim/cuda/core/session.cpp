@@ -160,7 +160,7 @@ bool Session::first_report_of(const char* unsupported) {
 
 Error call_machine(int device, wire::Kind kind, const void* request, size_t request_bytes, void* reply,
                    size_t reply_bytes, std::span<const std::byte> blob, std::vector<std::byte>* reply_blob,
-                   int descriptor, wire::Descriptor* reply_descriptor) {
+                   int descriptor, UniqueFd* reply_descriptor) {
   ThreadState& mine = thread();
   // Functions that the machine calls must not call it.
   if (mine.in_callback) return cudaErrorNotPermitted;

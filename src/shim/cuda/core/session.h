@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "shim/cuda/core/error.h"
 #include "shim/cuda/core/thread_state.h"
 #include "wire/channel.h"
@@ -71,14 +72,13 @@ class Session {
 // The untyped end of call_on().
 Error call_machine(int device, wire::Kind kind, const void* request, size_t request_bytes, void* reply,
                    size_t reply_bytes, std::span<const std::byte> blob, std::vector<std::byte>* reply_blob,
-                   int descriptor, wire::Descriptor* reply_descriptor);
+                   int descriptor, UniqueFd* reply_descriptor);
 
 // One request about `device` and its reply. A context that has died of an error gives that error at once.
 template <wire::Kind kKind>
 Error call_on(int device, const typename wire::Message<kKind>::Request& request,
               typename wire::Message<kKind>::Reply* reply = nullptr, std::span<const std::byte> blob = {},
-              std::vector<std::byte>* reply_blob = nullptr, int descriptor = -1,
-              wire::Descriptor* reply_descriptor = nullptr) {
+              std::vector<std::byte>* reply_blob = nullptr, int descriptor = -1, UniqueFd* reply_descriptor = nullptr) {
   return call_machine(device, kKind, &request, sizeof request, reply, reply ? sizeof *reply : 0, blob, reply_blob,
                       descriptor, reply_descriptor);
 }
@@ -87,7 +87,7 @@ Error call_on(int device, const typename wire::Message<kKind>::Request& request,
 template <wire::Kind kKind>
 Error call(const typename wire::Message<kKind>::Request& request, typename wire::Message<kKind>::Reply* reply = nullptr,
            std::span<const std::byte> blob = {}, std::vector<std::byte>* reply_blob = nullptr, int descriptor = -1,
-           wire::Descriptor* reply_descriptor = nullptr) {
+           UniqueFd* reply_descriptor = nullptr) {
   return call_on<kKind>(thread().device, request, reply, blob, reply_blob, descriptor, reply_descriptor);
 }
 

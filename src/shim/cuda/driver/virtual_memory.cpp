@@ -155,10 +155,10 @@ FB_API CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAlloca
     if (!shareable || flags != 0) return cudaErrorInvalidValue;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
       return type == CU_MEM_HANDLE_TYPE_FABRIC ? cudaErrorNotSupported : cudaErrorInvalidValue;
-    wire::Descriptor descriptor;
+    fb::UniqueFd descriptor;
     const Error e = call<wire::Kind::physical_export>({.handle = handle}, nullptr, {}, nullptr, -1, &descriptor);
     if (e != cudaSuccess) return as_value(e);
-    const int fd = descriptor.take();
+    const int fd = descriptor.release();
     std::memcpy(shareable, &fd, sizeof fd);
     return cudaSuccess;
   });

@@ -80,11 +80,11 @@ FB_API int fabricbench_share_descriptor(int root, int descriptor, int* shared) {
   if (!machine || root < 0 || !shared) return kFailed;
   wire::ExchangeDescriptor request;
   request.root = static_cast<uint32_t>(root);
-  wire::Descriptor got;
+  fb::UniqueFd got;
   const wire::Status status =
       machine->call<wire::Kind::exchange_descriptor>(request, nullptr, {}, nullptr, descriptor, &got);
   if (status != wire::Status::ok) return outcome_of(status);
   if (!got) return kFailed;
-  *shared = got.take();
+  *shared = got.release();
   return kDone;
 }

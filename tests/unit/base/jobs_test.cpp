@@ -1,6 +1,7 @@
-#include "judge/parallel.h"
+#include "base/jobs.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 
 #include "base/interruption.h"
 
-namespace fb::judge {
+namespace fb {
 namespace {
 
 using namespace std::chrono_literals;
@@ -171,6 +172,25 @@ TEST_F(Jobs, AreNotEndedByASignalButSeeIt) {
   EXPECT_EQ(texts[0], "seen");
 }
 
+TEST_F(Jobs, MayHaveSignalsDeliveredToTheirOwnGuard) {
+  const InterruptionGuard guard;
+  const auto texts = run_jobs(
+      2, 1,
+      [](size_t) -> std::string {
+        raise(SIGTERM);
+        try {
+          throw_if_interrupted();
+        } catch (const Interrupted&) {
+          return "interrupted";
+        }
+        return "not interrupted";
+      },
+      never, JobSignals::delivered);
+  EXPECT_EQ(texts, (std::vector<std::string>{"interrupted", "interrupted"}));
+  pollfd watched{interruption_descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&watched, 1, 0), 0) << "a job's signal is not this process's";
+}
+
 TEST_F(Jobs, LeaveTheCallersSignalsAsTheyWere) {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
@@ -209,4 +229,4 @@ TEST_F(Jobs, AreEndedBeforeCtrlCEndsTheCaller) {
 }
 
 }  // namespace
-}  // namespace fb::judge
+}  // namespace fb

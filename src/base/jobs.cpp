@@ -1,6 +1,5 @@
-#include "judge/parallel.h"
+#include "base/jobs.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,14 +14,17 @@
 #include <system_error>
 
 #include "base/interruption.h"
+#include "base/process.h"
 
-namespace fb::judge {
+namespace fb {
 namespace {
+
+using JobFunction = std::function<std::string(size_t)>;
 
 struct Job {
   pid_t id = 0;
-  int from = -1;  // its text
-  std::string text;
+  UniqueFd from = {};  // its text
+  std::string text = {};
 };
 
 void write_whole(int to, const std::string& text) {
@@ -33,50 +35,50 @@ void write_whole(int to, const std::string& text) {
   }
 }
 
-Job start(size_t number, const std::function<std::string(size_t)>& work) {
-  std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+[[noreturn]] void run_in_child(size_t number, const JobFunction& work, int to) {
+  try {
+    separate_interruption();
+    write_whole(to, work(number));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "fabricbench: %s\n", e.what());
+    _exit(1);
+  }
+  _exit(0);
+}
+
+Job start(size_t number, const JobFunction& work, JobSignals signals) {
+  Pipe pipe = make_pipe();
   std::fflush(nullptr);
   const pid_t parent = getpid();
-  // A job is never ended by a signal, in none of its threads: who waits for programs looks for signals and ends them.
-  sigset_t signals, before;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  // Blocked around the fork, so that no signal reaches the child before its mask is what it stays.
+  sigset_t held, before;
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
   const pid_t child = fork();
   const int why = errno;
-  if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    throw std::system_error(why, std::generic_category(), "fork");
-  }
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
-    close(ends[0]);
-    try {
-      write_whole(ends[1], work(number));
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "fabricbench: %s\n", e.what());
-      _exit(1);
-    }
-    _exit(0);
+    pipe.reader.reset();
+    if (signals == JobSignals::delivered) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    run_in_child(number, work, pipe.writer.get());
   }
-  close(ends[1]);
-  return {child, ends[0], {}};
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) throw std::system_error(why, std::generic_category(), "fork");
+  return {.id = child, .from = std::move(pipe.reader)};
 }
 
-// False: it has said everything.
+// False at the end of the text.
 bool read_more(Job& job) {
   std::array<char, 65536> buffer;
-  const ssize_t got = read(job.from, buffer.data(), buffer.size());
+  const ssize_t got = read(job.from.get(), buffer.data(), buffer.size());
   if (got < 0) return errno == EINTR;
   job.text.append(buffer.data(), static_cast<size_t>(got));
   return got > 0;
 }
 
-// Jobs that are under way; what is left at the end of its life is ended.
+// The jobs that run; those left at the end of this object's life are ended.
 class Running {
  public:
   Running() = default;
@@ -87,16 +89,15 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  // They end their processes first.
+  // SIGTERM: jobs end their own child processes first.
   void end_from(size_t first) const {
     for (const auto& [number, job] : jobs) {
       if (number >= first) kill(job.id, SIGTERM);
     }
   }
   static void reap(Job& job) {
-    close(job.from);
-    while (waitpid(job.id, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    job.from.reset();
+    while (waitpid(job.id, nullptr, 0) < 0 && errno == EINTR) continue;
   }
 
   std::map<size_t, Job> jobs;
@@ -104,19 +105,19 @@ class Running {
 
 }  // namespace
 
-std::vector<std::string> run_jobs(size_t count, size_t side_by_side, const std::function<std::string(size_t)>& job,
-                                  const std::function<bool(size_t, const std::string&)>& is_last) {
+std::vector<std::string> run_jobs(size_t count, size_t parallelism, const JobFunction& job,
+                                  const std::function<bool(size_t, const std::string&)>& is_last, JobSignals signals) {
   std::vector<std::string> texts(count);
   Running running;
   size_t next = 0, end = count;  // jobs from `end` on do not count
   while (next < end || !running.jobs.empty()) {
     throw_if_interrupted();
-    while (next < end && running.jobs.size() < side_by_side) {
-      running.jobs.emplace(next, start(next, job));
+    while (next < end && running.jobs.size() < parallelism) {
+      running.jobs.emplace(next, start(next, job, signals));
       ++next;
     }
     std::vector<pollfd> set = {{interruption_descriptor(), POLLIN, 0}};
-    for (const auto& [number, one] : running.jobs) set.push_back({one.from, POLLIN, 0});
+    for (const auto& [number, one] : running.jobs) set.push_back({one.from.get(), POLLIN, 0});
     if (poll(set.data(), set.size(), -1) < 0) {
       if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
       continue;
@@ -136,9 +137,9 @@ std::vector<std::string> run_jobs(size_t count, size_t side_by_side, const std::
       running.end_from(end);
     }
   }
-  for (size_t k = end; k < count; ++k)
-    texts[k].clear();  // a later one may have been the last before an earlier one was
+  // A job that ended before an earlier one was found to be the last.
+  for (size_t k = end; k < count; ++k) texts[k].clear();
   return texts;
 }
 
-}  // namespace fb::judge
+}  // namespace fb

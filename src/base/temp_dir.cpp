@@ -1,4 +1,4 @@
-#include "toolchain/temporary_directory.h"
+#include "base/temp_dir.h"
 
 #include <stdlib.h>
 
@@ -6,18 +6,17 @@
 #include <filesystem>
 #include <system_error>
 
-namespace fb::toolchain {
+namespace fb {
 
-TemporaryDirectory::TemporaryDirectory()
-    : path_((std::filesystem::temp_directory_path() / "fabricbench.XXXXXX").string()) {
+TempDir::TempDir() : path_((std::filesystem::temp_directory_path() / "fabricbench.XXXXXX").string()) {
   if (mkdtemp(path_.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), "cannot create a temporary folder like " + path_);
   }
 }
 
-TemporaryDirectory::~TemporaryDirectory() {
+TempDir::~TempDir() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }
 
-}  // namespace fb::toolchain
+}  // namespace fb
