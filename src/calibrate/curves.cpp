@@ -7,7 +7,7 @@
 
 #include "base/installed.h"
 #include "base/strings.h"
-#include "catalog/toml_reader.h"
+#include "base/toml_reader.h"
 
 namespace fb::calibrate {
 namespace {
@@ -92,7 +92,7 @@ class CurveReader {
     if (std::max(pair.first, pair.second) < curves.curves.size()) curves.pairs.push_back(pair);
   }
 
-  catalog::TomlReader reader_;
+  TomlReader reader_;
   std::map<std::string, Harness> harnesses_;
 };
 

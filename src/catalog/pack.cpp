@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <map>
 
+#include "base/spelling.h"
 #include "base/strings.h"
+#include "base/toml_reader.h"
 #include "catalog/names.h"
-#include "catalog/toml_reader.h"
 
 namespace fb::catalog {
 namespace {

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/spelling.h"
 #include "base/strings.h"
+#include "base/toml_reader.h"
 #include "catalog/names.h"
 #include "catalog/rules.h"
-#include "catalog/toml_reader.h"
 
 namespace fb::catalog {
 namespace {
@@ -95,7 +96,7 @@ void ProblemReader::read_facts(const toml::table& file) {
   if (!problem_.library.empty() && !is_label(problem_.library))
     reader_.complain(*file.get("library"),
                      fmt::format("library '{}': lower-case letters, digits and '-'", problem_.library));
-  if (const toml::node* category = file.get("category")) places_.category = TomlReader::place(*category);
+  if (const toml::node* category = file.get("category")) places_.category = TomlReader::location(*category);
   if (const auto level = reader_.integer(file, "level")) {
     if (*level < 1 || *level > kLevels) {
       reader_.complain(*file.get("level"), fmt::format("level {}: there are levels 1 to {}", *level, kLevels));
@@ -159,7 +160,7 @@ void ProblemReader::read_size(const toml::table& from) {
     known.push_back(name);
   }
   reader_.refuse_unknown(from, known);
-  places_.sizes.push_back(TomlReader::place(from));
+  places_.sizes.push_back(TomlReader::location(from));
   problem_.sizes.push_back(std::move(size));
 }
 
@@ -231,7 +232,7 @@ void ProblemReader::read_tensor(const toml::table& from) {
     reader_.complain(*from.get("replicated"), "'replicated' is a property of outputs");
   if (tensor.replicated && std::ranges::any_of(tensor.shape, [](const auto& e) { return e.names().contains("rank"); }))
     reader_.complain(*from.get("replicated"), "a shape that names 'rank' is not the same on all ranks");
-  places_.tensors.push_back(TomlReader::place(from));
+  places_.tensors.push_back(TomlReader::location(from));
   problem_.tensors.push_back(std::move(tensor));
 }
 
@@ -270,7 +271,7 @@ void ProblemReader::read_cost(const toml::table& file) {
   const auto read = [&](std::string_view key, Expression& into, Location& place) {
     const toml::node* node = reader_.required(*from, key);
     if (node == nullptr) return;
-    place = TomlReader::place(*node);
+    place = TomlReader::location(*node);
     into = expression(*node, key, {"world"});
   };
   read("link_bytes", problem_.cost.link_bytes, places_.link_bytes);

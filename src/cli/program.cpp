@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/spelling.h"
 #include "base/version.h"
-#include "catalog/names.h"
 #include "cli/style.h"
 
 namespace fb::cli {
@@ -60,8 +60,7 @@ const CLI::App* find_command(const CLI::App& program, const std::string& name) {
 std::string unknown_command(const CLI::App& program, const std::string& name) {
   std::vector<std::string> names;
   for (const CLI::App* command : visible_commands(program)) names.push_back(command->get_name());
-  return fmt::format("there is no command '{}' (`fabricbench help` lists them){}", name,
-                     catalog::did_you_mean(name, names));
+  return fmt::format("there is no command '{}' (`fabricbench help` lists them){}", name, did_you_mean(name, names));
 }
 
 }  // namespace fb::cli

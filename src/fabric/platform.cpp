@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
-#include <set>
+
+#include "base/toml_reader.h"
 
 namespace fb::fabric {
 namespace {
@@ -42,16 +43,14 @@ std::vector<Unit> units_of(Kind kind) {
 
 class Reader {
  public:
-  explicit Reader(const toml::table& file) : file_(file) {}
+  Reader(const toml::table& file, TomlReader& toml) : file_(file), toml_(toml) {}
 
   Platform read(int depth);
-  Errors take_errors() { return std::move(errors_); }
 
  private:
+  // Null: the whole file.
   void complain(const toml::node* at, std::string message) {
-    Location where;
-    if (at) where = {at->source().begin.line, at->source().begin.column};
-    errors_.list.push_back({where, std::move(message)});
+    toml_.complain(at ? TomlReader::location(*at) : Location(), std::move(message));
   }
 
   std::string text(const char* key, bool required);
@@ -59,17 +58,17 @@ class Reader {
   void read_constants(Platform& platform);
   void refuse_unknown();
 
-  // The value in the kind's own unit, or nothing after a complaint.
+  // The value in the kind's own unit, or nothing after an error.
   std::optional<double> number(const toml::table& constant, const std::string& key, Kind kind);
   std::optional<double> constant(const std::string& section, const std::string& key, Kind kind);
   template <class T>
   void read_constant(const std::string& section, const std::string& key, Kind kind, T& value);
 
   const toml::table& file_;
-  Errors errors_;
+  TomlReader& toml_;
   std::vector<Provenance> sources_;
-  std::vector<Provenance> inherited_;  // of the base, parallel to constants.def
-  std::set<std::string, std::less<>> known_;
+  std::vector<Provenance> inherited_;                      // of the base, parallel to constants.def
+  std::map<std::string, std::vector<std::string>> known_;  // section → its constants
 };
 
 std::string Reader::text(const char* key, bool required) {
@@ -88,8 +87,7 @@ void Reader::read_base(int depth, Platform& platform) {
   if (name.empty()) return;
   constexpr int kDeepest = 4;
   if (depth >= kDeepest) return complain(file_.get("base"), "platforms build on each other too deeply, or in a circle");
-  // load_platform would start counting again; a circle ends because the depth is passed on here.
-  auto base = load_platform(name);
+  auto base = load_platform(name, depth + 1);
   if (!base) {
     for (const Diagnostic& d : base.error().list) complain(file_.get("base"), fmt::format("base: {}", d.message));
     return;
@@ -131,7 +129,7 @@ std::optional<double> Reader::number(const toml::table& constant, const std::str
 
 std::optional<double> Reader::constant(const std::string& section, const std::string& key, Kind kind) {
   const std::string full = section + "." + key;
-  known_.insert(full);
+  known_[section].push_back(key);
   const toml::node* table = file_.get(section);
   if (table && !table->is_table()) return {};  // refuse_unknown complains
   const toml::node* node = table ? table->as_table()->get(key) : nullptr;
@@ -152,11 +150,7 @@ std::optional<double> Reader::constant(const std::string& section, const std::st
   } else {
     sources_[row].source = source->as_string()->get();
   }
-  for (const auto& [name, part] : *parts) {
-    if (name != "value" && name != "unit" && name != "source") {
-      complain(&part, fmt::format("{}: unknown key '{}'", full, name.str()));
-    }
-  }
+  toml_.refuse_unknown(*parts, {"value", "unit", "source"}, "key", full);
   return number(*parts, full, kind);
 }
 
@@ -197,25 +191,18 @@ void Reader::read_constants(Platform& platform) {
 }
 
 void Reader::refuse_unknown() {
-  for (const auto& [name, node] : file_) {
-    if (name == "name" || name == "description" || name == "device_name" || name == "base") continue;
-    const std::string section(name.str());
-    const auto next = known_.lower_bound(section + ".");
-    if (next == known_.end() || !next->starts_with(section + ".")) {
-      complain(&node, fmt::format("unknown section '{}'", section));
-      continue;
-    }
-    const toml::table* table = node.as_table();
-    if (!table) {
-      complain(&node, fmt::format("'{}' must be a section: [{}]", section, section));
-      continue;
-    }
-    for (const auto& [key, constant_node] : *table) {
-      if (!known_.contains(fmt::format("{}.{}", section, key.str()))) {
-        complain(&constant_node, fmt::format("unknown constant {}.{}", section, key.str()));
-      }
+  std::vector<std::string> names = {"name", "description", "device_name", "base"};
+  for (const auto& [section, constants] : known_) {
+    names.push_back(section);
+    const toml::node* node = file_.get(section);
+    if (!node) continue;
+    if (const toml::table* table = node->as_table()) {
+      toml_.refuse_unknown(*table, constants, "constant", fmt::format("[{}]", section));
+    } else {
+      complain(node, fmt::format("'{}' must be a section: [{}]", section, section));
     }
   }
+  toml_.refuse_unknown(file_, names, "section or key");
 }
 
 Platform Reader::read(int depth) {
@@ -297,27 +284,17 @@ std::string values_text(const Platform& platform) {
   return text;
 }
 
-Result<Platform> parse_platform(std::string_view text) {
-  // Platforms that build on each other come back here; a chain longer than this is a circle.
-  thread_local int depth = 0;
-  struct Deeper {
-    Deeper() { ++depth; }
-    ~Deeper() { --depth; }
-  } deeper;
-  try {
-    const toml::table file = toml::parse(text);
-    Reader reader(file);
-    Platform platform = reader.read(depth);
-    Errors errors = reader.take_errors();
-    if (errors.list.empty()) {
-      check_ranges(platform, errors);
-      check_together(platform, errors);
-    }
-    if (!errors.list.empty()) return std::unexpected(std::move(errors));
-    return platform;
-  } catch (const toml::parse_error& e) {
-    return error(std::string(e.description()), {e.source().begin.line, e.source().begin.column});
+Result<Platform> parse_platform(std::string_view text, int depth) {
+  Errors errors;
+  TomlReader toml(errors);
+  Platform platform;
+  if (const auto file = toml.parse(text)) platform = Reader(*file, toml).read(depth);
+  if (errors.list.empty()) {
+    check_ranges(platform, errors);
+    check_together(platform, errors);
   }
+  if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  return platform;
 }
 
 }  // namespace fb::fabric

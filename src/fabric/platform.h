@@ -58,12 +58,13 @@ struct Platform {
 // Every constant with its value: where it is the same, so are all modelled times of one machine.
 std::string values_text(const Platform& platform);
 
-// Text of a platform file. `base` finds and reads the one that it builds on.
-Result<Platform> parse_platform(std::string_view text);
+// Text of a platform file. Its `base` is found and read by load_platform. `depth`: how many platforms build on this one
+// in the chain that is being read; a chain that is too long is a circle.
+Result<Platform> parse_platform(std::string_view text, int depth = 0);
 
 // A name ("b300x8") or a file. Names are looked for in $FABRICBENCH_PLATFORMS, else in ../share/fabricbench/platforms
 // beside the running program, else in the source tree this program was built from. Messages name the file and line.
-Result<Platform> load_platform(std::string_view name_or_file);
+Result<Platform> load_platform(std::string_view name_or_file, int depth = 0);
 
 // Names that load_platform finds, sorted.
 std::vector<std::string> platform_names();

@@ -50,10 +50,10 @@ std::vector<std::string> platform_names() {
   return {};
 }
 
-Result<Platform> load_platform(std::string_view name_or_file) {
+Result<Platform> load_platform(std::string_view name_or_file, int depth) {
   auto file = find_platform_file(name_or_file);
   if (!file) return std::unexpected(file.error());
-  auto platform = parse_platform(read_file(*file));
+  auto platform = parse_platform(read_file(*file), depth);
   if (platform) return platform;
   // The caller knows a name; messages need the file behind it.
   Errors located;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/cxx_scanner.h"
 #include "base/strings.h"
 #include "catalog/markers.h"
 
 namespace fb::judge {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The run of ` or ~ that a line begins with, if it is a fence.
 std::string_view fence_of(std::string_view line) {
@@ -21,50 +19,15 @@ std::string_view fence_of(std::string_view line) {
   return waves >= 3 ? line.substr(0, waves) : std::string_view();
 }
 
-// Where the comment or the literal that begins at `at` ends; `at` itself if none begins there.
-size_t skip(std::string_view code, size_t at) {
-  const std::string_view rest = code.substr(at);
-  if (rest.starts_with("//")) return std::min(code.find('\n', at), code.size());
-  if (rest.starts_with("/*")) {
-    const size_t end = code.find("*/", at + 2);
-    return end == std::string_view::npos ? code.size() : end + 2;
-  }
-  const char quote = rest[0];
-  if (quote != '"' && (quote != '\'' || (at > 0 && is_word(code[at - 1])))) return at;
-  for (size_t i = at + 1; i < code.size() && code[i] != '\n'; ++i) {
-    if (code[i] == '\\') {
-      ++i;
-    } else if (code[i] == quote) {
-      return i + 1;
-    }
-  }
-  return at + 1;
-}
-
-// Comments and literals become one blank each.
-std::string without_comments(std::string_view code) {
-  std::string out;
-  for (size_t i = 0; i < code.size();) {
-    const size_t end = skip(code, i);
-    if (end == i) {
-      out += code[i++];
-    } else {
-      out += ' ';
-      i = end;
-    }
-  }
-  return out;
-}
-
-// The words and signs of code: "class", "Solution", "{".
+// The words, numbers and signs of code, without comments and literals: "class", "Solution", "{".
 std::vector<std::string_view> tokens_of(std::string_view code) {
+  using Kind = CxxPiece::Kind;
   std::vector<std::string_view> tokens;
-  for (size_t i = 0; i < code.size();) {
-    size_t end = i;
-    while (end < code.size() && is_word(code[end])) ++end;
-    if (end == i) ++end;
-    if (const auto token = code.substr(i, end - i); !trim(token).empty()) tokens.push_back(token);
-    i = end;
+  for (size_t at = 0; at < code.size();) {
+    const CxxPiece piece = piece_at(code, at);
+    at = piece.end;
+    if (piece.kind == Kind::word || piece.kind == Kind::number || piece.kind == Kind::sign)
+      tokens.push_back(piece.text(code));
   }
   return tokens;
 }
@@ -92,8 +55,7 @@ std::vector<Fence> find_fences(std::string_view text) {
 }
 
 bool defines_class(std::string_view code, std::string_view name) {
-  const std::string plain = without_comments(code);
-  const auto tokens = tokens_of(plain);
+  const auto tokens = tokens_of(code);
   for (size_t i = 0; i + 2 < tokens.size(); ++i) {
     if ((tokens[i] != "class" && tokens[i] != "struct") || tokens[i + 1] != name) continue;
     const std::string_view next = tokens[i + 2];

@@ -1,15 +1,14 @@
 #include "llm/prices.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "base/strings.h"
+#include "base/toml_reader.h"
 #include "llm/data_files.h"
 
 namespace fb::llm {
@@ -25,28 +24,39 @@ bool fits(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-Result<PriceRow> read_row(const toml::table& row) {
-  const Location at = {row.source().begin.line, row.source().begin.column};
-  constexpr std::array<std::string_view, 6> kKnown = {"provider", "model",        "input",
-                                                      "output",   "cached_input", "cache_write"};
-  for (const auto& [key, value] : row) {
-    if (std::ranges::find(kKnown, key.str()) == kKnown.end())
-      return error(fmt::format("unknown key '{}'", key.str()), at);
+class PriceReader {
+ public:
+  explicit PriceReader(Errors& errors) : reader_(errors) {}
+
+  void read(std::string_view text, PriceTable& table) {
+    const auto file = reader_.parse(text);
+    if (!file) return;
+    reader_.refuse_unknown(*file, {"as_of", "price"});
+    if (const auto date = (*file)["as_of"].value<toml::date>()) {
+      table.as_of = fmt::format("{:04}-{:02}-{:02}", date->year, date->month, date->day);
+    } else {
+      reader_.complain(Location(), "'as_of' is missing: the date of the prices");
+    }
+    if (!file->contains("price")) return;
+    for (const toml::table* row : reader_.tables(*file, "price")) table.rows.push_back(read_row(*row));
   }
-  const auto provider = row["provider"].value<std::string>();
-  const auto model = row["model"].value<std::string>();
-  const auto input = row["input"].value<double>();
-  const auto output = row["output"].value<double>();
-  if (!provider || !model || !input || !output)
-    return error("a price has 'provider', 'model', 'input' and 'output'", at);
-  PriceRow read{.provider = *provider, .model = *model, .price = {.input = *input, .output = *output}};
-  read.price.cached_input = row["cached_input"].value_or(*input);
-  read.price.cache_write = row["cache_write"].value_or(*input);
-  const Price& p = read.price;
-  if (!(p.input >= 0 && p.output >= 0 && p.cached_input >= 0 && p.cache_write >= 0))
-    return error("a price is not below 0", at);
-  return read;
-}
+
+ private:
+  PriceRow read_row(const toml::table& row) {
+    reader_.refuse_unknown(row, {"provider", "model", "input", "output", "cached_input", "cache_write"});
+    PriceRow read{.provider = reader_.text(row, "provider"), .model = reader_.text(row, "model"), .price = {}};
+    Price& p = read.price;
+    p.input = reader_.number(row, "input").value_or(0);
+    p.output = reader_.number(row, "output").value_or(0);
+    p.cached_input = reader_.optional_number(row, "cached_input").value_or(p.input);
+    p.cache_write = reader_.optional_number(row, "cache_write").value_or(p.input);
+    if (std::min({p.input, p.output, p.cached_input, p.cache_write}) < 0)
+      reader_.complain(row, "a price must not be below 0");
+    return read;
+  }
+
+  TomlReader reader_;
+};
 
 }  // namespace
 
@@ -68,26 +78,11 @@ double usd(const record::Usage& usage, const Price& price) {
 }
 
 Result<PriceTable> parse_prices(std::string_view text) {
-  try {
-    const toml::table file = toml::parse(text);
-    PriceTable table;
-    if (const auto date = file["as_of"].value<toml::date>()) {
-      table.as_of = fmt::format("{:04}-{:02}-{:02}", date->year, date->month, date->day);
-    } else {
-      return error("'as_of' is missing: the date of the prices");
-    }
-    if (const auto* rows = file["price"].as_array()) {
-      for (const auto& node : *rows) {
-        if (!node.is_table()) return error("[[price]] is a table");
-        auto row = read_row(*node.as_table());
-        if (!row) return std::unexpected(row.error());
-        table.rows.push_back(std::move(*row));
-      }
-    }
-    return table;
-  } catch (const toml::parse_error& e) {
-    return error(std::string(e.description()), {e.source().begin.line, e.source().begin.column});
-  }
+  PriceTable table;
+  Errors errors;
+  PriceReader(errors).read(text, table);
+  if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  return table;
 }
 
 Result<std::shared_ptr<const PriceTable>> load_prices(const std::string& file) {

@@ -1,16 +1,15 @@
 #include "llm/provider.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <optional>
-#include <sstream>
 #include <utility>
 
+#include "base/spelling.h"
 #include "base/strings.h"
+#include "base/toml_reader.h"
 #include "llm/data_files.h"
 
 namespace fb::llm {
@@ -19,9 +18,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, DialectName>, 3> kDialects = {
     {{"openai", DialectName::openai}, {"anthropic", DialectName::anthropic}, {"gemini", DialectName::gemini}}};
 
-Location place(const toml::node& node) { return {node.source().begin.line, node.source().begin.column}; }
-
-// TOML's tables as JSON: a row can say any piece of a body.
+// TOML tables as JSON: a row can hold any piece of a request body.
 Json to_value(const toml::node& node) {
   if (const auto* table = node.as_table()) {
     Json object = Json::object();
@@ -39,97 +36,94 @@ Json to_value(const toml::node& node) {
   return node.value_or(0.0);
 }
 
-// Reads one row; what is wrong is collected.
-class RowReader {
+class ProviderReader {
  public:
-  RowReader(const toml::table& row, Errors& errors) : row_(row), errors_(errors) {}
+  explicit ProviderReader(Errors& errors) : reader_(errors) {}
 
-  Provider read() {
-    refuse_unknown();
-    Provider p;
-    p.name = text("name");
-    const std::string wanted = text("dialect");
-    const auto* known = std::ranges::find(kDialects, wanted, &std::pair<std::string_view, DialectName>::first);
-    if (known != kDialects.end()) {
-      p.dialect = known->second;
-    } else {
-      complain(fmt::format("'{}' is no dialect", wanted));
-    }
-    p.base_url = text("base_url", "");
-    p.key_variables = texts("key");
-    p.key_optional = row_["key_optional"].value_or(false);
-    p.key_header = text("key_header");
-    if (!p.key_header.contains("$key") || !p.key_header.contains(": ")) complain("'key_header' is 'Name: … $key'");
-    p.headers = texts("headers");
-    p.token_limit = text("token_limit");
-    p.temperature = text("temperature");
-    p.max_output_tokens = number("max_output_tokens");
-    p.stall = std::chrono::seconds(number("stall_seconds"));
-    if (const auto* efforts = row_["effort"].as_table()) {
-      for (const auto& [word, fragment] : *efforts) p.effort[std::string(word.str())] = to_value(fragment);
-    }
-    if (const auto* extra = row_["extra"].as_table()) p.extra = to_value(*extra);
-    if (const auto* extra = row_["stream_extra"].as_table()) p.stream_extra = to_value(*extra);
-    p.cache_marks = row_["cache_marks"].value_or(false);
-    p.think_tags = row_["think_tags"].value_or(false);
-    p.reports_cost = row_["reports_cost"].value_or(false);
-    return p;
+  void read(std::string_view text, ProviderTable& table) {
+    const auto file = reader_.parse(text);
+    if (!file) return;
+    reader_.refuse_unknown(*file, {"stop_reasons", "provider"});
+    read_stop_reasons(*file, table);
+    for (const toml::table* row : reader_.tables(*file, "provider")) table.providers.push_back(read_row(*row));
   }
 
  private:
-  void complain(std::string message) { errors_.list.push_back({place(row_), std::move(message)}); }
-
-  void refuse_unknown() {
-    constexpr std::array<std::string_view, 17> kKnown = {
-        "name",    "dialect",      "base_url",    "key",         "key_optional",      "key_header",
-        "headers", "token_limit",  "effort",      "temperature", "max_output_tokens", "stall_seconds",
-        "extra",   "stream_extra", "cache_marks", "think_tags",  "reports_cost"};
-    for (const auto& [key, value] : row_) {
-      if (std::ranges::find(kKnown, key.str()) == kKnown.end())
-        errors_.list.push_back({place(value), fmt::format("unknown key '{}'", key.str())});
+  Provider read_row(const toml::table& row) {
+    reader_.refuse_unknown(row, {"name", "dialect", "base_url", "key", "key_optional", "key_header", "headers",
+                                 "token_limit", "effort", "temperature", "max_output_tokens", "stall_seconds", "extra",
+                                 "stream_extra", "cache_marks", "think_tags", "reports_cost"});
+    Provider p;
+    p.name = reader_.text(row, "name");
+    p.dialect = read_dialect(row);
+    p.base_url = reader_.optional_text(row, "base_url").value_or("");
+    p.key_variables = texts(row, "key");
+    p.key_optional = reader_.flag(row, "key_optional");
+    p.key_header = reader_.text(row, "key_header");
+    if (!p.key_header.contains("$key") || !p.key_header.contains(": "))
+      reader_.complain(row, "'key_header' must be 'Name: … $key'");
+    p.headers = texts(row, "headers");
+    p.token_limit = reader_.text(row, "token_limit");
+    p.temperature = reader_.text(row, "temperature");
+    p.max_output_tokens = count(row, "max_output_tokens");
+    p.stall = std::chrono::seconds(count(row, "stall_seconds"));
+    if (const toml::table* efforts = table(row, "effort")) {
+      for (const auto& [word, fragment] : *efforts) p.effort[std::string(word.str())] = to_value(fragment);
     }
+    if (const toml::table* extra = table(row, "extra")) p.extra = to_value(*extra);
+    if (const toml::table* extra = table(row, "stream_extra")) p.stream_extra = to_value(*extra);
+    p.cache_marks = reader_.flag(row, "cache_marks");
+    p.think_tags = reader_.flag(row, "think_tags");
+    p.reports_cost = reader_.flag(row, "reports_cost");
+    return p;
   }
 
-  std::string text(const char* key, const std::optional<std::string>& otherwise = {}) {
-    if (const auto value = row_[key].value<std::string>()) return *value;
-    if (!otherwise) complain(fmt::format("'{}' is missing, or no text", key));
-    return otherwise.value_or("");
+  DialectName read_dialect(const toml::table& row) {
+    const std::string name = reader_.text(row, "dialect");
+    const auto* known = std::ranges::find(kDialects, name, &std::pair<std::string_view, DialectName>::first);
+    if (known != kDialects.end()) return known->second;
+    std::vector<std::string> names;
+    for (const auto& [each, dialect] : kDialects) names.emplace_back(each);
+    if (!name.empty()) reader_.complain(row, fmt::format("unknown dialect '{}'{}", name, did_you_mean(name, names)));
+    return {};
   }
 
-  uint32_t number(const char* key) {
-    const auto value = row_[key].value<uint32_t>();
-    if (!value || *value == 0) complain(fmt::format("'{}' is missing, or no whole number above 0", key));
-    return value.value_or(0);
+  uint32_t count(const toml::table& row, std::string_view key) {
+    const auto value = reader_.integer(row, key);
+    if (!value) return 0;
+    if (*value > 0 && *value <= UINT32_MAX) return static_cast<uint32_t>(*value);
+    reader_.complain(*row.get(key), fmt::format("'{}' must be a whole number above 0", key));
+    return 0;
   }
 
-  std::vector<std::string> texts(const char* key) {
+  std::vector<std::string> texts(const toml::table& row, std::string_view key) {
     std::vector<std::string> list;
-    if (const auto* array = row_[key].as_array()) {
-      for (const auto& element : *array) list.push_back(element.value_or(std::string()));
-    }
+    for (auto& [text, at] : reader_.texts(row, key)) list.push_back(std::move(text));
     return list;
   }
 
-  const toml::table& row_;
-  Errors& errors_;
-};
+  // Null if the key is missing, or after an error.
+  const toml::table* table(const toml::table& row, std::string_view key) {
+    const toml::node* node = row.get(key);
+    if (node != nullptr && !node->is_table()) reader_.complain(*node, fmt::format("'{}' must be a table", key));
+    return node == nullptr ? nullptr : node->as_table();
+  }
 
-void read_stop_reasons(const toml::table& file, ProviderTable& table, Errors& errors) {
-  const auto* reasons = file["stop_reasons"].as_table();
-  if (reasons == nullptr) {
-    errors.list.push_back({{}, "[stop_reasons] is missing"});
-    return;
-  }
-  for (const auto& [name, words] : *reasons) {
-    const auto end = record::answer_end_from(name.str());
-    if (!end || !words.is_array()) {
-      errors.list.push_back(
-          {place(words), fmt::format("'{}' is no end of an answer with a list of words", name.str())});
-      continue;
+  void read_stop_reasons(const toml::table& file, ProviderTable& table) {
+    const auto* reasons = file["stop_reasons"].as_table();
+    if (reasons == nullptr) return reader_.complain(Location(), "[stop_reasons] is missing");
+    for (const auto& [name, words] : *reasons) {
+      const auto end = record::answer_end_from(name.str());
+      if (!end) {
+        reader_.complain(words, fmt::format("'{}' is not an end of an answer", name.str()));
+        continue;
+      }
+      for (const auto& [word, at] : reader_.texts(*reasons, name.str())) table.stop_reasons[word] = *end;
     }
-    for (const auto& word : *words.as_array()) table.stop_reasons[word.value_or(std::string())] = *end;
   }
-}
+
+  TomlReader reader_;
+};
 
 }  // namespace
 
@@ -147,18 +141,7 @@ std::string ProviderTable::names() const {
 Result<ProviderTable> parse_providers(std::string_view text) {
   ProviderTable table;
   Errors errors;
-  try {
-    const toml::table file = toml::parse(text);
-    read_stop_reasons(file, table, errors);
-    if (const auto* rows = file["provider"].as_array()) {
-      for (const auto& row : *rows) {
-        if (const auto* fields = row.as_table()) table.providers.push_back(RowReader(*fields, errors).read());
-      }
-    }
-  } catch (const toml::parse_error& e) {
-    return error(std::string(e.description()), {e.source().begin.line, e.source().begin.column});
-  }
-  if (table.providers.empty()) errors.list.push_back({{}, "there is no [[provider]]"});
+  ProviderReader(errors).read(text, table);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
   return table;
 }

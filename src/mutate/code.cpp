@@ -3,67 +3,58 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
+
+#include "base/cxx_scanner.h"
 
 namespace fb::mutate {
 namespace {
 
-bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 constexpr std::array<std::string_view, 25> kLongSigns = {"<<<", ">>>", "<<=", ">>=", "->", "++", "--", "<<", ">>",
                                                          "<=",  ">=",  "==",  "!=",  "&&", "||", "+=", "-=", "*=",
                                                          "/=",  "%=",  "|=",  "&=",  "^=", "::", "..."};
 
-// Where the quoted text that begins at `at` ends.
-size_t skip_quoted(std::string_view text, size_t at, size_t end) {
-  const char quote = text[at];
-  for (size_t i = at + 1; i < end; ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      return i + 1;
-    }
-  }
-  return end;
-}
-
-// Where a line of the preprocessor ends; a backslash carries it on.
-size_t skip_directive(std::string_view text, size_t at, size_t end) {
-  while (at < end && (text[at] != '\n' || text[at - 1] == '\\')) ++at;
+// The end of a preprocessor directive; a backslash continues its line.
+size_t skip_directive(std::string_view text, size_t at) {
+  while (at < text.size() && (text[at] != '\n' || text[at - 1] == '\\')) ++at;
   return at;
 }
 
-// Where the comment or the blanks at `at` end; `at` if there are none.
-size_t skip_blank(std::string_view text, size_t at, size_t end) {
-  if (is_blank(text[at])) return at + 1;
-  const std::string_view rest = text.substr(at, end - at);
-  if (rest.starts_with("//")) return std::min(text.find('\n', at), end);
-  if (rest.starts_with("/*")) {
-    const size_t close = text.find("*/", at + 2);
-    return close == std::string_view::npos ? end : std::min(close + 2, end);
-  }
-  return at;
-}
-
-Token read_token(std::string_view text, size_t at, size_t end) {
+// Nothing for blanks and comments, whose end is stored in `at` as that of a token is.
+std::optional<Token> read_token(std::string_view text, size_t& at) {
   using Kind = Token::Kind;
-  const char c = text[at];
-  if (c == '#') return {Kind::directive, at, skip_directive(text, at, end)};
-  if (c == '"' || c == '\'') return {Kind::text, at, skip_quoted(text, at, end)};
-  size_t to = at;
-  if (is_digit(c)) {
-    while (to < end && (is_letter(text[to]) || text[to] == '.' || (text[to] == '\'' && is_letter(text[to + 1])))) ++to;
-    return {Kind::number, at, to};
+  const CxxPiece piece = piece_at(text, at);
+  Token token{Kind::sign, piece.begin, piece.end};
+  switch (piece.kind) {
+    case CxxPiece::Kind::blank:
+    case CxxPiece::Kind::comment:
+      at = piece.end;
+      return std::nullopt;
+    case CxxPiece::Kind::literal:
+      token.kind = Kind::text;
+      break;
+    case CxxPiece::Kind::number:
+      token.kind = Kind::number;
+      break;
+    case CxxPiece::Kind::word:
+      token.kind = Kind::word;
+      break;
+    case CxxPiece::Kind::sign:
+      if (text[at] == '#') {
+        token = {Kind::directive, at, skip_directive(text, at)};
+        break;
+      }
+      for (const auto sign : kLongSigns) {
+        if (!text.substr(at).starts_with(sign)) continue;
+        token.end = at + sign.size();
+        break;
+      }
+      break;
   }
-  if (is_letter(c)) {
-    while (to < end && is_letter(text[to])) ++to;
-    return {Kind::word, at, to};
-  }
-  for (const auto sign : kLongSigns) {
-    if (text.substr(at, end - at).starts_with(sign)) return {Kind::sign, at, at + sign.size()};
-  }
-  return {Kind::sign, at, at + 1};
+  at = token.end;
+  return token;
 }
 
 void visit_statements(const Statement& statement, const std::function<void(const Statement&)>& visit) {
@@ -102,12 +93,7 @@ bool Code::has(Range range, std::string_view word) const {
 
 void Code::tokenize(size_t begin, size_t end) {
   for (size_t at = begin; at < end;) {
-    if (const size_t next = skip_blank(source_, at, end); next != at) {
-      at = next;
-      continue;
-    }
-    tokens_.push_back(read_token(source_, at, end));
-    at = tokens_.back().end;
+    if (const auto token = read_token(source_.substr(0, end), at)) tokens_.push_back(*token);
   }
 }
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "catalog/toml_reader.h"
+#include "base/toml_reader.h"
 
 namespace fb::mutate {
 
 Result<Equivalents> parse_equivalents(std::string_view toml) {
   Errors errors;
-  catalog::TomlReader reader(errors);
+  TomlReader reader(errors);
   Equivalents found;
   if (const auto file = reader.parse(toml)) {
     reader.refuse_unknown(*file, {"mutant"});

@@ -1,9 +1,10 @@
 #include "toolchain/asm_escapes.h"
 
-#include <algorithm>
 #include <cctype>
 #include <set>
 #include <vector>
+
+#include "base/cxx_scanner.h"
 
 namespace fb::toolchain {
 namespace {
@@ -27,67 +28,31 @@ const std::set<std::string_view>& special_registers() {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Walks over C++ text. Every skip_* expects to stand at the beginning of what it skips.
+// The pieces of C++ text one after the other, without comments and blanks. A backslash that continues a line counts as
+// blank.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text) : text_(text) { next(); }
 
-  bool done() const { return at_ >= text_.size(); }
-  size_t at() const { return at_; }
-  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-  void step(size_t by = 1) { at_ = std::min(at_ + by, text_.size()); }
-
-  bool skip_comment() {
-    if (peek() != '/') return false;
-    if (peek(1) == '/') return skip_to("\n");
-    if (peek(1) == '*') return skip_to("*/");
-    return false;
-  }
-  void skip_blank() {
-    while (!done() && (std::isspace(static_cast<unsigned char>(peek())) != 0 || peek() == '\\')) step();
-  }
-  void skip_blank_and_comments() {
-    do skip_blank();
-    while (skip_comment());
-  }
-  std::string_view take_name() {
-    const size_t begin = at_;
-    while (!done() && in_name(peek())) step();
-    return text_.substr(begin, at_ - begin);
-  }
-  bool skip_raw_string() {
-    if (peek() != '"') return false;
-    const size_t open = text_.find('(', at_);
-    if (open == std::string_view::npos) return false;
-    const std::string close = ")" + std::string(text_.substr(at_ + 1, open - at_ - 1)) + "\"";
-    at_ = open;
-    return skip_to(close);
-  }
-  // A string or a character. An end of line ends it as well: apostrophes stand in prose of #error and #if 0, too.
-  void skip_literal() {
-    const char quote = peek();
-    step();
-    while (!done() && peek() != quote && peek() != '\n') step(peek() == '\\' ? 2 : 1);
-    step();
+  bool done() const { return piece_.begin >= text_.size(); }
+  const CxxPiece& piece() const { return piece_; }
+  bool is(std::string_view text) const { return !done() && piece_.text(text_) == text; }
+  bool is_word() const { return !done() && piece_.kind == CxxPiece::Kind::word; }
+  void next() {
+    using Kind = CxxPiece::Kind;
+    do {
+      const size_t at = piece_.end;
+      piece_ = at < text_.size() ? piece_at(text_, at) : CxxPiece{Kind::sign, text_.size(), text_.size()};
+    } while (!done() && (piece_.kind == Kind::comment || piece_.kind == Kind::blank || is("\\")));
   }
 
  private:
-  bool skip_to(std::string_view end) {
-    const size_t found = text_.find(end, at_ + 1);
-    at_ = found == std::string_view::npos ? text_.size() : found + end.size();
-    return true;
-  }
-
   std::string_view text_;
-  size_t at_ = 0;
+  CxxPiece piece_;
 };
 
-bool is_raw_prefix(std::string_view name) {
-  return name == "R" || name == "u8R" || name == "uR" || name == "UR" || name == "LR";
-}
-
-// Adds the places of % that must be doubled, within one literal.
-void find_registers(std::string_view text, size_t begin, size_t end, std::vector<size_t>& places) {
+// Adds the offsets of each % that must be doubled, within one literal.
+void find_registers(std::string_view text, size_t begin, size_t end, std::vector<size_t>& found) {
   for (size_t i = begin; i < end; ++i) {
     if (text[i] != '%') continue;
     if (i + 1 < end && text[i + 1] == '%') {
@@ -96,74 +61,43 @@ void find_registers(std::string_view text, size_t begin, size_t end, std::vector
     }
     size_t last = i + 1;
     while (last < end && in_name(text[last])) ++last;
-    if (special_registers().contains(text.substr(i + 1, last - i - 1))) places.push_back(i);
+    if (special_registers().contains(text.substr(i + 1, last - i - 1))) found.push_back(i);
   }
 }
 
 // The rest of an asm statement, from its "(".
-void scan_asm(std::string_view text, Scanner& scanner, std::vector<size_t>& places) {
+void scan_asm(std::string_view text, Scanner& scanner, std::vector<size_t>& found_at) {
   std::vector<size_t> found;
   bool operands = false;
-  for (int depth = 0; !scanner.done();) {
-    const size_t begin = scanner.at();
-    if (scanner.skip_comment()) continue;
-    const char c = scanner.peek();
-    if (in_name(c)) {
-      if (is_raw_prefix(scanner.take_name()) && scanner.skip_raw_string() && !operands) {
-        find_registers(text, begin, scanner.at(), found);
-      }
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      scanner.skip_literal();
-      if (!operands) find_registers(text, begin, scanner.at(), found);
-      continue;
-    }
-    if (c == ':' && depth == 1) operands = true;
-    if (c == '(') ++depth;
-    scanner.step();
-    if (c == ')' && --depth == 0) break;
+  for (int depth = 0; !scanner.done(); scanner.next()) {
+    if (scanner.piece().kind == CxxPiece::Kind::literal && !operands)
+      find_registers(text, scanner.piece().begin, scanner.piece().end, found);
+    if (scanner.is(":") && depth == 1) operands = true;
+    if (scanner.is("(")) ++depth;
+    if (scanner.is(")") && --depth == 0) break;
   }
-  // Without operands the string is taken as it stands.
-  if (operands) places.insert(places.end(), found.begin(), found.end());
+  // Without operands the compiler takes the string literally.
+  if (operands) found_at.insert(found_at.end(), found.begin(), found.end());
 }
 
 }  // namespace
 
 std::string escape_special_registers(std::string_view source) {
-  std::vector<size_t> places;
+  std::vector<size_t> found_at;
   Scanner scanner(source);
   while (!scanner.done()) {
-    if (scanner.skip_comment()) continue;
-    const char c = scanner.peek();
-    if (c == '"' || c == '\'') {
-      scanner.skip_literal();
-    } else if (in_name(c)) {
-      // 1'000 is one word; its apostrophe opens nothing.
-      const bool number = std::isdigit(static_cast<unsigned char>(c)) != 0;
-      const auto name = scanner.take_name();
-      while (number && scanner.peek() == '\'' && in_name(scanner.peek(1))) {
-        scanner.step();
-        scanner.take_name();
-      }
-      if (is_raw_prefix(name)) scanner.skip_raw_string();
-      if (name != "asm" && name != "__asm__" && name != "__asm") continue;
-      scanner.skip_blank_and_comments();
-      while (in_name(scanner.peek())) {  // volatile, inline, goto
-        scanner.take_name();
-        scanner.skip_blank_and_comments();
-      }
-      if (scanner.peek() == '(') scan_asm(source, scanner, places);
-    } else {
-      scanner.step();
-    }
+    const bool is_asm = scanner.is("asm") || scanner.is("__asm__") || scanner.is("__asm");
+    scanner.next();
+    if (!is_asm) continue;
+    while (scanner.is_word()) scanner.next();  // volatile, inline, goto
+    if (scanner.is("(")) scan_asm(source, scanner, found_at);
   }
   std::string out;
   size_t copied = 0;
-  for (const size_t place : places) {
-    out += source.substr(copied, place - copied);
+  for (const size_t at : found_at) {
+    out += source.substr(copied, at - copied);
     out += '%';
-    copied = place;
+    copied = at;
   }
   return out += source.substr(copied);
 }

@@ -79,16 +79,16 @@ TEST_F(Loader, LocatesAMistakeOfToml) {
 
 TEST_F(Loader, RefusesUnknownKeysEverywhere) {
   spoil("title =", "titel = \"x\"\ntitle =");
-  expect_only("problem.toml:1:1: 'titel' is no key; did you mean 'title'?");
+  expect_only("problem.toml:1:1: unknown key 'titel'; did you mean 'title'?");
   spoil("titel = \"x\"\n", "");
   spoil("role = \"in\"", "role = \"in\"\nlayout = \"row\"");
-  expect_only("problem.toml:30:1: 'layout' is no key");
+  expect_only("problem.toml:30:1: unknown key 'layout'");
   spoil("layout = \"row\"\n", "");
   spoil("flops = 0", "flops = 0\nwatts = 3");
-  expect_only("problem.toml:51:1: 'watts' is no key");
+  expect_only("problem.toml:51:1: unknown key 'watts'");
   spoil("watts = 3", "");
   spoil("forbid_symbols", "forbid_symbol");
-  expect_only("problem.toml:45:1: 'forbid_symbol' is no key; did you mean 'forbid_symbols'?");
+  expect_only("problem.toml:45:1: unknown key 'forbid_symbol'; did you mean 'forbid_symbols'?");
 }
 
 TEST_F(Loader, NamesMissingKeysWithTheirTable) {
@@ -137,7 +137,7 @@ TEST_F(Loader, RefusesSizesThatMissOrAddAParameter) {
   spoil("zeta = 100", "zeta = 100\nbeta = 1");
   EXPECT_EQ(messages(),
             "problem.toml:15:1: 'alpha' is missing\n"
-            "problem.toml:23:1: 'beta' is no key; did you mean 'zeta'?\n");
+            "problem.toml:23:1: unknown key 'beta'; did you mean 'zeta'?\n");
 }
 
 TEST_F(Loader, RefusesSizesOfTheSameNameAndNoneThatIsTimed) {

@@ -87,9 +87,9 @@ TEST(Platform, WrongInputIsNamed) {
   const struct {
     const char *from, *to, *expected;
   } cases[] = {
-      {"sms = { value = 148", "smss = { value = 148", "unknown constant device.smss"},
+      {"sms = { value = 148", "smss = { value = 148", "unknown constant 'smss' of [device]; did you mean 'sms'?"},
       {"sms = { value = 148", "smss = { value = 148", "device.sms is missing"},
-      {"[calls]", "[calls2]", "unknown section 'calls2'"},
+      {"[calls]", "[calls2]", "unknown section or key 'calls2'; did you mean 'calls'?"},
       {"[calls]", "[calls2]", "calls.launch is missing"},
       {"{ value = 148,", "{ value = \"many\",", "device.sms: a number that is not negative is expected"},
       {"{ value = 148,", "{ value = 148.5,", "device.sms: a whole number is expected"},
@@ -98,7 +98,7 @@ TEST(Platform, WrongInputIsNamed) {
       {"{ value = 148,", "{ value = 148, unit = \"B\",", "device.sms: has no unit"},
       {"unit = \"TB/s\"", "unit = \"TiB/s\"", "memory.bandwidth: 'unit' must be one of B/s, GB/s, TB/s"},
       {"unit = \"TB/s\",", "", "memory.bandwidth: 'unit' must be one of B/s, GB/s, TB/s"},
-      {"{ value = 148,", "{ value = 148, note = 1,", "device.sms: unknown key 'note'"},
+      {"{ value = 148,", "{ value = 148, note = 1,", "unknown key 'note' of device.sms"},
       {"{ value = 148,", "{", "device.sms: 'value' is missing"},
       {"access = { value = true", "access = { value = 1", "peer.access: true or false is expected"},
       {"name = \"b300x8\"", "", "'name' is missing"},

@@ -56,11 +56,13 @@ TEST(Prices, WhatIsWrongInAFileIsNamed) {
     return table ? std::string("nothing") : to_string(table.error(), "f");
   };
   EXPECT_NE(message("").find("'as_of' is missing"), std::string::npos);
-  EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nmodel = 'x'").find("f:2:1: a price has 'provider'"),
+  EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nmodel = 'x'").find("f:2:1: 'provider' is missing"),
             std::string::npos);
-  EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=-1\noutput=1").find("not below 0"),
-            std::string::npos);
-  EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=1\noutput=1\ninptu=2").find("inptu"),
+  EXPECT_NE(
+      message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=-1\noutput=1").find("must not be below 0"),
+      std::string::npos);
+  EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=1\noutput=1\ninptu=2")
+                .find("unknown key 'inptu'; did you mean 'input'?"),
             std::string::npos);
   EXPECT_NE(message("as_of = ").find("f:1"), std::string::npos);
 }

@@ -47,13 +47,13 @@ TEST(Providers, WhatIsWrongIsNamedWithItsLine) {
     return problem(text.replace(text.find(from), from.size(), to));
   };
   EXPECT_EQ(changed("mine", "mine"), "none");
-  EXPECT_NE(changed("\"openai\"", "\"klingon\"").find("f:5:1: 'klingon' is no dialect"), std::string::npos);
+  EXPECT_NE(changed("\"openai\"", "\"klingon\"").find("f:5:1: unknown dialect 'klingon'"), std::string::npos);
   EXPECT_NE(changed("token_limit", "limit").find("'token_limit' is missing"), std::string::npos);
-  EXPECT_NE(changed("token_limit", "limit").find("unknown key 'limit'"), std::string::npos);
-  EXPECT_NE(changed("$key", "key").find("'key_header' is"), std::string::npos);
-  EXPECT_NE(changed("= 100", "= -1").find("'max_output_tokens' is missing, or no whole number above 0"),
+  EXPECT_NE(changed("token_limit", "limit").find("unknown key 'limit'; did you mean 'token_limit'?"),
             std::string::npos);
-  EXPECT_NE(changed("complete =", "perfect =").find("'perfect' is no end of an answer"), std::string::npos);
+  EXPECT_NE(changed("$key", "key").find("'key_header' must be"), std::string::npos);
+  EXPECT_NE(changed("= 100", "= -1").find("'max_output_tokens' must be a whole number above 0"), std::string::npos);
+  EXPECT_NE(changed("complete =", "perfect =").find("'perfect' is not an end of an answer"), std::string::npos);
   EXPECT_NE(changed("[[provider]]", "[[provider").find("f:5"), std::string::npos);
 }
 

@@ -1,20 +1,20 @@
-#include "catalog/toml_reader.h"
+#include "base/toml_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/spelling.h"
 #include "base/strings.h"
-#include "catalog/names.h"
 
-namespace fb::catalog {
+namespace fb {
 
 std::optional<toml::table> TomlReader::parse(std::string_view text) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& e) {
-    complain({static_cast<uint32_t>(e.source().begin.line), static_cast<uint32_t>(e.source().begin.column)},
-             std::string(e.description()));
+    complain(location(e.source()), std::string(e.description()));
     return std::nullopt;
   }
 }
@@ -57,6 +57,21 @@ std::optional<int64_t> TomlReader::integer(const toml::table& table, std::string
   return value->get();
 }
 
+std::optional<double> TomlReader::number(const toml::table& table, std::string_view key) {
+  return required(table, key) == nullptr ? std::nullopt : optional_number(table, key);
+}
+
+std::optional<double> TomlReader::optional_number(const toml::table& table, std::string_view key) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return std::nullopt;
+  const auto value = node->value<double>();
+  if (!value || !std::isfinite(*value)) {
+    complain(*node, fmt::format("'{}' must be a number", key));
+    return std::nullopt;
+  }
+  return value;
+}
+
 bool TomlReader::flag(const toml::table& table, std::string_view key) {
   const toml::node* node = table.get(key);
   if (node == nullptr) return false;
@@ -89,8 +104,8 @@ std::vector<std::pair<std::string, Location>> TomlReader::texts(const toml::tabl
     std::string value = text_of(element, key);
     if (value.empty()) continue;
     if (std::ranges::find(texts, value, &std::pair<std::string, Location>::first) != texts.end())
-      complain(element, fmt::format("'{}' stands twice in '{}'", value, key));
-    texts.emplace_back(std::move(value), place(element));
+      complain(element, fmt::format("'{}' appears twice in '{}'", value, key));
+    texts.emplace_back(std::move(value), location(element));
   }
   return texts;
 }
@@ -107,13 +122,14 @@ std::vector<const toml::table*> TomlReader::tables(const toml::table& table, std
   return found;
 }
 
-void TomlReader::refuse_unknown(const toml::table& table, const std::vector<std::string>& known) {
+void TomlReader::refuse_unknown(const toml::table& table, const std::vector<std::string>& known, std::string_view kind,
+                                std::string_view owner) {
+  const std::string of = owner.empty() ? "" : fmt::format(" of {}", owner);
   for (const auto& [key, node] : table) {
-    if (std::ranges::find(known, key.str()) == known.end()) {
-      complain({static_cast<uint32_t>(key.source().begin.line), static_cast<uint32_t>(key.source().begin.column)},
-               fmt::format("'{}' is no key{}", key.str(), did_you_mean(key.str(), known)));
-    }
+    if (std::ranges::find(known, key.str()) != known.end()) continue;
+    complain(location(key.source()),
+             fmt::format("unknown {} '{}'{}{}", kind, key.str(), of, did_you_mean(key.str(), known)));
   }
 }
 
-}  // namespace fb::catalog
+}  // namespace fb
