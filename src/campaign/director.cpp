@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -30,10 +29,10 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 using record::round_file;
 
-constexpr auto kGlance = 200ms;                   // between looks at what has no descriptor
-constexpr auto kOthers = 2s;                      // between looks at samples that others work on
+constexpr auto kPollInterval = 200ms;             // for what has no descriptor to poll
+constexpr auto kOthersInterval = 2s;              // for samples that other processes work on
 constexpr uintmax_t kRoom = uintmax_t{64} << 20;  // bytes on the disk without which no call is made
-constexpr uint32_t kFailuresInARow = 3;           // of calls: then a model is left alone
+constexpr uint32_t kFailuresInARow = 3;           // of calls of one model: then it is called no more
 
 // Every sample at work holds a lock.
 void allow_many_files() {
@@ -46,7 +45,7 @@ void allow_many_files() {
 class Director {
  public:
   Director(const DirectorOptions& options, Executor& executor, Progress& progress)
-      : options_(options), executor_(executor), progress_(progress), begun_(Clock::now()) {}
+      : options_(options), executor_(executor), progress_(progress), begun_(Clock::now()), budget_(options.budget) {}
 
   Outcome run();
 
@@ -58,11 +57,11 @@ class Director {
     size_t model = 0;
     UniqueFd lock = {};
     std::optional<Child> caller = {};  // spawned by this process
-    double reserved = 0;               // the most that its call may cost
+    double reserved = 0;               // USD: the most that its call may cost
     Clock::time_point since = {};
   };
   struct Model {
-    uint32_t failures = 0;  // calls that failed since the last that did not
+    uint32_t failures = 0;  // calls that failed since the last success
   };
 
   const record::ModelSpec& spec(const Sample& sample) const { return options_.plan.models[sample.model]; }
@@ -88,7 +87,7 @@ class Director {
   void look_at_others();
   void move(Sample& sample, Stage stage);
   void get_stuck(Sample& sample, const std::string& why);
-  // Runs what may fail for reasons of the file system: then only this sample is left for another time.
+  // An exception of `action` (the file system) leaves only this sample unfinished.
   template <class Action>
   void guarded(Sample& sample, const Action& action);
   void tell();
@@ -102,14 +101,14 @@ class Director {
   std::vector<Sample> samples_;
   std::vector<Model> models_;
   std::array<size_t, 7> counts_ = {};
-  size_t next_ = 0;           // of those that wait, in order
-  std::deque<size_t> ready_;  // for a call that may not begin yet
+  size_t next_ = 0;           // the first sample not looked at yet
+  std::deque<size_t> ready_;  // waiting for a call that may not begin yet
   std::map<record::RoundId, size_t> judged_;
   std::vector<size_t> calling_;
   size_t done_before_ = 0, passed_ = 0;
-  double spent_ = 0, reserved_ = 0;
-  Clock::time_point next_call_ = {}, next_look_ = {};
-  std::vector<record::Attempt> fresh_;  // not told yet
+  Budget budget_;
+  Clock::time_point next_look_ = {};
+  std::vector<record::Attempt> fresh_;  // not reported yet
   std::vector<std::string> troubles_;
 };
 
@@ -145,7 +144,7 @@ void Director::guarded(Sample& sample, const Action& action) {
   }
 }
 
-// Breadth first, so that what is there when a campaign ends early can be compared.
+// Breadth first, so that the results of a campaign that ends early can be compared.
 void Director::look_at_all() {
   const auto& plan = options_.plan;
   for (uint32_t number = 1; number <= plan.samples; ++number) {
@@ -166,14 +165,14 @@ void Director::look_at_all() {
   done_before_ = count(Stage::done);
 }
 
-// Reads the sample's folder again. False where it is damaged.
+// Reads the sample's folder again. False if it is damaged.
 bool Director::look(Sample& sample) {
   auto standing = look_at(options_.run, options_.plan, sample.standing.round);
   if (!standing) {
     get_stuck(sample, in_one_line(standing.error()));
     return false;
   }
-  spent_ += standing->usd - sample.standing.usd;
+  budget_.spend(standing->usd - sample.standing.usd);
   passed_ += static_cast<size_t>(standing->passed) - static_cast<size_t>(sample.standing.passed);
   sample.standing = std::move(*standing);
   return true;
@@ -186,8 +185,8 @@ void Director::begin_work() {
     ready_.pop_front();
     if (sample.stage == Stage::ready) guarded(sample, [&] { call(sample); });
   }
-  // What waits for a judge is no reason to ask nobody, but there is no need to be far ahead either.
-  const size_t enough = executor_.appetite() + options_.calls;
+  // Calls go on while answers wait for the judge, but not far ahead of it.
+  const size_t enough = executor_.appetite() + options_.budget.calls;
   while (ready_.empty() && next_ < samples_.size() && count(Stage::judging) < enough) {
     Sample& sample = samples_[next_++];
     if (sample.stage == Stage::waiting) guarded(sample, [&] { take(sample); });
@@ -218,7 +217,7 @@ void Director::advance(Sample& sample) {
         write_request(sample);
         break;
       case Need::call:
-        if (is_being_called(options_.run, sample.standing.round)) {  // by a caller of a former life
+        if (is_being_called(options_.run, sample.standing.round)) {  // by a caller that an earlier process started
           calling_.push_back(static_cast<size_t>(&sample - samples_.data()));
           return move(sample, Stage::calling);
         }
@@ -270,19 +269,20 @@ void Director::write_request(const Sample& sample) {
   publish(file(sample, "request.json"), to_json(request));
 }
 
-// Whether the call may begin now. Where it may not at all, the sample is left for another time.
+// Whether the call may begin now. If it can't begin at all, the sample gets stuck, which needs no call either.
 bool Director::may_call(Sample& sample) {
   if (models_[sample.model].failures >= kFailuresInARow) {
-    get_stuck(sample, fmt::format("{} calls of {} in a row have failed: it is left for another time", kFailuresInARow,
-                                  spec(sample).label));
+    get_stuck(sample, fmt::format("{} calls of {} in a row have failed: its remaining samples are left for a later run",
+                                  kFailuresInARow, spec(sample).label));
     return true;
   }
-  if (count(Stage::calling) >= options_.calls || Clock::now() < next_call_) return false;
+  const size_t running = count(Stage::calling);
+  if (!budget_.has_slot(running, Clock::now())) return false;
   if (fs::space(options_.run).available < kRoom) {
     get_stuck(sample, "the disk is almost full: no call is made whose answer might not be kept");
     return true;
   }
-  if (!options_.max_usd || !llm::costs_money(spec(sample))) return true;
+  if (!budget_.limits_cost() || !llm::costs_money(spec(sample))) return true;
   const auto request = llm::parse_request(read_file(file(sample, "request.json")));
   const auto most = request ? llm::most_expensive(*request, options_.prices) : std::nullopt;
   if (!most) {
@@ -291,10 +291,15 @@ bool Director::may_call(Sample& sample) {
     return true;
   }
   sample.reserved = *most;
-  if (spent_ + reserved_ + *most <= *options_.max_usd) return true;
-  if (count(Stage::calling) > 0) return false;  // they may cost less than they might
-  get_stuck(sample,
-            fmt::format("--max-usd {} does not allow another call, which may cost {:.4f}", *options_.max_usd, *most));
+  switch (budget_.decide(*most, running)) {
+    case Budget::Decision::allowed:
+      return true;
+    case Budget::Decision::wait:
+      return false;
+    case Budget::Decision::exhausted:
+      get_stuck(sample, fmt::format("--max-usd {} does not allow another call, which may cost {:.4f}",
+                                    *budget_.limits().max_usd, *most));
+  }
   return true;
 }
 
@@ -302,12 +307,8 @@ void Director::call(Sample& sample) {
   if (sample.stage != Stage::ready) return;
   fs::remove(file(sample, "failed.json"));
   auto caller = start_caller(options_.program, options_.run, sample.standing.round, options_.prices);
-  if (caller) {
-    sample.caller = std::move(*caller);
-    reserved_ += sample.reserved;
-  }
-  if (options_.calls_per_minute)
-    next_call_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(60s / *options_.calls_per_minute);
+  budget_.begins(caller ? sample.reserved : 0, Clock::now());
+  if (caller) sample.caller = std::move(*caller);
   calling_.push_back(static_cast<size_t>(&sample - samples_.data()));
   move(sample, Stage::calling);
 }
@@ -368,7 +369,7 @@ void Director::wait() {
   if (const int interruption = interruption_descriptor(); interruption >= 0)
     watched.push_back({interruption, POLLIN, 0});
   // The live view is redrawn as often.
-  const auto longest = blind ? kGlance : std::min<std::chrono::milliseconds>(executor_.patience(), 500ms);
+  const auto longest = blind ? kPollInterval : std::min<std::chrono::milliseconds>(executor_.patience(), 500ms);
   poll(watched.data(), watched.size(), static_cast<int>(longest.count()));
   throw_if_interrupted();
 }
@@ -379,7 +380,7 @@ void Director::collect_calls() {
     if (sample.caller) {
       if (!sample.caller->try_reap()) return false;
       sample.caller.reset();
-      reserved_ -= sample.reserved;
+      budget_.ends(sample.reserved);
     } else if (is_being_called(options_.run, sample.standing.round)) {
       return false;
     }
@@ -397,7 +398,7 @@ void Director::call_ended(Sample& sample) {
   }
   ++model.failures;
   const std::string failed = file(sample, "failed.json");
-  if (!fs::exists(failed)) return get_stuck(sample, "the process that called the model has ended without a word");
+  if (!fs::exists(failed)) return get_stuck(sample, "the process that called the model ended without a response");
   const auto response = llm::parse_response(read_file(failed));
   get_stuck(sample, response ? response->call.error : in_one_line(response.error()));
 }
@@ -420,7 +421,7 @@ void Director::collect_verdicts() {
 
 void Director::look_at_others() {
   if (count(Stage::elsewhere) == 0 || Clock::now() < next_look_) return;
-  next_look_ = Clock::now() + kOthers;
+  next_look_ = Clock::now() + kOthersInterval;
   for (Sample& sample : samples_) {
     if (sample.stage != Stage::elsewhere) continue;
     guarded(sample, [&] { take(sample); });
@@ -442,7 +443,7 @@ Status Director::status() const {
   status.stuck = count(Stage::stuck);
   status.calls = count(Stage::calling);
   status.judging = count(Stage::judging);
-  status.usd = spent_;
+  status.usd = budget_.spent();
   status.elapsed = Clock::now() - begun_;
   constexpr size_t kMost = 8;
   const auto add = [&](const Sample& sample, const char* what) {

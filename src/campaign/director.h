@@ -1,13 +1,15 @@
 #pragma once
 
-// Carries out a campaign: asks models, has their answers judged, feeds back, until every sample of the plan is done.
-// Everything it knows stands in the run folder: it may be killed at any moment, and another one goes on.
+// Carries out a campaign: calls models, has their answers judged, sends feedback, until every sample of the plan is
+// done. Its whole state is in the run folder: a campaign that was killed at any moment can be resumed by another
+// process.
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "campaign/budget.h"
 #include "campaign/executor.h"
 #include "campaign/progress.h"
 #include "catalog/pack.h"
@@ -23,22 +25,20 @@ struct DirectorOptions {
   const catalog::Pack* pack = nullptr;  // has all problems of the plan
   prompts::Options prompt = {};
   std::string program = {};  // fabricbench, for callers
-  size_t calls = 4;          // at once
-  std::optional<double> calls_per_minute = {};
-  std::optional<double> max_usd = {};  // of all lives of the run together
-  std::string prices = {};             // file; empty: the one that came with us
+  BudgetLimits budget = {};
+  std::string prices = {};  // file; empty: the one that is installed
   bool use_cache = true, use_sandbox = true;
   uint32_t side_by_side = 1;  // sessions of one judgement
 };
 
 struct Outcome {
   Status status;
-  std::vector<std::string> troubles;  // why samples were left for another time, each once
-  size_t callers_left = 0;            // at an interruption: calls that go on and will be found later
+  std::vector<std::string> troubles;  // why samples were not finished, each once
+  size_t callers_left = 0;            // after an interruption: calls that run on; a later process finds their responses
   bool complete() const { return status.done == status.samples; }
 };
 
-// An interruption (base/interruption.h) ends it early, with what there is.
+// An interruption (base/interruption.h) ends it early; the outcome then covers what is done.
 Outcome carry_out(const DirectorOptions& options, Executor& executor, Progress& progress);
 
 }  // namespace fb::campaign

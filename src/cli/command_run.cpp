@@ -134,9 +134,9 @@ int run(const Options& o) {
   options.pack = &*pack;
   options.prompt.variant = plan->prompt;
   options.program = own_program();
-  options.calls = o.calls;
-  if (o.calls_per_minute > 0) options.calls_per_minute = o.calls_per_minute;
-  if (o.max_usd >= 0) options.max_usd = o.max_usd;
+  options.budget.calls = o.calls;
+  if (o.calls_per_minute > 0) options.budget.calls_per_minute = o.calls_per_minute;
+  if (o.max_usd >= 0) options.budget.max_usd = o.max_usd;
   options.prices = o.prices;
   options.use_cache = !o.no_cache;
   options.use_sandbox = !o.no_sandbox;

@@ -5,6 +5,7 @@ anywhere in what came out of it.
     scenarios.py ASK_TOOL providers.toml"""
 
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -63,20 +64,25 @@ def check(condition, message):
         raise AssertionError(message)
 
 
-def variable_of(row):
+@functools.cache
+def providers():
     with open(sys.argv[2], "rb") as file:
-        providers = {p["name"]: p for p in tomllib.load(file)["provider"]}
-    return providers[row]["key"][0]
+        return {p["name"]: p for p in tomllib.load(file)["provider"]}
+
+
+def variable_of(row):
+    return providers()[row]["key"][0]
 
 
 def lines_for(row, port, prices):
     """One line for ask_tool for each scenario and way."""
+    efforts = providers()[row].get("effort", {})
     for scenario in SCENARIOS:
         for stream in (True, False):
             line = {"model": f"{row}:play-{scenario},url=http://127.0.0.1:{port}/{row}{ROWS[row]['path']},temperature=0.5",
                     "system": "You write code.", "turns": ["Write code.", "", "It does not compile."], "stream": stream,
                     "idempotency_key": f"{row}/{scenario}/{stream}", "max_tries": 3, "prices": prices}
-            if row != "qwen":
+            if {"any", "high"} & set(efforts):
                 line["model"] += ",effort=high"
             if scenario == "overloaded_then_ok":
                 line["max_tries"] = 4
@@ -86,14 +92,14 @@ def lines_for(row, port, prices):
 
 
 def usage_of(row):
-    says_written = row in ("anthropic", "openrouter")
+    says_written = ROWS[row]["dialect"] == "anthropic" or ROWS[row].get("cost")
     return {"input_tokens": USAGE["input"], "cached_tokens": USAGE["cached"],
             "cache_write_tokens": USAGE["written"] if says_written else 0,
             "output_tokens": USAGE["output"], "reasoning_tokens": USAGE["reasoning"]}
 
 
 def usd_of(row):
-    if row == "openrouter":
+    if ROWS[row].get("cost"):
         return COST
     written = usage_of(row)["cache_write_tokens"]
     fresh = USAGE["input"] - USAGE["cached"] - written
@@ -121,7 +127,7 @@ def check_answer(row, scenario, stream, got):
     check(call["error"] == "" and call["stop_reason"], f"stop reason '{call['stop_reason']}', error '{call['error']}'")
     if "text" in expected:
         check(response["text"] == expected["text"], f"the text is {response['text']!r}")
-    if scenario == "refused" and row != "google":
+    if scenario == "refused" and ROWS[row]["dialect"] != "gemini":
         check(response["text"] == REFUSAL, f"the text is {response['text']!r}")
     check(call["model"] == f"play-{scenario}-2026", f"the model is '{call['model']}'")
     check(call["usage"] == usage_of(row), f"usage {call['usage']}")
@@ -192,10 +198,8 @@ def leaks(keys, places):
 
 def main():
     tool = sys.argv[1]
-    with open(sys.argv[2], "rb") as file:
-        names = {p["name"] for p in tomllib.load(file)["provider"]}
-    if names != set(ROWS):
-        fail(f"the rows are {sorted(names)}, the server speaks {sorted(ROWS)}")
+    if set(providers()) != set(ROWS):
+        fail(f"the rows are {sorted(providers())}, the server speaks {sorted(ROWS)}")
     draw = random.Random(5)
     # With characters that JSON and addresses escape.
     keys = {row: "sk-" + "".join(draw.choice(string.ascii_letters + string.digits) for _ in range(40)) + '/+"='
