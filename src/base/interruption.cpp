@@ -17,7 +17,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 int guards = 0;  // nested ones, all of one thread
 int descriptor = -1;
-std::atomic<int> came = 0;  // the first signal
+std::atomic<int> came = 0;  // the first signal; 0: none
 std::array<struct sigaction, kSignals.size()> before;
 
 void note(int signal) {

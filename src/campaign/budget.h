@@ -15,8 +15,7 @@ struct BudgetLimits {
   std::optional<double> max_usd = {};  // of all calls of the run, those of earlier processes included
 };
 
-// Costs are counted twice: what ended calls have cost, and what running ones may cost at most (reserved). The sum never
-// exceeds the limit.
+// Counts the cost of ended calls and reserves the most that running calls may cost; the sum never exceeds the limit.
 class Budget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,7 +32,8 @@ class Budget {
   bool limits_cost() const { return limits_.max_usd.has_value(); }
   Decision decide(double most_usd, size_t running) const;
 
-  // A call begins that may cost `most_usd`; ends() takes the same amount. What it did cost is told to spend().
+  // A call begins that may cost `most_usd`; ends() takes the same amount. Its actual cost goes to
+  // spend().
   void begins(double most_usd, Clock::time_point now);
   void ends(double most_usd) { reserved_ -= most_usd; }
   void spend(double usd) { spent_ += usd; }

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using record::round_file;
 
-// A file that is there while the call lasts: one that is left behind stands for a call whose end nobody saw.
+// A file that exists while the call runs: one that is left over is a call without a recorded end.
 class Mark {
  public:
   Mark(const std::string& run, const record::RoundId& round) {
@@ -41,7 +41,7 @@ Result<void> call_round(const std::string& run, const record::RoundId& round, co
     const std::string file = round_file(run, round, "request.json");
     const auto request = llm::parse_request(read_file(file));
     if (!request) return error(file + ": " + in_one_line(request.error()));
-    // What costs nothing can be had again.
+    // Recorded answers cost nothing and can be read again.
     const bool precious = request->model.provider != "recorded";
     std::optional<Mark> mark;
     if (precious) mark.emplace(run, round);

@@ -1,10 +1,10 @@
 #pragma once
 
-// One call of a model as a process of its own, which outlives the campaign: a call that was paid for is written down
-// even if the campaign is killed while it lasts.
+// One call of a model in a process of its own, which outlives the campaign: the response of a paid call is kept even if
+// the campaign is killed meanwhile.
 //
-// The caller holds a lock on the round's request.json as long as it lives. A request without a response whose lock is
-// free was lost with its caller; it is asked again, and the record says so (Call::lost).
+// The caller holds a lock on the round's request.json while it runs. A request with neither a response nor a lock was
+// lost with its caller; the call is repeated, and Call::lost counts it.
 
 #include <optional>
 #include <string>
@@ -16,14 +16,14 @@
 
 namespace fb::campaign {
 
-// Asks what the round's request.json says and writes response.json, or failed.json where there is no answer.
+// Makes the call of the round's request.json and writes response.json, or failed.json if there is no answer.
 Result<void> call_round(const std::string& run, const record::RoundId& round, const llm::AskOptions& options);
 
-// Starts `program` (fabricbench) so that it does the above; nothing where somebody else is at it.
+// Starts `program` (fabricbench) to do so; nothing if another process has the lock.
 std::optional<Child> start_caller(const std::string& program, const std::string& run, const record::RoundId& round,
                                   const std::string& prices);
 
-// Whether a caller, of this campaign or of a former life of it, is at work on the round.
+// Whether a caller of this or an earlier process of the campaign works on the round.
 bool is_being_called(const std::string& run, const record::RoundId& round);
 
 }  // namespace fb::campaign

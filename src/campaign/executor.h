@@ -1,7 +1,7 @@
 #pragma once
 
-// Where judgements are made: on this machine, or on a cluster. The director writes a job file, an executor sees to it
-// that some worker turns it into a verdict file beside it, and tells.
+// Runs judgements on this machine or on a cluster. The director writes a job file; an executor has a worker write the
+// verdict file beside it, and reports the end.
 
 #include <chrono>
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace fb::campaign {
 
-// A judgement that has ended: either its <round>.verdict.json is there, or it could not be made.
+// A judgement that has ended: its <round>.verdict.json exists, or `failure` says why not.
 struct Ended {
   record::RoundId round;
-  std::string failure;  // empty: the verdict is there
+  std::string failure;  // empty: the verdict exists
 };
 
 class Executor {
@@ -25,18 +25,18 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // How many judgements should be under way so that nobody waits for work.
+  // How many judgements should be submitted so that no worker is idle.
   virtual size_t appetite() const = 0;
-  // The job file of the round is there; its verdict file is not.
+  // The job file of the round exists; its verdict file does not.
   virtual void submit(const record::RoundId& round) = 0;
-  // What has ended since the last time. Does not wait. A worker that was lost is replaced and its job done again, a few
-  // times; then the job ends with a failure.
+  // The judgements that have ended since the last call. Does not block. A lost worker is replaced and its job repeated,
+  // a few times; then the job ends with a failure.
   virtual std::vector<Ended> collect() = 0;
   // Readable when there may be something to collect.
   virtual std::vector<int> descriptors() const = 0;
-  // To be asked again after this time even if no descriptor is readable.
+  // collect() is due after this time even if no descriptor is readable.
   virtual std::chrono::milliseconds patience() const = 0;
-  // Ends what is under way, so that nothing is left behind. Verdicts that are not there will be made at another time.
+  // Ends all running judgements and leaves no process behind. A later run makes the missing verdicts.
   virtual void stop() = 0;
 };
 

@@ -24,7 +24,7 @@ UniqueFd open_to_lock(const std::string& path) {
   return file;
 }
 
-// Two hosts may have the same process numbers: names differ by the host, too.
+// Process ids are not unique across hosts, so the name includes the host.
 std::string unique_suffix() {
   static std::atomic<uint64_t> counter = 0;
   constexpr size_t kLongest = 64;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One judgement as a file, so that any process on any machine that sees the run folder can make it.
+// One judgement as a file, so that any process on any host with the run folder can make it.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ namespace fb::campaign {
 struct JudgeJob {
   std::string problems = {};  // root of the pack
   std::string problem = {};
-  std::string problem_hash = {};  // the worker's must be the same
-  std::string answer = {};        // path of the file, beside the job if it is relative
+  std::string problem_hash = {};  // must equal that of the worker's pack
+  std::string answer = {};        // path of the file, relative to the job
   std::string thoroughness = "full";
   std::string backend = "virtual", platform = {};
   uint64_t seed = 0;
@@ -28,7 +28,7 @@ struct JudgeJob {
 std::string to_json(const JudgeJob& job);
 Result<JudgeJob> parse_judge_job(std::string_view json);
 
-// What stands in a verdict file.
+// The content of a verdict file.
 struct Judged {
   record::Verdict verdict = {};
   bool cached = false;

@@ -22,7 +22,7 @@ std::string how_it_ended(int status) {
   return fmt::format("the worker exited with {}", WEXITSTATUS(status));
 }
 
-// Those that this process may use.
+// The cores that this process may use.
 std::vector<int> own_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -34,7 +34,7 @@ std::vector<int> own_cores() {
   return cores;
 }
 
-// What the process starts from now on stays there too. Where it can't be, it runs anywhere.
+// Children inherit the affinity. On failure the process runs on any core.
 void bind_to_core(pid_t process, int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -44,9 +44,9 @@ void bind_to_core(pid_t process, int core) {
 
 }  // namespace
 
-// Workers that need all cores get one each. A judgement is a chain of processes that wake each other, and the scheduler
-// likes to run such a process where the one that woke it ran: left to it, two judgements meet on one core for long
-// whiles. Where there are more cores than workers, those that are free are help enough.
+// With as many workers as cores, each worker is pinned to a core. A judgement is a chain of processes that wake each
+// other, and the scheduler prefers the waker's core: without pinning, two judgements share one core for long. With more
+// cores than workers the free cores are enough.
 LocalExecutor::LocalExecutor(LocalOptions options) : options_(std::move(options)), cores_(own_cores()) {
   if (options_.jobs < cores_.size()) cores_.clear();
 }
@@ -65,7 +65,7 @@ void LocalExecutor::start_worker() {
   start.in = in.reader.get();
   start.out = out.writer.get();
   start.err = STDERR_FILENO;
-  start.death_signal = SIGTERM;  // so that it can put away what it has begun
+  start.death_signal = SIGTERM;  // so that it can clean up
   Worker worker{.process = spawn(start), .to = std::move(in.writer), .from = std::move(out.reader)};
   fcntl(worker.from.get(), F_SETFL, O_NONBLOCK);
   if (!cores_.empty()) {
@@ -93,7 +93,7 @@ void LocalExecutor::give_work() {
     waiting_.pop_front();
     ++idle->job->tries;
     const std::string line = round_file(options_.run, idle->job->round, "job.json") + "\n";
-    // A worker that has died does not read; collect() will see that. Pipes hold far more than one line.
+    // A dead worker does not read; collect() notices. A pipe holds far more than one line.
     [[maybe_unused]] const ssize_t written = write(idle->to.get(), line.data(), line.size());
   }
 }
@@ -155,7 +155,7 @@ std::vector<int> LocalExecutor::descriptors() const {
 
 std::chrono::milliseconds LocalExecutor::patience() const { return std::chrono::seconds(10); }
 
-// Idle workers end with their input; others are asked to put away what they have begun.
+// Idle workers end with their input; busy ones get SIGTERM and clean up.
 void LocalExecutor::stop() {
   for (Worker& worker : workers_) {
     worker.to.reset();

@@ -17,7 +17,7 @@ struct LocalOptions {
   std::string run;         // the run folder
   std::string worker;      // the program; its only argument is "worker"
   size_t jobs = 1;         // workers at once
-  uint32_t max_tries = 3;  // of one job, where workers fail or die
+  uint32_t max_tries = 3;  // of one job if workers fail or die
 };
 
 class LocalExecutor final : public Executor {
@@ -25,7 +25,7 @@ class LocalExecutor final : public Executor {
   explicit LocalExecutor(LocalOptions options);
   ~LocalExecutor() override;
 
-  // One more for each, so that a worker need not wait for the next.
+  // One more for each worker, so that it need not wait for its next job.
   size_t appetite() const override { return options_.jobs * 2; }
   void submit(const record::RoundId& round) override;
   std::vector<Ended> collect() override;
@@ -49,13 +49,13 @@ class LocalExecutor final : public Executor {
   void start_worker();
   int least_used_core() const;
   void give_work();
-  // False where the worker has gone.
+  // False if the worker has ended.
   bool hear(Worker& worker, std::vector<Ended>& ended);
   void answered(Worker& worker, const std::string& line, std::vector<Ended>& ended);
   void try_again(Job job, std::string why, std::vector<Ended>& ended);
 
   LocalOptions options_;
-  std::vector<int> cores_;  // empty: workers are not bound to any
+  std::vector<int> cores_;  // empty: workers are not pinned
   std::deque<Job> waiting_;
   std::vector<Worker> workers_;
 };

@@ -37,7 +37,7 @@ const catalog::Problem* find(const catalog::Pack& pack, const std::string& name)
   return found == pack.problems.end() ? nullptr : &*found;
 }
 
-// How a run that was begun with `has` may not go on.
+// The differences because of which the run `has` can't be resumed as `wants`.
 std::vector<std::string> differences(const CampaignPlan& has, const Wish& wish) {
   const CampaignPlan& wants = wish.plan;
   std::vector<std::string> list;
@@ -55,7 +55,8 @@ std::vector<std::string> differences(const CampaignPlan& has, const Wish& wish) 
   for (const auto& model : wants.models) {
     const auto known = std::ranges::find(has.models, model.label, &record::ModelSpec::label);
     if (known != has.models.end() && *known != model)
-      list.push_back(fmt::format("the model {} was asked otherwise; give this one another label=", model.label));
+      list.push_back(
+          fmt::format("the model {} was called with other settings; give this one another label=", model.label));
   }
   return list;
 }
@@ -71,11 +72,11 @@ void add_new(CampaignPlan& plan, const Wish& wish) {
   if (wish.samples_given) plan.samples = std::max(plan.samples, wish.plan.samples);
 }
 
-// What reports show of the problem; the same as long as the problem is.
+// The facts of the problem that reports show; they change only with the problem.
 Result<void> keep_facts(const std::string& folder, const catalog::Pack& pack, const catalog::Problem& problem) {
   const std::string file = record::problem_file(folder, problem.name);
   auto facts = nlohmann::ordered_json::parse(catalog::show_as_json(pack, problem));
-  facts["pack"].erase("root");  // where it was is nobody's business
+  facts["pack"].erase("root");  // a path of this host
   if (!fs::exists(file)) {
     publish(file, facts.dump(2));
     return {};
@@ -103,7 +104,7 @@ Result<CampaignPlan> grown_plan(const std::string& folder, const Wish& wish) {
   auto plan = record::parse_campaign_plan(read_file(file));
   if (!plan) return error(file + ": " + in_one_line(plan.error()));
   if (const auto list = differences(*plan, wish); !list.empty())
-    return error(fmt::format("{} was begun otherwise: {}", folder, fmt::join(list, "; ")));
+    return error(fmt::format("{} was begun with other settings: {}", folder, fmt::join(list, "; ")));
   add_new(*plan, wish);
   return plan;
 }
@@ -114,7 +115,7 @@ Result<CampaignPlan> open_run(const std::string& folder, const Wish& wish, const
   const bool exists = fs::exists(record::plan_file(folder));
   if (!exists && fs::exists(folder) && !fs::is_empty(folder) && !fs::exists(folder + "/.lock"))
     return error(folder + " is neither empty nor the folder of a run");
-  // The lock is the first thing in it: whoever comes at the same time must not take the folder for another one.
+  // The lock is the first file: a process that comes at the same time must recognise the folder as a run.
   fs::create_directories(folder);
   const auto alone = lock(folder + "/.lock");
   fs::create_directories(folder + "/problems");
@@ -122,7 +123,7 @@ Result<CampaignPlan> open_run(const std::string& folder, const Wish& wish, const
   if (!plan) return plan;
   for (const std::string& name : plan->problems) {
     const catalog::Problem* problem = find(pack, name);
-    if (problem == nullptr) return error(fmt::format("the pack has no problem {}, which this run is about", name));
+    if (problem == nullptr) return error(fmt::format("the pack has no problem {}, which this run contains", name));
     if (auto kept = keep_facts(folder, pack, *problem); !kept) return std::unexpected(kept.error());
   }
   publish(record::plan_file(folder), to_json(*plan), Durable::yes);

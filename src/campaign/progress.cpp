@@ -19,7 +19,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.0f} h {:02.0f} min", std::floor(seconds / kHour), std::fmod(seconds, kHour) / kMinute);
 }
 
-// How long it will take, by what was done in this life; empty before there is anything to go by.
+// Estimate of the remaining time from the samples this process has done; empty before the first.
 std::string time_left(const Status& s) {
   const size_t done = s.done - s.done_before, left = s.samples - s.done - s.stuck;
   if (done == 0 || left == 0) return "";
@@ -43,7 +43,7 @@ class Plain final : public Progress {
   void attempted(const record::Attempt& attempt, const Status& s) override { say(line_of(attempt, s)); }
   void note(const std::string& text) override { say(text); }
   void looked(const Status& s) override {
-    // For those who wait for something that takes long.
+    // A sign of life during long steps.
     constexpr auto kOften = std::chrono::seconds(60);
     if (s.elapsed < last_ + kOften) return;
     last_ = s.elapsed;
@@ -61,7 +61,7 @@ class Plain final : public Progress {
   std::chrono::steady_clock::duration last_ = {};
 };
 
-// The last attempts scroll by; below them stand a bar, the headline and what is under way.
+// The last attempts scroll; below them a bar, the headline and the work in progress.
 class Live final : public Progress {
  public:
   Live(std::FILE* out, int columns) : out_(out), columns_(static_cast<size_t>(std::max(columns, 20))) {}
@@ -87,7 +87,7 @@ class Live final : public Progress {
     erase();
     fmt::print(out_, "{}\n", text);
   }
-  // Lines must not be wrapped, or the view would climb. Texts are ASCII but for a few dots, which are counted long.
+  // A wrapped line would break the redraw. Texts are ASCII except for a few dots, counted by bytes.
   std::string cut(const std::string& text) const { return text.substr(0, columns_ - 1); }
 
   void erase() {

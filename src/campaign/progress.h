@@ -1,6 +1,6 @@
 #pragma once
 
-// What a campaign tells those who watch it.
+// The progress of a campaign on the terminal.
 
 #include <chrono>
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace fb::campaign {
 
 struct Status {
   size_t samples = 0;             // all of the plan
-  size_t done = 0;                // with those of former lives
-  size_t done_before = 0;         // of former lives
+  size_t done = 0;                // including those of earlier processes
+  size_t done_before = 0;         // by earlier processes
   size_t passed = 0;              // of those done
-  size_t stuck = 0;               // left for another time
-  size_t calls = 0, judging = 0;  // under way
-  double usd = 0;                 // spent on this run, by all lives, as far as prices are known
+  size_t stuck = 0;               // not finished, to be retried by a later run
+  size_t calls = 0, judging = 0;  // in progress
+  double usd = 0;                 // spent on this run by all processes, where prices are known
   std::chrono::steady_clock::duration elapsed = {};
-  std::vector<std::string> now = {};  // what is under way
+  std::vector<std::string> now = {};  // calls and judgements in progress
 };
 
 class Progress {
@@ -31,7 +31,7 @@ class Progress {
   virtual void began(const Status& status) = 0;
   // A round is done.
   virtual void attempted(const record::Attempt& attempt, const Status& status) = 0;
-  // Something people should know: a call that failed, a judgement that could not be made.
+  // A message for the user: a failed call, a failed judgement.
   virtual void note(const std::string& text) = 0;
   // Called several times a second.
   virtual void looked(const Status& status) = 0;

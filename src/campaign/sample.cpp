@@ -16,7 +16,7 @@ auto read(const std::string& file, const Parse& parse) -> decltype(parse(std::st
   return parsed;
 }
 
-// What the round needs whose attempt is not there.
+// The next step of a round without an attempt record.
 Result<Need> need_of(const std::string& run, const record::RoundId& round, double& usd) {
   const auto has = [&](const char* kind) { return fs::exists(record::round_file(run, round, kind)); };
   if (!has("response.json")) return has("request.json") ? Need::call : Need::request;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One sample of a campaign, as its folder tells it: which round it is in, and what that round needs next.
+// The state of one sample of a campaign, read from its folder: the current round and its next step.
 
 #include <optional>
 #include <string>
@@ -12,10 +12,10 @@
 namespace fb::campaign {
 
 enum class Need : uint8_t {
-  request,  // the model is to be asked; the round's request is to be written
-  call,     // the request is there, the response is not
-  verdict,  // an answer waits to be judged
-  record,   // all is there but the attempt's record
+  request,  // the round's request must be written
+  call,     // there is a request and no response
+  verdict,  // the answer must be judged
+  record,   // only the attempt's record is missing
   nothing,  // the sample is done
 };
 
@@ -23,15 +23,15 @@ struct Standing {
   record::RoundId round;
   Need need = Need::request;
   bool for_speed = false;                        // this round asks for a faster solution
-  bool passed = false;                           // some round did
-  double usd = 0;                                // of all rounds that have a response
-  std::optional<record::Attempt> previous = {};  // of the round before, where there is one
+  bool passed = false;                           // a round has passed
+  double usd = 0;                                // of all rounds with a response
+  std::optional<record::Attempt> previous = {};  // of the previous round, if there is one
 };
 
 // Reads the files of a sample. `round` of the argument is ignored. Errors name a file that is damaged.
 Result<Standing> look_at(const std::string& run, const record::CampaignPlan& plan, const record::RoundId& sample);
 
-// Whether there is code to be judged.
+// Whether the response has code to judge.
 inline bool is_judged(const llm::Response& response) { return response.call.end == record::AnswerEnd::complete; }
 
 }  // namespace fb::campaign

@@ -12,14 +12,14 @@
 namespace fb::campaign {
 namespace {
 
-// Of arrays: the job's number and the index; then what is asked about. The comment is last: it is the only free text.
+// Array job id and index first, then the other fields. The comment is last: it is the only free text.
 constexpr std::string_view kQueueFormat = "%F|%K|%T|%N|%r|%k";
 constexpr size_t kQueueFields = 6;
 
 constexpr std::array<std::string_view, 10> kEnded = {"COMPLETED", "CANCELLED", "FAILED",    "TIMEOUT", "NODE_FAIL",
                                                      "BOOT_FAIL", "DEADLINE",  "PREEMPTED", "REVOKED", "OUT_OF_MEMORY"};
 constexpr std::array<std::string_view, 3> kWaiting = {"PENDING", "REQUEUED", "REQUEUE_FED"};
-// Slurm holds a task that could not be launched several times, and waits for an administrator.
+// Slurm holds a task after several failed launches until an administrator releases it.
 constexpr std::array<std::string_view, 4> kStuckReasons = {"launch failed requeued held", "launch_failed_requeued_held",
                                                            "DependencyNeverSatisfied", "BadConstraints"};
 
@@ -95,15 +95,15 @@ Result<std::vector<QueuedTask>> parse_queue(std::string_view output) {
     if (trim(line).empty()) continue;
     const auto fields = split_into(line, '|', kQueueFields);
     if (fields.size() != kQueueFields) {
-      return error(fmt::format("squeue says what is no line about a task: \"{}\"", line), {number, 0});
+      return error(fmt::format("unexpected line of squeue: \"{}\"", line), {number, 0});
     }
     QueuedTask task{.state = std::string(trim(fields[2])),
                     .node = std::string(trim(fields[3])),
                     .reason = std::string(trim(fields[4])),
                     .batch = std::string(trim(fields[5]))};
-    if (trim(fields[1]) == "N/A") continue;  // no array: not one of ours, whatever its name
+    if (trim(fields[1]) == "N/A") continue;  // not an array: not of this executor, despite its name
     if (!read_number(trim(fields[0]), task.job) || !read_number(trim(fields[1]), task.task) || task.state.empty()) {
-      return error(fmt::format("squeue says what is no line about a task: \"{}\"", line), {number, 0});
+      return error(fmt::format("unexpected line of squeue: \"{}\"", line), {number, 0});
     }
     if (task.node == "(null)" || task.node == "n/a") task.node.clear();
     if (task.batch == "(null)") task.batch.clear();
@@ -115,7 +115,7 @@ Result<std::vector<QueuedTask>> parse_queue(std::string_view output) {
 std::vector<std::string> submit_command(const std::string& sbatch, const Submission& submission) {
   std::vector<std::string> command = {sbatch};
   command.insert(command.end(), submission.options.begin(), submission.options.end());
-  // Of options that are given twice the last one counts: those that the executor relies on come after the user's.
+  // The last of repeated options counts, so those that the executor relies on follow the user's.
   for (auto& option : std::vector<std::string>{
            "--parsable", "--requeue", "--open-mode=append", "--input=/dev/null", "--job-name=" + submission.name,
            "--comment=" + submission.batch, fmt::format("--array=1-{}", submission.tasks), "--nodes=1", "--ntasks=1",
@@ -128,14 +128,14 @@ std::vector<std::string> submit_command(const std::string& sbatch, const Submiss
 }
 
 Result<uint64_t> parse_submitted(std::string_view output) {
-  // "123", or "123;cluster" where there are several clusters; sites let their plugins print lines before.
+  // "123", or "123;cluster" with several clusters; plugins of a site may print lines before it.
   std::string_view last;
   for (const auto line : split(output, '\n')) {
     if (!trim(line).empty()) last = trim(line);
   }
   uint64_t job = 0;
   if (!read_number(last.substr(0, last.find(';')), job) || job == 0) {
-    return error(fmt::format("sbatch does not say the number of the job: \"{}\"", trim(output)));
+    return error(fmt::format("sbatch did not print a job id: \"{}\"", trim(output)));
   }
   return job;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Slurm's commands: how they are called, and what they say. Nothing here starts a process.
+// Command lines of Slurm, and parsers of their output. Starts no process.
 
 #include <cstdint>
 #include <string>
@@ -17,23 +17,23 @@ struct QueuedTask {
   uint32_t task = 0;        // index in the array
   std::string state = {};   // PENDING, RUNNING, COMPLETED, …
   std::string node = {};    // empty: none yet
-  std::string reason = {};  // why it waits, or why it failed
+  std::string reason = {};  // why it is pending, or why it failed
   std::string batch = {};   // the comment that it was submitted with
   friend bool operator==(const QueuedTask&, const QueuedTask&) = default;
 };
 
 enum class TaskPhase : uint8_t {
-  waits,  // for a node, or for being started again
+  waits,  // for a node, or to be requeued
   runs,
-  stuck,  // it waits for something that will not come by itself
+  stuck,  // held: needs an administrator
   ended,
 };
-// A state that is not known counts as running: a task is never given up for a word.
+// An unknown state counts as running: a task is never given up because of it.
 TaskPhase phase_of(const QueuedTask& task);
-// The script has come to its end without an error.
+// The script ended without an error.
 bool ended_well(std::string_view state);
 
-// Every task of every array of this name, those included that have ended and are still known.
+// Every task of every array of this name, including ended ones that Slurm still knows.
 std::vector<std::string> queue_command(const std::string& squeue, const std::string& name);
 Result<std::vector<QueuedTask>> parse_queue(std::string_view output);
 
@@ -51,7 +51,7 @@ std::vector<std::string> submit_command(const std::string& sbatch, const Submiss
 // The number of the job.
 Result<uint64_t> parse_submitted(std::string_view output);
 
-// Jobs, or tasks as in 21_7. Those that have ended are no error.
+// Jobs, or tasks such as 21_7. Ended ones are not an error.
 std::vector<std::string> cancel_command(const std::string& scancel, const std::vector<std::string>& tasks);
 
 // A shell script whose task T works on the list FOLDER/T.list.
@@ -59,11 +59,11 @@ std::string batch_script(const std::vector<std::string>& worker, const std::stri
 std::string list_file(const std::string& folder, size_t task);
 std::string output_file(const std::string& folder, size_t task);
 
-// Words as a shell separates them: by white space, with '…' and "…" to hold some together. Nothing is expanded.
+// Splits words like a shell: by white space, with '…' and "…" as quotes. No expansion.
 Result<std::vector<std::string>> split_words(std::string_view text);
 
-// What of this process's environment Slurm's commands get, and so the tasks: what is needed to find programs, caches
-// and Slurm. No other variable, for it might be a key.
+// The environment of Slurm's commands, and so of the tasks: the variables needed to find programs, caches and Slurm. No
+// others, because they might hold keys.
 std::vector<std::string> slurm_environment(const char* const* environment);
 
 }  // namespace fb::campaign

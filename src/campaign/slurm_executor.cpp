@@ -29,13 +29,13 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Slurm's commands try for long before they give up on a controller that does not answer.
+// Slurm's commands retry for a long time if the controller does not answer.
 constexpr seconds kCommandTime(90);
 constexpr seconds kLongestBackoff(30);
-constexpr seconds kIdle(60);               // nothing runs for so long before people are told
-constexpr uint32_t kFirstSubmissions = 3;  // so many may fail before any has worked
+constexpr seconds kIdle(60);               // without a running task before the user is told
+constexpr uint32_t kFirstSubmissions = 3;  // failures allowed before the first success
 
-// By name: a list of the folder may be an old one on a network file system.
+// Opens by name: directory listings may be stale on a network file system.
 bool is_there(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return static_cast<bool>(file);
@@ -57,7 +57,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The last part of a file, for people.
+// The last part of a file, for messages.
 std::string tail(const std::string& path) {
   constexpr size_t kLongest = 1000;
   std::string text;
@@ -83,7 +83,7 @@ void SlurmExecutor::Backoff::failed(Clock::time_point now, milliseconds first) {
 Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::make(SlurmOptions options) {
   // Not make_unique: the constructor is private.
   std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(options)));
-  executor->stopped_ = true;  // as long as there is nothing to stop
+  executor->stopped_ = true;  // until there is something to stop
   if (auto ready = executor->prepare(); !ready) return std::unexpected(ready.error());
   executor->stopped_ = false;
   return executor;
@@ -114,7 +114,7 @@ Result<void> SlurmExecutor::prepare() {
   return {};
 }
 
-// All lives of a run use the same name.
+// All processes of a run use the same name.
 void SlurmExecutor::read_name() {
   const auto guard = lock(folder_ + "/.lock");
   if (!is_there(folder_ + "/name")) publish(folder_ + "/name", random_name() + "\n");
@@ -175,7 +175,7 @@ std::vector<Ended> SlurmExecutor::collect() {
   return ended;
 }
 
-// Others may work on the same run: who makes a folder has the number.
+// Several processes may work on the run: the one that creates the folder owns the number.
 std::string SlurmExecutor::make_batch_folder() {
   std::string name = fmt::format("{:06}", next_batch_++);
   while (!fs::create_directory(batch_folder(name))) name = fmt::format("{:06}", next_batch_++);
@@ -243,7 +243,7 @@ void SlurmExecutor::end_query(const ProcessResult& end) {
   tell(queue.error().list.front().message);
 }
 
-// Once for each reason: a queue may be long.
+// Reported once for each reason: the wait may be long.
 void SlurmExecutor::tell_if_idle() {
   const std::string reason = ledger_.why_nothing_runs();
   const auto now = Clock::now();
@@ -266,7 +266,7 @@ std::vector<int> SlurmExecutor::descriptors() const {
 std::chrono::milliseconds SlurmExecutor::patience() const {
   const auto now = Clock::now();
   auto until = now + seconds(10);
-  // Verdicts appear without a word.
+  // No descriptor signals a new verdict.
   if (ledger_.live_tasks() > 0) until = std::min(until, now + options_.interval);
   if (!query_ && !submit_ && ledger_.live_tasks() > 0) until = std::min(until, next_query_);
   if (!submit_) {
@@ -278,7 +278,7 @@ std::chrono::milliseconds SlurmExecutor::patience() const {
 void SlurmExecutor::stop() {
   if (std::exchange(stopped_, true)) return;
   query_.reset();
-  if (submit_) submit_->command->wait();  // a job that is on its way must be cancelled, too
+  if (submit_) submit_->command->wait();  // a job that is being submitted must be cancelled, too
   submit_.reset();
   if (ledger_.live_tasks() == 0 && !ledger_.is_submitting()) return;
 
@@ -286,7 +286,7 @@ void SlurmExecutor::stop() {
   const auto is_ours = [&](const QueuedTask& task) {
     return phase_of(task) != TaskPhase::ended && batches.contains(task.batch);
   };
-  // Who pressed Ctrl-C waits for this; a task ends as soon as its worker has put away what it had begun.
+  // The user waits for this after Ctrl-C; a task ends as soon as its worker has cleaned up.
   constexpr seconds kGrace(15);
   const auto deadline = Clock::now() + kGrace;
   for (bool cancelled = false;;) {
@@ -310,7 +310,7 @@ void SlurmExecutor::stop() {
   log("stopped");
 }
 
-// What is said again and again while something is down is told once.
+// A message that repeats during an outage is shown once.
 void SlurmExecutor::tell(const std::string& text) {
   log(text);
   if (options_.note && std::exchange(last_told_, text) != text) options_.note(text);
@@ -325,7 +325,7 @@ void SlurmExecutor::log(const std::string& text) const {
                   parts.tm_hour, parts.tm_min, parts.tm_sec, text);
   constexpr int kMode = 0644;
   const UniqueFd file(open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
-  // The log explains; nothing depends on it.
+  // The log is for people; nothing depends on it.
   if (file) [[maybe_unused]]
     const ssize_t written = write(file.get(), line.data(), line.size());
 }

@@ -1,16 +1,16 @@
 #pragma once
 
-// Judgements as tasks of Slurm job arrays. The run folder must be seen by all nodes under the same path: jobs, lists of
-// jobs, verdicts and the tasks' output are files in it.
+// Judgements as tasks of Slurm job arrays. The run folder must have the same path on all nodes: jobs, lists of jobs,
+// verdicts and the tasks' output are files in it.
 //
 //   DIR/slurm/name                 the name of this run's jobs in Slurm
 //   DIR/slurm/<batch>/script       of the array
 //   DIR/slurm/<batch>/<task>.list  job files of one task, a path a line
-//   DIR/slurm/<batch>/<task>.out   what it printed
-//   DIR/slurm/log                  what was submitted, lost and done again
+//   DIR/slurm/<batch>/<task>.out   its output
+//   DIR/slurm/log                  submissions, losses and retries
 //
-// Slurm itself starts a task again when its node is lost (--requeue). What a task that has ended leaves undone is
-// submitted again. An executor whose jobs are in tasks of a former life waits for these. Several may work on one run.
+// Slurm itself requeues a task when its node is lost (--requeue). Jobs that an ended task has left undone are
+// submitted again. Jobs in tasks that an earlier process submitted are waited for. Several executors may share a run.
 
 #include <chrono>
 #include <functional>
@@ -34,24 +34,24 @@ struct SlurmOptions {
   std::vector<std::string> options = {};  // for sbatch: partition, account, time
   LedgerLimits limits = {};
   uint32_t cpus = 1;  // of a task
-  // How often squeue is asked.
+  // Interval between squeue calls.
   std::chrono::milliseconds interval = std::chrono::seconds(1);
-  std::function<void(const std::string&)> note = {};  // what people should know
+  std::function<void(const std::string&)> note = {};  // messages for the user
 };
 
 class SlurmExecutor final : public Executor {
  public:
-  // Says why where Slurm's commands are missing or its controller does not answer.
+  // An error if Slurm's commands are missing or its controller does not answer.
   static Result<std::unique_ptr<SlurmExecutor>> make(SlurmOptions options);
   ~SlurmExecutor() override;
 
   size_t appetite() const override { return options_.limits.tasks * options_.limits.batch; }
   void submit(const record::RoundId& round) override;
-  // Throws std::runtime_error where nothing could ever be submitted: the user's options are wrong.
+  // Throws std::runtime_error if no submission has ever worked: the user's options are wrong.
   std::vector<Ended> collect() override;
   std::vector<int> descriptors() const override;
   std::chrono::milliseconds patience() const override;
-  // Cancels what this executor has submitted or waits for, and waits for the end, for a while.
+  // Cancels the tasks that this executor has submitted or waits for, and waits a limited time for their end.
   void stop() override;
 
  private:

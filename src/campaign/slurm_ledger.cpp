@@ -10,7 +10,7 @@
 namespace fb::campaign {
 namespace {
 
-// Slurm's own limit is 1001 if a site has not changed it.
+// Slurm's default limit of array size is 1001.
 constexpr size_t kLargestArray = 500;
 
 }  // namespace
@@ -64,7 +64,7 @@ std::optional<SlurmLedger::Batch> SlurmLedger::next_batch(const std::string& nam
     new_task().jobs.push_back(std::move(lost_.front()));
     lost_.pop_front();
   }
-  // Rather many short tasks than few long ones while there is room.
+  // Prefer many short tasks to few long ones while there is room.
   const size_t share = room == 0 ? 0 : std::clamp<size_t>((waiting_.size() + room - 1) / room, 1, limits_.batch);
   for (; !waiting_.empty() && room > 0; --room) {
     Task& task = new_task();
@@ -100,7 +100,7 @@ void SlurmLedger::unclear(const std::string& batch, Time now) {
   submitting_->unclear_since = now;
 }
 
-// There is no such job: its jobs wait again, before all others.
+// The array does not exist: its jobs wait again, before all others.
 void SlurmLedger::forget_submission(const std::string& batch) {
   submitting_.reset();
   for (auto task = tasks_.rbegin(); task != tasks_.rend(); ++task) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which job stands in which task of which array, and what follows from what Slurm says about them. Plain bookkeeping:
-// the executor asks it what to do, does it, and tells it what came of it.
+// Bookkeeping of which job is in which task of which array, and of what to do next. Plain data and no I/O: the executor
+// asks what to do, does it, and reports the result.
 
 #include <chrono>
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace fb::campaign {
 
 struct LedgerLimits {
   size_t batch = 8;        // jobs of one task, at most
-  size_t tasks = 64;       // that wait or run in Slurm, at most
-  uint32_t max_tries = 3;  // of one job whose task ended without its verdict
-  // So long a job waits for others to go with it.
+  size_t tasks = 64;       // pending or running in Slurm, at most
+  uint32_t max_tries = 3;  // of one job, counting tasks that ended without its verdict
+  // How long a job waits for others to share its task.
   std::chrono::milliseconds gather = std::chrono::milliseconds(300);
-  // So long verdicts are waited for after the end of their task: a shared file system may show them late. A task that
-  // says that it has written all of them is believed for longer.
+  // How long verdicts are awaited after the end of their task: a shared file system may show them late. Longer after a
+  // task that reported success.
   std::chrono::milliseconds late_after_success = std::chrono::seconds(60), late_after_failure = std::chrono::seconds(5);
 };
 
@@ -39,60 +39,60 @@ class SlurmLedger {
   };
   struct Done {
     std::string job_file;
-    std::string failure;  // empty: the verdict is there
+    std::string failure;  // empty: the verdict exists
   };
   struct Settled {
     std::vector<Done> done;
-    std::vector<std::string> cancel;    // tasks that Slurm still has and nobody waits for, as scancel calls them
-    std::vector<std::string> troubles;  // what people may want to know, a line each
+    std::vector<std::string> cancel;    // tasks in the queue that are no longer needed, as scancel names them
+    std::vector<std::string> troubles;  // messages for the user, one line each
   };
 
   explicit SlurmLedger(LedgerLimits limits) : limits_(limits) {}
 
-  // A job that is to be done. If a task that was found has it, that one is waited for.
+  // A job to do. If a task found in the queue has it, that task is awaited.
   void add(const std::string& job_file, Time now);
-  // A task that is in the queue already. It is of a former life, or of somebody else who works on the same run: as long
-  // as no job of it is added, it is none of our business.
+  // A task that is already in the queue, of an earlier process or of another one that works on the same run. It is
+  // ignored until one of its jobs is added.
   void found(const QueuedTask& task, const std::vector<std::string>& job_files);
 
   // Whether something is to be submitted now.
   bool has_batch(Time now) const;
-  // What is to be submitted, under this name: its jobs are no longer waiting. Its fate must be told before the next.
+  // The jobs to submit under this name; they no longer wait. The result must be reported before the next batch.
   std::optional<Batch> next_batch(const std::string& name, Time now);
   void submitted(const std::string& batch, uint64_t job, Time now);
-  // sbatch has failed, which does not mean that there is no job: the queue will tell.
+  // sbatch has failed, but the job may exist: the queue decides.
   void unclear(const std::string& batch, Time now);
 
-  // What squeue said when it was asked at that time.
+  // The output of squeue, called at that time.
   void see_queue(const std::vector<QueuedTask>& queue, Time asked);
 
-  // Looks for verdicts, and takes tasks apart that have ended without.
+  // Looks for verdicts, and takes back the jobs of tasks that have ended without them.
   Settled settle(Time now, const HasVerdict& has_verdict);
 
-  // Tasks that wait or run, or may.
+  // Tasks that are, or may be, pending or running.
   size_t live_tasks() const { return tasks_.size(); }
   // Their names.
   std::set<std::string> live_batches() const;
-  // Why none of them runs, in Slurm's words; empty where one does, or where there is none.
+  // Slurm's reason why none of them runs; empty if one does, or if there is none.
   std::string why_nothing_runs() const;
   bool is_submitting() const { return submitting_.has_value(); }
-  // When next_batch or settle may have something to do though nothing was told.
+  // When next_batch or settle may be due without a new report.
   std::optional<Time> next_time() const;
 
-  // Where a failure is explained: the last part of a task's output.
+  // Returns the last part of a task's output, for failures.
   std::function<std::string(const std::string& batch, uint32_t task)> tail_of_output = {};
 
  private:
   struct Job {
     std::string file;
-    uint32_t tries = 0;  // that have failed
-    bool wanted = true;  // false: nobody has added it in this life
+    uint32_t tries = 0;  // failed tries
+    bool wanted = true;  // false: not added by this process
   };
   struct Task {
     std::string batch;
     uint64_t id = 0;     // of the array; 0: not known yet
     uint32_t index = 0;  // in the array
-    Time known = {};     // a queue that was asked for before can't have it
+    Time known = {};     // an earlier state of the queue can't contain it
     std::vector<Job> jobs = {};
     std::string state = {}, node = {}, reason = {};  // last seen
     TaskPhase phase = TaskPhase::waits;
@@ -110,9 +110,9 @@ class SlurmLedger {
 
   LedgerLimits limits_;
   std::deque<std::pair<Job, Time>> waiting_;  // never tried
-  std::deque<Job> lost_;                      // to be tried again, each alone: one of them may be to blame
+  std::deque<Job> lost_;                      // to be retried, each alone: one of them may be the cause
   std::vector<Task> tasks_;
-  std::vector<Task> found_;  // none of them has a job that is wanted
+  std::vector<Task> found_;  // without any wanted job
   std::optional<Submitting> submitting_;
 };
 

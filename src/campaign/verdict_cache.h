@@ -15,11 +15,11 @@ class VerdictCache {
  public:
   explicit VerdictCache(toolchain::Cache cache) : cache_(std::move(cache)) {}
 
-  // The name of this judgement among all; `answer` is the text.
+  // The key of this judgement; `answer` is the text.
   static std::string key(const JudgeJob& job, const std::string& answer);
 
   std::optional<record::Verdict> get(const std::string& key) const;
-  // Failures of ours are not kept.
+  // Infrastructure failures are not kept.
   void put(const std::string& key, const record::Verdict& verdict);
 
  private:

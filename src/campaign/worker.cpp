@@ -25,12 +25,12 @@ Result<record::Verdict> make(const JudgeJob& job, const std::string& answer) {
   if (!pack) return std::unexpected(pack.error());
   const catalog::Problem& problem = pack->problems.front();
   if (!job.problem_hash.empty() && problem.hash != job.problem_hash)
-    return error(fmt::format("{} in {} is not what it was when the campaign began", job.problem, job.problems));
+    return error(fmt::format("{} in {} has changed since the campaign began", job.problem, job.problems));
   judge::JudgeRequest request;
   request.pack = &*pack;
   request.problem = &problem;
   request.answer = answer;
-  request.answer_file = "solution.cu";  // how texts for people and models call it
+  request.answer_file = "solution.cu";  // its name in messages for people and models
   request.backend = job.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
   request.thoroughness = job.thoroughness == "quick" ? judge::Thoroughness::quick : judge::Thoroughness::full;
   request.seed = job.seed;

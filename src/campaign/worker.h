@@ -1,6 +1,6 @@
 #pragma once
 
-// A process that makes judgements: job file in, verdict file out. The executors start it, here or on a cluster.
+// A process that makes judgements: job file in, verdict file out. Executors start it, locally or on a cluster.
 
 #include <cstddef>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace fb::campaign {
 
-// Makes the judgement and writes the verdict file. Nothing to do where it is there already. Errors are failures of
-// ours: no verdict file is written then, and the job may be done again.
+// Makes the judgement and writes the verdict file, unless it exists. Errors are infrastructure failures: no verdict
+// file is written, and the job may be repeated.
 Result<void> judge_job_file(const std::string& job_file);
 
 // Answers each line of standard input, the path of a job file, by "done" or "failed <why>"; ends with the input.

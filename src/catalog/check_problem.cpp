@@ -13,7 +13,7 @@ std::string where(const SizeClass& size, int world) {
 
 constexpr int64_t kMostDevices = 72;  // of a node
 
-// What is wrong with the tensor for a rank; empty if nothing is.
+// The error of the tensor for a rank; empty if there is none.
 std::string wrong_here(const Problem& problem, const Tensor& tensor, const Values& values) {
   for (const Expression& extent : tensor.shape) {
     const auto value = extent.evaluate(values);
@@ -28,7 +28,7 @@ std::string wrong_here(const Problem& problem, const Tensor& tensor, const Value
   return {};
 }
 
-// The first size, world and rank at which something is wrong with the tensor; one message is enough.
+// The error at the first size, world and rank; one message is enough.
 std::string wrong_tensor(const Problem& problem, const Tensor& tensor) {
   const auto names_rank = [](const Expression& e) { return e.names().contains("rank"); };
   const bool differs = std::ranges::any_of(tensor.shape, names_rank) || (tensor.device && names_rank(*tensor.device));

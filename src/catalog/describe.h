@@ -1,6 +1,6 @@
 #pragma once
 
-// Problems as people and programs read them.
+// Problems as text and as JSON.
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 
 namespace fb::catalog {
 
-// In the order of fabricbench::oracle::DType (sdk/include/fabricbench/oracle.h): the judge hands the number over.
+// In the order of fabricbench::oracle::DType (sdk/include/fabricbench/oracle.h): the judge passes the number.
 enum class DType : uint8_t { f32, f16, bf16, f64, i32, u32, i64, u64, u8 };
 inline constexpr size_t kDTypes = 9;
 

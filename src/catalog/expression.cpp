@@ -94,7 +94,7 @@ class ExpressionParser {
     int64_t value = 0;
     const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (failed == std::errc::result_out_of_range) return complain(fmt::format("{} is too large", digits));
-    if (end != digits.data() + digits.size()) return complain(fmt::format("'{}' is no number", digits));
+    if (end != digits.data() + digits.size()) return complain(fmt::format("'{}' is not a number", digits));
     at_ += digits.size();
     steps_.push_back({Op::number, value, {}});
     return true;

@@ -16,7 +16,7 @@ namespace fb::catalog {
 using Values = std::map<std::string, int64_t, std::less<>>;
 
 // Integers, names, + - * / % ( ), min(a, b), max(a, b), ceil_div(a, b). Division rounds down and % takes the divisor's
-// sign, so that a == a / b * b + a % b. Everything is 64-bit; what does not fit is an error and never wraps.
+// sign, so that a == a / b * b + a % b. Values have 64 bits; overflow is an error and never wraps.
 class Expression {
  public:
   Expression() = default;  // 0
@@ -33,7 +33,7 @@ class Expression {
  private:
   friend class ExpressionParser;
   enum class Op : uint8_t { number, name, negate, add, subtract, multiply, divide, modulo, min, max, ceil_div };
-  // In the order of evaluation: operands before what takes them.
+  // Postfix: operands before their operator.
   struct Step {
     Op op = Op::number;
     int64_t number = 0;

@@ -21,7 +21,7 @@ std::optional<Marker> marker_in(std::string_view line);
 // The marker that opens a region of this name.
 std::string marker_text(std::string_view name);
 
-// A text's lines; the end of the last one may be missing.
+// The lines of a text; the last one may have no newline.
 std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace fb::catalog

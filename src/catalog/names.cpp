@@ -12,7 +12,7 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_joined(std::string_view name, std::string_view joints) {
-  bool joint = true;  // not at the begin, not twice, not at the end
+  bool joint = true;  // not first, not repeated, not last
   for (const char c : name) {
     const bool is_joint = joints.find(c) != std::string_view::npos;
     if (is_joint ? joint : !is_lower(c) && !is_digit(c)) return false;
@@ -51,10 +51,10 @@ bool is_label(std::string_view name) { return is_joined(name, "-_"); }
 
 std::string why_no_field(std::string_view name) {
   if (!is_snake_case(name)) return fmt::format("'{}' is not snake_case", name);
-  if (name == "world" || name == "rank") return fmt::format("'{}' is known to every expression already", name);
+  if (name == "world" || name == "rank") return fmt::format("'{}' is predefined in every expression", name);
   if (name == "min" || name == "max" || name == "ceil_div")
     return fmt::format("'{}' is a function of expressions", name);
-  if (std::ranges::find(kTaken, name) != kTaken.end()) return fmt::format("'{}' means something else in C++", name);
+  if (std::ranges::find(kTaken, name) != kTaken.end()) return fmt::format("'{}' has another meaning in C++", name);
   if (name.ends_with("_t")) return fmt::format("'{}' looks like a type", name);
   return {};
 }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 void append(Errors& all, const Errors& more) { all.list.insert(all.list.end(), more.list.begin(), more.list.end()); }
 
-// Sub-folders by name; those that begin with '.' are nobody's problem.
+// Sub-folders by name, without those that begin with '.'.
 std::vector<std::string> folders_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code failed;
@@ -37,7 +37,7 @@ Pack read_pack_file(const std::string& root, Errors& errors) {
   const std::string file = (fs::path(pack.root) / "pack.toml").string();
   std::error_code failed;
   if (!fs::is_regular_file(file, failed)) {
-    errors.list.push_back({{}, fmt::format("{}: is missing, so {} is no pack of problems", file, pack.root)});
+    errors.list.push_back({{}, fmt::format("{}: is missing, so {} is not a pack of problems", file, pack.root)});
     return pack;
   }
   Errors located;
@@ -88,7 +88,7 @@ Pack read_pack(const std::string& root, Errors& errors) {
     const std::string path = (fs::path(pack.root) / folder).string();
     auto problem = load_problem(path);
     const auto [same, is_new] = seen.emplace(fs::path(folder).filename().string(), folder);
-    if (!is_new) errors.list.push_back({{}, fmt::format("{}: the name is that of {} already", path, same->second)});
+    if (!is_new) errors.list.push_back({{}, fmt::format("{}: {} has the same name", path, same->second)});
     if (!problem) {
       append(errors, problem.error());
     } else if (is_new) {
@@ -113,12 +113,12 @@ Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
     if (folder == problem || names.back() == problem) matches.push_back(folder);
   }
   if (matches.size() == 1) return load_one(root, (fs::path(root) / matches[0]).string());
-  if (matches.size() > 1) return error(fmt::format("'{}' is {} and {}: say which", problem, matches[0], matches[1]));
+  if (matches.size() > 1) return error(fmt::format("'{}' is ambiguous: {} or {}", problem, matches[0], matches[1]));
   if (is_problem_folder(problem)) {
     const fs::path folder = (fs::absolute(problem) / "").lexically_normal().parent_path();
     return load_one(folder.parent_path().parent_path().string(), folder.string());
   }
-  // A pack that is none has no problems at all: say that instead.
+  // An invalid pack has no problems at all: report that instead.
   Errors errors;
   read_pack_file(root, errors);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));

@@ -19,18 +19,18 @@ struct Pack {
 
 // All problems; the errors are those of all folders.
 Result<Pack> load_pack(const std::string& root);
-// The same for people who look around: what is right comes back, what is wrong is added to `errors`.
+// The same for listings: returns the valid problems and adds the errors of the others to `errors`.
 Pack read_pack(const std::string& root, Errors& errors);
 
-// The pack with one problem only, so that mistakes in others do not matter: by its name, as category/name, or, if none
-// is called so, by the path of its folder, which then decides about the pack. The message for an unknown name has the
-// nearest ones.
+// The pack with one problem only, so that errors in others do not matter: by its name, as category/name, or, if there
+// is none, by the path of its folder, which then selects the pack. The message for an unknown name suggests the
+// nearest.
 Result<Pack> load_from_pack(const std::string& root, std::string_view problem);
 
 // "category/name" of every folder that looks like a problem, without reading it; sorted.
 std::vector<std::string> problem_folders(const std::string& root);
 
-// The pack to use when nobody says which: $FABRICBENCH_PROBLEMS, else ../share/fabricbench/problems beside the running
+// The default pack: $FABRICBENCH_PROBLEMS, else ../share/fabricbench/problems beside the running
 // program, else the source tree this program was built from.
 Result<std::string> locate_problems();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A problem as its folder says it. docs/problems.md describes the folder.
+// A problem, read from its folder. docs/problems.md describes the folder.
 
 #include <cstdint>
 #include <optional>
@@ -41,7 +41,7 @@ struct Rules {
 // Of one call and the worst rank; over the parameters and world.
 struct Cost {
   Expression link_bytes, memory_bytes, flops;
-  Expression least_link_bytes;  // that no solution can do without; link_bytes where nothing else is said
+  Expression least_link_bytes;  // lower bound of any solution; link_bytes by default
 };
 
 struct Problem {
@@ -68,7 +68,7 @@ struct Problem {
   Result<int64_t> elements(const Tensor& tensor, const Values& values) const;
 };
 
-// Reads a folder. The folder's name is the problem's, the name of the folder above its category. All mistakes are
+// Reads a folder. The folder's name is the problem's, the name of the folder above its category. All errors are
 // reported, each as "file:line:column: message"; the messages need no location of their own.
 Result<Problem> load_problem(const std::string& folder);
 

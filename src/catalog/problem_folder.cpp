@@ -25,7 +25,7 @@ constexpr auto kRequired =
     std::to_array<std::string_view>({"problem.toml", "statement.md", "reference.cu", "oracle.cpp"});
 constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "variant.cu", "README.md"});
 
-// Files that editors leave are not of the problem.
+// Backup files of editors do not belong to the problem.
 bool is_stray(const std::string& name) { return name.starts_with('.') || name.ends_with('~'); }
 
 class FolderReader {
@@ -35,7 +35,7 @@ class FolderReader {
 
   Result<Problem> read() {
     std::error_code failed;
-    if (!fs::is_directory(folder_, failed)) return error(fmt::format("{}: is no folder", folder_.string()));
+    if (!fs::is_directory(folder_, failed)) return error(fmt::format("{}: is not a folder", folder_.string()));
     read_files();
     Problem problem = read_toml();
     problem.name = folder_.filename().string();
@@ -107,7 +107,7 @@ Problem FolderReader::read_toml() {
   const std::string parent = folder_.parent_path().filename().string();
   if (!problem.category.empty() && problem.category != parent) {
     errors.list.push_back(
-        {places.category, fmt::format("category '{}', but the folder lies in '{}'", problem.category, parent)});
+        {places.category, fmt::format("category '{}', but the folder is in '{}'", problem.category, parent)});
   }
   std::ranges::sort(errors.list, {}, [](const Diagnostic& d) { return std::tuple(d.at.line, d.at.column, d.message); });
   complain("problem.toml", errors);
@@ -132,7 +132,7 @@ void FolderReader::check_sources(const Problem& problem) {
     }
   }
   if (const std::string oracle = text("oracle.cpp"); !oracle.empty() && !oracle.contains("FABRICBENCH_ORACLE"))
-    complain("oracle.cpp", "does not say FABRICBENCH_ORACLE(…)");
+    complain("oracle.cpp", "does not contain FABRICBENCH_ORACLE(…)");
   if (!problem.driver.empty() && !problem.driver.contains("Driver"))
     complain("driver.cu", "does not define 'template <class Solution> class Driver'");
 }
@@ -153,7 +153,7 @@ void FolderReader::check_variant(const Problem& problem, std::span<const Region>
 }
 
 std::string FolderReader::hash() const {
-  // Lengths keep names and contents apart.
+  // Lengths separate names and contents.
   std::string all;
   for (const auto& [name, content] : files_)
     all += fmt::format("{}:{}:{}:", name.size(), name, content.size()).append(content);

@@ -19,7 +19,7 @@ constexpr int kMostRanks = 72;  // of one NVLink domain
 constexpr int kLevels = 3;
 constexpr auto kFills = std::to_array<std::string_view>({"spread", "unit", "integers", "bits", "none"});
 
-// Why a tensor of this format can't be filled so; empty if it can.
+// Why this fill does not fit the format; empty if it does.
 std::string why_no_fill(std::string_view fill, DType type) {
   if ((fill == "spread" || fill == "unit") && !is_float(type)) return "needs a float";
   if (fill == "integers" && !is_signed(type)) return "needs a float or a signed integer";
@@ -27,7 +27,7 @@ std::string why_no_fill(std::string_view fill, DType type) {
   return {};
 }
 
-// May be empty: that has been complained about.
+// May be empty after an error.
 bool is_title(std::string_view name) {
   return trim(name) == name && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
@@ -118,7 +118,7 @@ void ProblemReader::read_worlds(const toml::table& file) {
     } else if (value->get() < 1 || value->get() > kMostRanks) {
       reader_.complain(*node, fmt::format("a world of {} ranks: there are 1 to {}", value->get(), kMostRanks));
     } else if (std::ranges::find(problem_.worlds, value->get()) != problem_.worlds.end()) {
-      reader_.complain(*node, fmt::format("a world of {} ranks stands twice", value->get()));
+      reader_.complain(*node, fmt::format("a world of {} ranks appears twice", value->get()));
     } else {
       problem_.worlds.push_back(static_cast<int>(value->get()));
     }
@@ -128,7 +128,7 @@ void ProblemReader::read_worlds(const toml::table& file) {
 void ProblemReader::read_parameters(const toml::table& file) {
   const toml::table* table = section(file, "parameters");
   if (table == nullptr) return;
-  // toml++ sorts keys by name; Args has them as they stand in the file.
+  // toml++ sorts keys by name; Args has them in the order of the file.
   std::vector<std::pair<Location, const toml::key*>> keys;
   for (const auto& [key, node] : *table) {
     const auto& begin = key.source().begin;
@@ -173,7 +173,7 @@ void ProblemReader::check_sizes(const toml::table& file) {
 
 Expression ProblemReader::expression(const toml::node& node, std::string_view key,
                                      std::initializer_list<std::string_view> others) {
-  // A whole number may stand without quotes.
+  // A whole number needs no quotes.
   if (const auto* number = node.as_integer(); number != nullptr && number->get() >= 0)
     return Expression::parse(fmt::format("{}", number->get())).value();
   const auto* text = node.as_string();
@@ -256,7 +256,7 @@ void ProblemReader::read_rules(const toml::table& from) {
   for (const Rule& rule : rules()) kinds.emplace_back(rule.kind);
   for (auto& [kind, at] : reader_.texts(from, "forbid_in_run")) {
     if (find_rule(kind) == nullptr)
-      reader_.complain(at, fmt::format("'{}' is no kind of request{}", kind, did_you_mean(kind, kinds)));
+      reader_.complain(at, fmt::format("unknown kind of request '{}'{}", kind, did_you_mean(kind, kinds)));
     problem_.rules.forbid_in_run.push_back(std::move(kind));
   }
   for (auto& [symbol, at] : reader_.texts(from, "forbid_symbols"))

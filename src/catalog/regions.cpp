@@ -9,7 +9,7 @@
 namespace fb::catalog {
 namespace {
 
-// The text of a line of a placeholder; nothing if it is none. Its indentation stays.
+// The text of a placeholder line, with its indentation; nothing for other lines.
 std::optional<std::string> placeholder_of(std::string_view line) {
   const size_t begin = line.find_first_not_of(" \t\r");
   if (begin == std::string_view::npos) return "";
@@ -53,7 +53,7 @@ class RegionReader {
     }
     const auto same = std::ranges::find(regions_, name, &Region::name);
     if (same != regions_.end())
-      complain(line_, fmt::format("'{}' stands in line {} already", marker_text(name), same->line));
+      complain(line_, fmt::format("'{}' is in line {} already", marker_text(name), same->line));
     regions_.push_back({std::string(name), "", "", line_});
     inside_ = true;
     divided_ = false;

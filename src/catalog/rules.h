@@ -9,7 +9,7 @@ namespace fb::catalog {
 
 struct Rule {
   std::string_view kind;   // as problem.toml and the machine's log of calls name it
-  std::string_view words;  // CUDA's names for it, or how they begin; separated by blanks
+  std::string_view words;  // CUDA's names for it, or their prefixes, separated by blanks
   std::string_view about;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A new problem to start from: small, but right, so that its author changes something that works.
+// A new problem to start from: small but correct, so that its author edits something that works.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace fb::catalog {
 Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view category,
                                                                        std::string_view name);
 
-// The same as they stand in src/catalog/skeleton, with CATEGORY in place of the category.
+// The same as in src/catalog/skeleton, with CATEGORY instead of the category.
 std::vector<std::pair<std::string_view, std::string_view>> skeleton_files();
 
 }  // namespace fb::catalog

@@ -20,20 +20,20 @@ std::string args_header(const Problem& problem);
 std::string args_struct(const Problem& problem);
 
 // What the solver writes: the lines between "// [solution]" or "// [solution: name]" and "// [/solution]". In a
-// reference
-// "// [template]" divides them: solution above; below, behind "//| ", what the template shows instead.
+// reference, "// [template]" divides them: above it the solution, below it, behind "//| ", the placeholder of the
+// template.
 struct Region {
   std::string name;                   // empty without one
   std::string solution, placeholder;  // whole lines, each with its end
   uint32_t line = 0;                  // of the marker that opens it
 };
 
-// Of a reference, a variant or an answer. At least one, in the order of the text; located errors for markers that are
-// nested, repeated, unclosed or misplaced.
+// The regions of a reference, a variant or an answer: at least one, in the order of the text. Located errors for
+// markers that are nested, repeated, unclosed or misplaced.
 Result<std::vector<Region>> regions_of(std::string_view source);
 
-// The reference with each solution replaced by its placeholder. The markers stay, so that an answer has them, and the
-// struct of args.h stands in a comment behind its include.
+// The reference with each solution replaced by its placeholder. The markers stay, so that an answer has them, and a
+// comment after the include shows the struct of args.h.
 Result<std::string> make_template(const Problem& problem);
 
 // The template with these texts {name, text} in its regions: one for each, and no other.

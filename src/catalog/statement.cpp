@@ -12,7 +12,7 @@ namespace {
 
 bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Everything between backticks, spans and blocks alike: a run of them ends at the next run of the same length.
+// Everything between backticks, spans and blocks: a run of backticks ends at the next run of the same length.
 std::vector<std::string_view> code_in(std::string_view text) {
   std::vector<std::string_view> code;
   size_t at = 0;
@@ -26,7 +26,7 @@ std::vector<std::string_view> code_in(std::string_view text) {
       end = after;
     }
     if (end == std::string_view::npos) {
-      at = begin;  // closes nowhere: no code
+      at = begin;  // not closed: not code
       continue;
     }
     code.push_back(text.substr(begin, end - begin));
@@ -37,7 +37,7 @@ std::vector<std::string_view> code_in(std::string_view text) {
 
 enum class Ending : uint8_t { whole, any };
 
-// `word` begins where no other word goes on, and ends so too unless any ending will do.
+// Finds `word` at the beginning of a word, and as a whole word unless any ending is accepted.
 bool holds(std::string_view code, std::string_view word, Ending ending) {
   for (size_t at = code.find(word); at != std::string_view::npos; at = code.find(word, at + 1)) {
     const size_t end = at + word.size();

@@ -7,8 +7,7 @@
 
 namespace fb::catalog {
 
-// What statement.md does not say and must: every tensor, every parameter and every rule, in backticks. Empty if nothing
-// is missing.
+// The tensors, parameters and rules that statement.md does not mention in backticks. Empty if nothing is missing.
 std::vector<Diagnostic> lint_statement(const Problem& problem);
 
 }  // namespace fb::catalog

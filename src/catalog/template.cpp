@@ -23,7 +23,7 @@ std::string args_comment(const Problem& problem) {
   return "// In args.h:\n" + text;
 }
 
-// The reference with other texts in its regions.
+// The reference with its regions replaced.
 std::string refill(const Problem& problem, std::span<const std::string> texts) {
   std::string out;
   size_t region = 0;

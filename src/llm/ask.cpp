@@ -51,7 +51,7 @@ std::optional<double> most_expensive(const Request& request, const std::string& 
   const Provider* provider = (*table)->find(request.model.provider);
   const auto price = (*prices)->find(request.model.provider, request.model.model);
   if (provider == nullptr || !price) return {};
-  // No token is shorter than a byte; what surrounds a message takes a few.
+  // A token has at least one byte; the framing of a message takes a few.
   constexpr uint64_t kAroundMessage = 16;
   uint64_t input = request.system.size() + kAroundMessage;
   for (const Message& message : request.messages) input += message.text.size() + kAroundMessage;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asking a model, whoever provides it. Providers are rows of data/providers.toml; docs/models.md is for users.
+// Calls a model of any provider. Providers are rows of data/providers.toml; docs/models.md is for users.
 
 #include <chrono>
 #include <cstddef>
@@ -20,33 +20,32 @@ namespace fb::llm {
 // "command:./agent.sh --flag", "recorded:FOLDER". Without a label the model gets one from its name and effort.
 Result<record::ModelSpec> parse_model(std::string_view text);
 
-// Neither a command nor recorded answers.
+// False for commands and recorded answers.
 bool costs_money(const record::ModelSpec& model);
 
-// Whether asking can work at all: there is such a provider, a key, a command, a folder. To be called before anything
-// starts.
+// Checks provider, key, command or folder before anything starts.
 Result<void> check_ready(const record::ModelSpec& model);
 
 struct AskOptions {
-  bool stream = true;  // whole answers where false: a stall can't be told from a long thought then
+  bool stream = true;  // false: whole answers, in which a stall can't be told from long reasoning
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(20);
-  std::optional<std::chrono::milliseconds> stall_timeout = {};    // without a byte; none: what the provider's row says
-  std::chrono::milliseconds try_timeout = std::chrono::hours(1);  // of one try, and of a command
+  std::optional<std::chrono::milliseconds> stall_timeout = {};      // without a byte; none: as in the provider's row
+  std::chrono::milliseconds try_timeout = std::chrono::hours(1);    // of one try, and of a command
   std::chrono::milliseconds total_timeout = std::chrono::hours(3);  // of all tries and the waits between them
   uint32_t max_tries = 6;
   std::chrono::milliseconds first_wait = std::chrono::seconds(2);    // doubled after every try
-  std::chrono::milliseconds longest_wait = std::chrono::minutes(2);  // where the provider does not say how long
+  std::chrono::milliseconds longest_wait = std::chrono::minutes(2);  // unless the provider names a time
   size_t most_bytes = size_t{64} << 20;                              // of an answer
-  std::string prices = {};                                           // a file in place of the one that came with us
-  std::function<void(std::chrono::milliseconds)> sleep = {};         // in place of sleeping between tries
-  std::function<bool()> cancelled = {};  // looked at several times a second; a call that is cancelled has failed
+  std::string prices = {};                                           // a file instead of the installed one
+  std::function<void(std::chrono::milliseconds)> sleep = {};         // called instead of sleeping between tries
+  std::function<bool()> cancelled = {};  // polled several times a second; a cancelled call has failed
 };
 
-// All tries of one call. What a provider does never makes it throw: the call has failed then, and says why. May be
-// called by many threads at once.
+// Makes one call with all its tries. Nothing that a provider does makes it throw: the call has then failed and records
+// why. Thread-safe.
 Response ask(const Request& request, const AskOptions& options = {});
 
-// An upper bound in USD of one try; none where no price is known. `prices` as in AskOptions.
+// An upper bound in USD of one try; none if no price is known. `prices` as in AskOptions.
 std::optional<double> most_expensive(const Request& request, const std::string& prices = {});
 
 }  // namespace fb::llm

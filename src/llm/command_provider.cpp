@@ -109,7 +109,7 @@ Ending wait_for_end(int child, Output& output, Output& errors, const AskOptions&
   }
 }
 
-// The end of what it complained about, in one line.
+// The end of standard error, in one line.
 std::string tail_of(std::string_view errors) {
   constexpr size_t kMost = 300;
   errors = trim(errors);
@@ -191,7 +191,7 @@ Response ask_command(const Request& request, const AskOptions& options) {
 }
 
 Result<void> check_command(const std::string& command) {
-  // The first word, where it is plainly a program; the shell knows about the rest.
+  // Checks the first word if it is plainly a program; the shell resolves the rest.
   const std::string word = command.substr(0, command.find(' '));
   if (word.find_first_of("\"'$`;|&<>()\\=") != std::string::npos) return {};
   namespace fs = std::filesystem;
@@ -200,15 +200,15 @@ Result<void> check_command(const std::string& command) {
     return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
   };
   if (word.contains('/'))
-    return is_program(word) ? Result<void>() : error(fmt::format("'{}' is no program that can be run", word));
+    return is_program(word) ? Result<void>() : error(fmt::format("'{}' is not an executable program", word));
   const char* path = std::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
     if (is_program(fs::path(folder) / word)) return {};
   }
-  // What the shell itself knows, such as "exec" and "cd".
-  constexpr std::array<std::string_view, 9> kOfTheShell = {"exec", "cd",     "if",      "for", "while",
+  // Words that the shell itself knows.
+  constexpr std::array<std::string_view, 9> kShellWords = {"exec", "cd",     "if",      "for", "while",
                                                            "set",  "export", "command", ":"};
-  if (std::ranges::find(kOfTheShell, word) != kOfTheShell.end()) return {};
+  if (std::ranges::find(kShellWords, word) != kShellWords.end()) return {};
   return error(fmt::format("there is no program '{}' in PATH", word));
 }
 

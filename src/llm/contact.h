@@ -1,7 +1,6 @@
 #pragma once
 
-// Whom to ask: a provider's row, its address, and the key. Keys are here, and in the headers of requests, and nowhere
-// else.
+// The provider's row, its address and the key for a call. Keys exist only here and in the headers of requests.
 
 #include <memory>
 #include <string>
@@ -16,13 +15,13 @@ struct Contact {
   std::shared_ptr<const ProviderTable> table;
   const Provider* provider = nullptr;
   std::string base_url = {};
-  std::string key = {};  // empty: it goes without
+  std::string key = {};  // empty: none is sent
 
   // "OPENAI_API_KEY", or "GEMINI_API_KEY or GOOGLE_API_KEY"
   std::string key_names() const;
 };
 
-// An error where something that a call needs is missing or wrong.
+// An error if something that a call needs is missing or wrong.
 Result<Contact> contact_of(const record::ModelSpec& model);
 
 }  // namespace fb::llm

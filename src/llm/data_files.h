@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the tables of providers and prices lie.
+// Locates the tables of providers and prices.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace fb::llm {
 
-// In $FABRICBENCH_DATA; or else beside the program, or in the source tree it was built from.
+// In $FABRICBENCH_DATA, else beside the program, else in the source tree it was built from.
 Result<std::string> find_data_file(const std::string& name);
 
 }  // namespace fb::llm

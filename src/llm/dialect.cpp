@@ -57,7 +57,7 @@ bool Decoder::take_error(const Json& json) {
     answer_.error =
         found->is_string() ? found->get<std::string>() : found->dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  if (answer_.error.empty()) answer_.error = "an error without a text";
+  if (answer_.error.empty()) answer_.error = "an error without a message";
   return true;
 }
 

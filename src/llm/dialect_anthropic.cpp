@@ -9,7 +9,7 @@
 namespace fb::llm {
 namespace {
 
-// A block of text; marked, the prompt is cached up to here.
+// A block of text; if marked, the prompt is cached up to here.
 Json text_block(const std::string& text, bool marked) {
   Json block = {{"type", "text"}, {"text", text}};
   if (marked) block["cache_control"] = {{"type", "ephemeral"}};
@@ -22,7 +22,7 @@ class AnthropicDecoder : public Decoder {
     const Json event = Json::parse(data);
     const std::string type = text_of(event, "type");
     if (type == "error") {
-      if (!take_error(event)) answer_.error = "an error without a text";
+      if (!take_error(event)) answer_.error = "an error without a message";
     } else if (type == "message_start") {
       take_message(member(event, "message"));
     } else if (type == "content_block_start") {
@@ -65,7 +65,7 @@ class AnthropicDecoder : public Decoder {
     answer_.stopped = true;
   }
 
-  // Counts are sums so far; an event has those that it knows. Here input_tokens leaves out what caches had or got.
+  // Counts are cumulative; an event has some of them. input_tokens excludes tokens read from or written to caches.
   void take_usage(const Json& usage) {
     if (usage.empty()) return;
     const auto note = [&](const char* name, uint64_t& count) {
@@ -89,7 +89,7 @@ class AnthropicDecoder : public Decoder {
 class Anthropic : public Dialect {
  public:
   WireRequest encode(const Provider& provider, const Request& request, bool stream) const override {
-    // What other samples begin with as well (system, the problem), and what the next round will begin with.
+    // Mark the prefix shared with other samples (system, the problem), and the prefix of the next round.
     Json messages = Json::array();
     for (size_t i = 0; i < request.messages.size(); ++i) {
       const Message& message = request.messages[i];

@@ -11,7 +11,7 @@
 namespace fb::llm {
 namespace {
 
-// A name as part of an address.
+// Percent-encodes a name for a path.
 std::string escaped(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -42,11 +42,11 @@ class GeminiDecoder : public Decoder {
  private:
   void take(const Json& json) {
     if (take_error(json)) return;
-    if (!json.is_object()) throw std::runtime_error("the answer is no object");
+    if (!json.is_object()) throw std::runtime_error("the answer is not an object");
     if (const std::string id = text_of(json, "responseId"); !id.empty()) answer_.id = id;
     if (const std::string model = text_of(json, "modelVersion"); !model.empty()) answer_.model = model;
     take_usage(json);
-    // A prompt that a filter has stopped has no candidates.
+    // A prompt that was blocked by a filter has no candidates.
     take_stop(text_of(member(json, "promptFeedback"), "blockReason"));
     const auto candidates = json.find("candidates");
     if (candidates == json.end() || !candidates->is_array() || candidates->empty()) return;
@@ -66,7 +66,7 @@ class GeminiDecoder : public Decoder {
     answer_.stopped = true;
   }
 
-  // Every event has the counts so far. Thoughts are not among the candidates' tokens.
+  // Every event has cumulative counts. Reasoning tokens are not included in candidatesTokenCount.
   void take_usage(const Json& json) {
     const Json& usage = member(json, "usageMetadata");
     if (usage.empty()) return;

@@ -1,4 +1,4 @@
-// POST /chat/completions, as OpenAI defined it and most others took it over.
+// POST /chat/completions of OpenAI, which most other providers have adopted.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 namespace fb::llm {
 namespace {
 
-// A text, or a list of parts of which those that are text count (others hold thoughts).
+// A text, or a list of parts; only parts of type text count (others hold reasoning).
 std::string content_text(const Json& message) {
   const auto content = message.find("content");
   if (content == message.end()) return {};
@@ -28,11 +28,11 @@ record::Usage usage_of(const Json& usage) {
   u.output_tokens = count_of(usage, "completion_tokens");
   u.reasoning_tokens = count_of(member(usage, "completion_tokens_details"), "reasoning_tokens");
   u.cache_write_tokens = count_of(input, "cache_write_tokens");
-  // One number under three names.
+  // One number, three names.
   u.cached_tokens = count_of(input, "cached_tokens");
   if (u.cached_tokens == 0) u.cached_tokens = count_of(usage, "prompt_cache_hit_tokens");
   if (u.cached_tokens == 0) u.cached_tokens = count_of(usage, "cached_tokens");
-  // Some count reasoning beside the output instead of in it; the sum tells.
+  // Some providers count reasoning outside of the output; the total shows it.
   if (u.reasoning_tokens > 0 &&
       count_of(usage, "total_tokens") == u.input_tokens + u.output_tokens + u.reasoning_tokens)
     u.output_tokens += u.reasoning_tokens;

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a model is asked and what came back: plain structs and their JSON, so that a call can be recorded, looked at and
-// read again.
+// Request and response of a call: plain structs and their JSON, so that calls can be recorded, inspected and replayed.
 
 #include <cstdint>
 #include <string>
@@ -24,21 +23,21 @@ struct Message {
 struct Request {
   record::ModelSpec model = {};
   std::string system = {};
-  std::vector<Message> messages = {};  // the last one is the user's
-  std::string idempotency_key = {};    // the same for every try of one call; sent along where there is a header for it
-  // Which attempt it is for. Providers on the net are not told; recorded answers are found and commands informed by it.
+  std::vector<Message> messages = {};  // the last one has role user
+  std::string idempotency_key = {};    // the same for every try of one call
+  // The attempt. Not sent to providers; selects recorded answers and is passed to commands.
   std::string problem = {};
   uint32_t sample = 1, round = 1;
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-// Neither text nor bodies ever hold a key.
+// Keys are redacted from text and bodies.
 struct Response {
   record::Call call = {};
   std::string text = {};           // the answer
-  std::string request_body = {};   // as they went over the wire
+  std::string request_body = {};   // as sent
   std::string response_body = {};  // of the last try
-  std::string request_id = {};     // the provider's own name for the call
+  std::string request_id = {};     // the provider's id of the call
   friend bool operator==(const Response&, const Response&) = default;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using End = HttpAnswer::End;
 
-// The message in the body of an error, or the beginning of whatever it is.
+// The message in the body of an error, or the beginning of the body.
 std::string complaint_in(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   const Json& holder = json.is_array() && !json.empty() ? json.front() : json;  // Gemini may send a list of one
@@ -28,34 +28,34 @@ std::string complaint_in(const std::string& body) {
   return body;
 }
 
-// Used up, not merely too fast: no wait helps.
+// The quota is exhausted: waiting does not help.
 bool is_out_of_credit(const std::string& body) { return body.contains("insufficient_quota"); }
 
 std::string advice(int status, const Contact& contact, const record::ModelSpec& model, const std::string& said) {
   const std::string names = contact.key_names();
-  const std::string& who = model.provider;
+  const std::string& name = model.provider;
   switch (status) {
-    // What is said about a wrong key tends to quote it.
+    // Messages about a wrong key tend to quote it.
     case 401:
-      return fmt::format("{} refuses the key (401): set {} to a valid one", who, names);
+      return fmt::format("{} refuses the key (401): set {} to a valid one", name, names);
     case 402:
-      return fmt::format("{} wants to be paid first (402): {}", who, said);
+      return fmt::format("{} requires payment (402): {}", name, said);
     case 403:
-      return fmt::format("{} does not allow this (403): {}; see what the key in {} may do", who, said, names);
+      return fmt::format("{} does not allow this (403): {}; check the permissions of the key in {}", name, said, names);
     case 404:
-      return fmt::format("{} knows no '{}' at this address (404): {}; see the name and the url", who, model.model,
+      return fmt::format("{} has no '{}' at this address (404): {}; check the name and the url", name, model.model,
                          said);
     case 413:
-      return fmt::format("the prompt is too long for {} (413): {}", who, said);
+      return fmt::format("the prompt is too long for {} (413): {}", name, said);
     case 400:
     case 422:
-      return fmt::format("{} does not understand the request ({}): {}; see effort, temperature and max_tokens", who,
+      return fmt::format("{} does not accept the request ({}): {}; check effort, temperature and max_tokens", name,
                          status, said);
     default:
       if (status >= 300 && status < 400)
-        return fmt::format("{} sends us elsewhere ({}), and keys are not taken along: set url=… to the right address",
-                           who, status);
-      return fmt::format("{} answers with status {}: {}", who, status, said);
+        return fmt::format("{} redirects ({}), and keys are not sent to another address: set url=… to the right one",
+                           name, status);
+      return fmt::format("{} answers with status {}: {}", name, status, said);
   }
 }
 
@@ -71,7 +71,7 @@ std::string one_line(std::string_view text) {
 Failure failure_of_status(const HttpAnswer& http, const Contact& contact, const record::ModelSpec& model,
                           const Redactor& redactor) {
   const std::string said = one_line(redactor.complaint(complaint_in(http.body)));
-  Failure failure{.error = advice(http.status, contact, model, said.empty() ? "without a word" : said)};
+  Failure failure{.error = advice(http.status, contact, model, said.empty() ? "no message" : said)};
   failure.again = is_passing(http.status) && !is_out_of_credit(http.body);
   const auto now = parse_http_date(http.header("date")).value_or(std::chrono::system_clock::now());
   failure.retry_after = parse_retry_after(http.header("retry-after"), now);

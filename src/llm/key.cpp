@@ -19,7 +19,7 @@ namespace fb::llm {
 namespace {
 
 constexpr std::string_view kInstead = "[key]";
-// What is shorter is no secret but a word that a local server wants to see, and may stand in any answer.
+// Shorter keys are placeholders for local servers, not secrets, and may occur in any answer.
 constexpr size_t kShortestSecret = 8;
 constexpr size_t kTellingPart = 8;
 
@@ -30,7 +30,7 @@ std::string environment(const std::string& name) {
 
 Result<std::string> checked(std::string key, const std::string& source) {
   if (std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; })) return key;
-  return error(fmt::format("{} holds no key: there are characters in it that no key has", source));
+  return error(fmt::format("{} does not hold a key: it has characters that no key has", source));
 }
 
 // The value of a line NAME=value.
@@ -77,8 +77,8 @@ Result<std::string> read_secret_file(const std::string& path) {
     ~Closer() { close(fd); }
   } const closer{fd};
   struct stat status = {};
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return error(fmt::format("{} is no file", path));
-  if (status.st_uid != geteuid()) return error(fmt::format("the key file {} belongs to somebody else", path));
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return error(fmt::format("{} is not a file", path));
+  if (status.st_uid != geteuid()) return error(fmt::format("the key file {} belongs to another user", path));
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     return error(fmt::format("the key file {} can be read by others: chmod 600 {}", path, path));
   std::string content;
@@ -112,7 +112,7 @@ Redactor::Redactor(std::string key) : key_(std::move(key)) {
   if (key_.size() < kShortestSecret) return;
   const std::string quoted = nlohmann::json(key_).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   forms_ = {key_, quoted.substr(1, quoted.size() - 2), percent_encoded(key_)};
-  std::string slashes;  // what some writers of JSON do to "/"
+  std::string slashes;  // some JSON writers escape "/"
   for (const char c : forms_[1]) slashes += c == '/' ? "\\/" : std::string(1, c);
   forms_.push_back(slashes);
 }
@@ -133,7 +133,7 @@ std::string Redactor::complaint(std::string_view complaint) const {
   std::string out;
   const std::string_view view(whole);
   for (size_t at = 0; at < view.size();) {
-    // As far as parts of the key overlap.
+    // Overlapping parts of the key.
     size_t end = at;
     for (size_t i = at; i + kTellingPart <= view.size() && i <= end && parts.contains(view.substr(i, kTellingPart));
          ++i)

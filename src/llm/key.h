@@ -1,6 +1,6 @@
 #pragma once
 
-// Keys: where they come from, and that they do not get out again.
+// Keys: where they come from, and their redaction from everything that is kept.
 
 #include <string>
 #include <string_view>
@@ -10,22 +10,22 @@
 
 namespace fb::llm {
 
-// The key under the first of these variables that has one: in the environment; in the file that VARIABLE_FILE names; in
-// a line VARIABLE=… of the file that FABRICBENCH_KEY_FILE names. Empty: there is none. An error where a file is not the
-// user's own or others may read it.
+// The key of the first variable that has one: in the environment; in the file named by VARIABLE_FILE; in a line
+// VARIABLE=… of the file named by FABRICBENCH_KEY_FILE. Empty: none. An error if a file does not belong to the user or
+// others can read it.
 Result<std::string> find_key(const std::vector<std::string>& variables);
 
-// A file that only this user can read, and that is no key of everybody's: its content, or a named error.
+// The content of a file that belongs to this user and that no other user can read; otherwise an error.
 Result<std::string> read_secret_file(const std::string& path);
 
-// Takes a key out of what is to be kept.
+// Replaces a key in everything that is kept.
 class Redactor {
  public:
   explicit Redactor(std::string key);
 
   // For answers and bodies: the key as it is, and as JSON and addresses escape it.
   std::string text(std::string_view text) const;
-  // For what a server says about an error: also parts of the key, as in "sk-abc…xyz is wrong".
+  // For error messages of a server: also parts of the key, as in "sk-abc…xyz is wrong".
   std::string complaint(std::string_view text) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Answers without a net: from any program, and from files.
+// Answers without a network: from a program, or from files.
 
 #include "base/result.h"
 #include "llm/ask.h"
@@ -8,13 +8,13 @@
 
 namespace fb::llm {
 
-// Runs request.model.model by `sh -c`: the prompt is its standard input, the answer its standard output. It gets our
-// environment and FABRICBENCH_PROBLEM, _SAMPLE, _ROUND and _MODEL (the label). When time is up it is killed with all it
-// started.
+// Runs request.model.model by `sh -c`: the prompt is its standard input, the answer its standard output. Its
+// environment is this process's with FABRICBENCH_PROBLEM, _SAMPLE, _ROUND and _MODEL (the label). After the time limit
+// its process group is killed.
 Response ask_command(const Request& request, const AskOptions& options);
 Result<void> check_command(const std::string& command);
 
-// What a command reads.
+// The standard input of a command.
 std::string prompt_text(const Request& request);
 
 // Reads FOLDER/<problem>/<sample>.<round>.md, or <problem>/<round>.md, or <problem>.md; a .json beside it may hold the

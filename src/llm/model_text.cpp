@@ -1,4 +1,4 @@
-// "openai:gpt-5.1,effort=high": models as people write them on a command line.
+// "openai:gpt-5.1,effort=high": models on the command line.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 bool is_local(std::string_view provider) { return provider == "command" || provider == "recorded"; }
 
-// Something that can be a label, out of anything.
+// Makes a valid label from any text.
 std::string label_from(std::string_view text) {
   constexpr size_t kLongest = 80;
   std::string label;
@@ -49,7 +49,7 @@ struct Setting {
   std::string_view name = {}, value = {};
 };
 
-// Takes ",name=value" off the end of a text; only names that are known, so that commands and folders may have commas.
+// Takes ",name=value" off the end of a text; known names only, so that commands and folders may contain commas.
 std::optional<Setting> take_setting(std::string_view& text, bool local) {
   constexpr std::array<std::string_view, 6> kNames = {"label",      "effort", "temperature",
                                                       "max_tokens", "url",    "allow_http"};
@@ -68,7 +68,7 @@ std::optional<Setting> take_setting(std::string_view& text, bool local) {
 Result<void> apply(record::ModelSpec& model, bool& allow_http, const Setting& setting) {
   const auto& [name, value] = setting;
   if (is_local(model.provider) && name != "label")
-    return error(fmt::format("'{}' means nothing to a {} model; only 'label' does", name, model.provider));
+    return error(fmt::format("'{}' has no effect on a {} model; only 'label' has", name, model.provider));
   if (name == "label") {
     if (!record::is_label(value))
       return error(fmt::format("'{}' can't be a label: letters, digits and . _ - +, at most 80", value));
@@ -78,11 +78,11 @@ Result<void> apply(record::ModelSpec& model, bool& allow_http, const Setting& se
   } else if (name == "temperature") {
     const auto temperature = as_number<double>(value);
     if (!temperature || !(*temperature >= 0 && *temperature <= 2))
-      return error(fmt::format("'{}' is no temperature: a number from 0 to 2", value));
+      return error(fmt::format("'{}' is not a temperature: a number from 0 to 2", value));
     model.temperature = temperature;
   } else if (name == "max_tokens") {
     const auto limit = as_number<uint32_t>(value);
-    if (!limit || *limit == 0) return error(fmt::format("'{}' is no number of tokens", value));
+    if (!limit || *limit == 0) return error(fmt::format("'{}' is not a number of tokens", value));
     model.max_output_tokens = limit;
   } else if (name == "url") {
     model.base_url = value;
@@ -116,7 +116,7 @@ Result<record::ModelSpec> parse_model(std::string_view text) {
   text = trim(text);
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos)
-    return error(fmt::format("'{}' is no model: write PROVIDER:MODEL, such as openai:gpt-5.1", text));
+    return error(fmt::format("'{}' is not a model: write PROVIDER:MODEL, such as openai:gpt-5.1", text));
   record::ModelSpec model;
   model.provider = text.substr(0, colon);
   std::string_view rest = text.substr(colon + 1);
@@ -129,7 +129,7 @@ Result<record::ModelSpec> parse_model(std::string_view text) {
     if (const auto done = apply(model, allow_http, *setting); !done) return std::unexpected(done.error());
   }
   model.model = trim(rest);
-  if (model.model.empty()) return error(fmt::format("'{}' names no model behind '{}:'", text, model.provider));
+  if (model.model.empty()) return error(fmt::format("'{}' names no model after '{}:'", text, model.provider));
   while (model.base_url.ends_with('/')) model.base_url.pop_back();
   // The permission travels with the address.
   if (allow_http && !model.base_url.empty()) model.base_url += "#allow_http";

@@ -65,7 +65,7 @@ class NetCall {
       if (!failure->again || call.tries >= options_.max_tries || late) {
         call.error = call.tries == 1 ? failure->error : fmt::format("{} tries, then: {}", call.tries, failure->error);
         if (failure->again && late)
-          call.error += fmt::format(" (to wait {} s more would be too long)",
+          call.error += fmt::format(" (waiting {} s more would be too long)",
                                     std::chrono::ceil<std::chrono::seconds>(wait).count());
         break;
       }
@@ -80,14 +80,14 @@ class NetCall {
   }
 
  private:
-  // Nothing: there is an answer, and the response has it.
+  // Nothing if there is an answer, which the response then holds.
   std::optional<Failure> try_once(milliseconds time_left) {
     const auto decoder = dialect(contact_.provider->dialect).decoder(*contact_.provider);
     bool is_stream = false, undecided = true;
     SseParser events([&](std::string_view data) { decoder->take_event(data); });
     HttpRequest http = http_request(time_left);
     http.on_bytes = [&](const HttpAnswer& so_far, std::string_view bytes) {
-      // Servers that can't stream answer as a whole.
+      // Servers that can't stream send the whole answer.
       if (std::exchange(undecided, false)) is_stream = so_far.header("content-type").contains("event-stream");
       if (is_stream) events.feed(bytes);
       return !decoder->answer().ended && decoder->answer().error.empty();
@@ -124,7 +124,7 @@ class NetCall {
         .total_timeout = std::min(options_.try_timeout, time_left),
         .most_bytes = options_.most_bytes,
         .cancelled = options_.cancelled};
-    // Whole answers come after a long silence.
+    // A whole answer comes after a long silence.
     if (!options_.stream) http.stall_timeout = http.total_timeout;
     http.headers.insert(http.headers.end(), provider.headers.begin(), provider.headers.end());
     if (!contact_.key.empty()) {
@@ -136,7 +136,7 @@ class NetCall {
     return http;
   }
 
-  // What the provider said becomes the call, if it said all of it.
+  // Fills the call from a complete answer.
   std::optional<Failure> conclude(const Answer& answer, const HttpAnswer& http) {
     if (!answer.error.empty()) {
       const std::string said = one_line(redactor_.complaint(answer.error));
@@ -147,7 +147,8 @@ class NetCall {
     const bool whole = http.end == End::whole;
     if (!answer.stopped || (!answer.ended && !whole)) {
       if (!whole && http.end != End::broken) return failure_of_transfer(http, request_.model);
-      const std::string why = http.problem.empty() ? "the answer breaks off" : "the answer breaks off: " + http.problem;
+      const std::string why =
+          http.problem.empty() ? "the answer is incomplete" : "the answer is incomplete: " + http.problem;
       return Failure{.error = malformed(why), .again = true, .lost = true};
     }
     const auto known = contact_.table->stop_reasons.find(answer.stop_reason);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tokens cost: data/prices.toml, or a file in its place.
+// Prices of tokens: data/prices.toml, or another file of that form.
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@ namespace fb::llm {
 struct Price {
   double input = 0, output = 0;
   double cached_input = 0;  // read from a cache
-  double cache_write = 0;   // put into one
+  double cache_write = 0;   // written to a cache
   friend bool operator==(const Price&, const Price&) = default;
 };
 
@@ -30,7 +30,7 @@ struct PriceTable {
   std::string as_of;  // 2026-10-31
   std::vector<PriceRow> rows;
 
-  // The first row that fits.
+  // The first row that matches.
   std::optional<Price> find(std::string_view provider, std::string_view model) const;
 };
 
@@ -38,7 +38,7 @@ double usd(const record::Usage& usage, const Price& price);
 
 Result<PriceTable> parse_prices(std::string_view toml);
 
-// `file`, or $FABRICBENCH_PRICES, or the table that came with us; read once.
+// `file`, else $FABRICBENCH_PRICES, else the installed table; read once.
 Result<std::shared_ptr<const PriceTable>> load_prices(const std::string& file = {});
 
 }  // namespace fb::llm

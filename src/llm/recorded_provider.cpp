@@ -18,14 +18,14 @@ Response failed(std::string why) {
   return response;
 }
 
-// As a run folder has it (record/campaign.h), where `folder` is that of one of its models.
+// The layout of a run folder (record/campaign.h); `folder` is that of one of its models.
 Response from_run(const fs::path& file) {
   auto response = parse_response(read_file(file));
   if (!response) return failed(std::string(trim(to_string(response.error(), file.string()))));
   return std::move(*response);
 }
 
-// The answer's text, and beside it, where there is one, the call.
+// The text of the answer, and the call if it is recorded beside it.
 Response from_text(fs::path file, const std::string& label) {
   Response response;
   response.text = read_file(file);

@@ -41,7 +41,7 @@ std::optional<milliseconds> parse_retry_after(std::string_view value, std::chron
 milliseconds Backoff::wait(std::optional<milliseconds> retry_after) {
   const milliseconds base = std::min(next_, longest_);
   next_ = std::min(next_ * 2, longest_);
-  // From half to the whole of it.
+  // Jitter: from half of the wait to all of it.
   const auto half = static_cast<uint64_t>(base.count() / 2);
   const milliseconds own = milliseconds(base.count() - static_cast<int64_t>(rng_.below(half + 1)));
   if (!retry_after) return own;

@@ -25,7 +25,7 @@ void SseParser::take_line(std::string_view line) {
     return;
   }
   constexpr std::string_view kField = "data:";
-  if (!line.starts_with(kField)) return;  // comments keep the line open; the name of an event is in its data as well
+  if (!line.starts_with(kField)) return;  // comments are keep-alives; an event's name is also in its data
   line.remove_prefix(kField.size());
   if (line.starts_with(' ')) line.remove_prefix(1);
   if (has_data_) data_ += '\n';

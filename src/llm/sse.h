@@ -1,6 +1,6 @@
 #pragma once
 
-// Server-sent events: the text/event-stream of the HTML standard, as far as models use it.
+// Server-sent events: the part of the text/event-stream format that providers use.
 
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@ class SseParser {
   using Handler = std::function<void(std::string_view data)>;
   explicit SseParser(Handler handler) : handler_(std::move(handler)) {}
 
-  // Any piece of the stream; calls the handler for each event that is complete.
+  // Takes any piece of the stream; calls the handler for each complete event.
   void feed(std::string_view bytes);
 
  private:

@@ -72,7 +72,7 @@ UrlParts parts_of(const std::string& url) {
   return parts;
 }
 
-// What the callbacks of one transfer share.
+// Shared by the callbacks of one transfer.
 struct Transfer {
   const HttpRequest& request;
   CURL* handle;
@@ -140,8 +140,8 @@ void prepare(CURL* handle, const HttpRequest& request, const std::string& url, c
   set(handle, CURLOPT_HEADERDATA, &transfer);
   set(handle, CURLOPT_WRITEFUNCTION, &on_body);
   set(handle, CURLOPT_WRITEDATA, &transfer);
-  set(handle, CURLOPT_TCP_KEEPALIVE, 1L);  // long thoughts cross firewalls that forget
-  // A proxy is for the net, and plain http would show it the key.
+  set(handle, CURLOPT_TCP_KEEPALIVE, 1L);  // firewalls drop idle connections during long reasoning
+  // No proxy for plain http: it would see the key.
   if (parts_of(url).scheme == "http") set(handle, CURLOPT_PROXY, "");
 }
 
@@ -178,14 +178,14 @@ void note_end(CURLcode code, Transfer& transfer) {
   } else {
     answer.end = end_of(code);
     if (code != CURLE_OK) answer.problem = curl_easy_strerror(code);
-    // The time for connecting is up: nothing was sent.
+    // Connection timeout: nothing was sent.
     double connected = 0;
     curl_easy_getinfo(transfer.handle, CURLINFO_PRETRANSFER_TIME, &connected);
     if (code == CURLE_OPERATION_TIMEDOUT && connected == 0) answer.end = End::not_sent;
   }
 }
 
-// Lets the transfer go on until it ends or must end.
+// Drives the transfer until it ends or a limit is reached.
 void run(CURLM* multi, Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   const auto start = Clock::now();
@@ -206,7 +206,7 @@ void run(CURLM* multi, Transfer& transfer) {
       return give_up(End::too_long,
                      fmt::format("no end after {:.0f} s", std::chrono::duration<double>(now - start).count()));
     if (now - transfer.last_byte >= request.stall_timeout)
-      return give_up(End::stalled, fmt::format("nothing came for {:.3g} s",
+      return give_up(End::stalled, fmt::format("no data for {:.3g} s",
                                                std::chrono::duration<double>(now - transfer.last_byte).count()));
     const auto until =
         std::min(request.total_timeout - (now - start), request.stall_timeout - (now - transfer.last_byte));
@@ -247,14 +247,14 @@ std::string plain_url(const std::string& url) { return url.substr(0, url.find('#
 
 Result<void> check_url(const std::string& url) {
   const std::string plain = plain_url(url);
-  // Before anything quotes the address.
+  // Checked before any message quotes the address.
   if (plain.contains('@') || plain.contains('?'))
-    return error("an address must have no user, no password and nothing behind a '?': keys come from the environment");
+    return error("an address must not have a user, a password or a '?': keys come from the environment");
   const UrlParts parts = parts_of(plain);
   if (!parts.good || parts.host.empty() || (parts.scheme != "http" && parts.scheme != "https"))
-    return error(fmt::format("'{}' is no address of a server: it begins with https:// or http://", plain));
+    return error(fmt::format("'{}' is not an address of a server: it must begin with https:// or http://", plain));
   if (parts.scheme == "http" && !is_loopback(parts.host) && !url.ends_with(kAllowHttp))
-    return error(fmt::format("{} is not encrypted and not on this computer: use https, or say allow_http=1", plain));
+    return error(fmt::format("{} is not encrypted and not on this computer: use https, or set allow_http=1", plain));
   return {};
 }
 

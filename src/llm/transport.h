@@ -1,6 +1,6 @@
 #pragma once
 
-// One HTTP request over libcurl. Knows nothing of models; keys pass through it as headers and are kept nowhere.
+// One HTTP request over libcurl. Independent of models; keys pass through as headers and are not kept.
 
 #include <chrono>
 #include <cstddef>
@@ -23,26 +23,26 @@ struct HttpRequest {
   std::chrono::milliseconds connect_timeout, stall_timeout, total_timeout;
   size_t most_bytes = 0;
   std::function<bool()> cancelled = {};
-  // Pieces of the body of an answer with status 200, as they come, with what was seen of it so far; false ends the
-  // transfer, which then has succeeded.
+  // Gets the pieces of the body of an answer with status 200 as they arrive, and the answer so far; returning false
+  // ends the transfer successfully.
   std::function<bool(const HttpAnswer& so_far, std::string_view bytes)> on_bytes = {};
 };
 
 struct HttpAnswer {
   enum class End : uint8_t {
     whole,
-    not_sent,  // no connection: nobody has seen the request
+    not_sent,  // no connection: the server has not seen the request
     broken,    // ended in the middle, or before it began
     stalled,
     too_long,  // in time
     too_big,
     cancelled,
-    hopeless,  // certificates, addresses: no better next time
+    hopeless,  // certificates, addresses: a retry does not help
   };
   End end = End::broken;
-  std::string problem = {};                         // in words, where it is not whole
+  std::string problem = {};                         // a message if it is not whole
   int status = 0;                                   // 0: none was seen
-  std::map<std::string, std::string> headers = {};  // names in small letters
+  std::map<std::string, std::string> headers = {};  // names in lower case
   std::string body = {};
 
   std::string header(const std::string& name) const;
@@ -50,9 +50,9 @@ struct HttpAnswer {
 
 HttpAnswer post(const HttpRequest& request);
 
-// https to anywhere; plain http to this computer, or where the address ends with "#allow_http".
+// Allows https to any host; plain http only to this computer, or if the address ends with "#allow_http".
 Result<void> check_url(const std::string& url);
-// Without what only we understand.
+// The address without "#allow_http".
 std::string plain_url(const std::string& url);
 
 }  // namespace fb::llm

@@ -17,7 +17,7 @@ std::string left_out(size_t lines) {
   return fmt::format("({} more line{} left out)\n", lines, lines == 1 ? " was" : "s were");
 }
 
-// How many bytes the UTF-8 character at the beginning has; 0: it is none.
+// The length in bytes of the UTF-8 character at the beginning; 0: invalid.
 size_t character_bytes(std::string_view text) {
   const auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
   const uint8_t first = byte(0);
@@ -27,7 +27,7 @@ size_t character_bytes(std::string_view text) {
   for (size_t k = 1; k < bytes; ++k) {
     if ((byte(k) & 0xc0) != 0x80) return 0;
   }
-  // Forms that are longer than needed, surrogates, and what lies beyond the last character.
+  // Overlong forms, surrogates, and values beyond the last code point.
   const uint8_t second = byte(1);
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
   if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
@@ -58,7 +58,7 @@ std::string cap_parts(std::string_view text, size_t most) {
     at = end;
   }
   if (most / parts.size() < kWorthReading) return cap_lines(text, most);
-  // Short parts first: what they do not need, others may have.
+  // Short parts first: the others share what they leave.
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t k) { return std::pair(parts[k].size(), k); });

@@ -23,7 +23,7 @@ using record::VerdictClass;
 
 constexpr size_t kMostMentions = 8;
 
-// Places on the judge's computer mean nothing to a model: "/opt/…/include/cuda/atomic" is <cuda/atomic>.
+// Paths of the judge's host mean nothing to a model: "/opt/…/include/cuda/atomic" is <cuda/atomic>.
 std::string without_folders(std::string_view text) {
   constexpr std::string_view kInclude = "/include/";
   std::string out;
@@ -53,7 +53,7 @@ std::string describe_place(const record::FailureLocation& place) {
   return text;
 }
 
-// What the judge says, as one text. The explanation often begins with the summary.
+// Summary and explanation as one text; the explanation often begins with the summary.
 std::string verdict_text(const Verdict& verdict) {
   std::string text(trim(verdict.explanation));
   if (!text.starts_with(verdict.summary)) text = verdict.summary + "\n" + text;
@@ -117,7 +117,7 @@ Result<std::string> speed_prompt(const Verdict& verdict, size_t limit) {
   const auto frame = fill_prompt_file("speed.md", values);
   if (!frame) return std::unexpected(frame.error());
   const std::string table = timings_table(verdict);
-  constexpr size_t kRemark = 200;  // what the file says about the table
+  constexpr size_t kRemark = 200;  // the text around the table
   values["timings"] = trim(cap_lines(table, limit > frame->size() + kRemark ? limit - frame->size() - kRemark : 0));
   auto text = fill_prompt_file("speed.md", values);
   if (text) *text += '\n';
@@ -137,7 +137,7 @@ Result<std::string> failure_prompt(const catalog::Problem& problem, const Attemp
 
   const std::string text = verdict_text(*attempt.verdict), lines = quote_places(problem, text, answer);
   for (size_t room = limit > frame->size() ? limit - frame->size() : 0; room > 0;) {
-    // The judge's words get two thirds of the room, or what the lines do not need.
+    // The judge's text gets two thirds of the room, or what the quoted lines leave.
     const std::string capped = cap_parts(text, std::max(room * 2 / 3, room - std::min(room, lines.size())));
     const std::string quoted = cap_lines(lines, room - std::min(room, capped.size()));
     values["text"] = capped.empty() ? "" : fenced(capped, "text");

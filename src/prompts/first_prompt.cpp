@@ -16,7 +16,7 @@
 namespace fb::prompts {
 namespace {
 
-// Collects values; keeps the errors of all.
+// Collects values, and the errors of all of them.
 class Gathering {
  public:
   void add(const std::string& name, Result<std::string> value) {

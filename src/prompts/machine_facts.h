@@ -6,7 +6,7 @@
 
 namespace fb::prompts {
 
-// What parts/machine.md says about the problem's platform.
+// The values of parts/machine.md for the problem's platform.
 Result<Values> machine_facts(const catalog::Problem& problem);
 
 }  // namespace fb::prompts

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a problem's folder says, in the words of a prompt. Markdown, without the end of the last line.
+// Facts of a problem's folder for a prompt. Markdown, without the last newline.
 
 #include <string>
 

@@ -14,7 +14,7 @@ namespace fb::prompts {
 // The text of a file of the folder: "parts/judging.md".
 Result<std::string> read_prompt_file(std::string_view file);
 
-// The same with its gaps filled, and without the end of its last line.
+// The same as a filled template, without the last newline.
 Result<std::string> fill_prompt_file(std::string_view file, const Values& values);
 
 }  // namespace fb::prompts

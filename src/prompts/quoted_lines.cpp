@@ -21,7 +21,7 @@ bool is_in_path(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("._+-/").contains(c);
 }
 
-// The number that begins at `at`, where it is followed by none of what numbers of lines are not followed by.
+// The line number that begins at `at`; nothing if the next character shows that it is another kind of number.
 std::optional<uint32_t> number_at(std::string_view text, size_t at) {
   uint32_t number = 0;
   const auto [end, failed] = std::from_chars(text.data() + at, text.data() + text.size(), number);
@@ -31,7 +31,7 @@ std::optional<uint32_t> number_at(std::string_view text, size_t at) {
   return ends ? std::optional(number) : std::nullopt;
 }
 
-// The file's name that ends before `end`, without folders: letters behind its last dot.
+// The file name that ends before `end`, without folders; it has an extension of letters.
 std::string file_before(std::string_view line, size_t end) {
   size_t begin = end;
   while (begin > 0 && is_in_path(line[begin - 1])) --begin;

@@ -37,7 +37,7 @@ std::optional<Tag> next_tag(std::string_view line, size_t from) {
   return tag;
 }
 
-// Whether the line is this tag and blanks: then it vanishes.
+// Whether the line has only this tag and blanks: then it is removed.
 bool stands_alone(std::string_view line, const Tag& tag) {
   return tag.kind != Tag::Kind::value && trim(line).size() == tag.end - tag.begin;
 }
@@ -51,7 +51,7 @@ class Filler {
       ++line_;
       take(line);
     }
-    if (!out_.empty()) out_.pop_back();  // the end that split has taken from the last line
+    if (!out_.empty()) out_.pop_back();  // the newline after the last line
     for (const Section& section : open_) complain(fmt::format("{{{{#{}}}}} is not closed", section.name), section.line);
     for (const auto& [name, value] : values_) {
       if (!used_.contains(name))

@@ -61,7 +61,7 @@ Result<std::string> worked_examples(const Pack& pack, const Problem& asked, size
     if (name == asked.name) continue;
     auto problem = find_problem(pack, name);
     if (!problem) return std::unexpected(problem.error());
-    // A solver's class that only a driver uses needs the driver to be understood.
+    // A class that is used by a driver can't be understood without it.
     if (!problem->driver.empty()) continue;
     (problem->category == asked.category ? of_same_category : chosen).push_back(std::move(*problem));
   }

@@ -23,7 +23,7 @@ void confine(const Limits& limits, Filter filter) {
   if (limits.data_bytes != 0) set_limit(RLIMIT_DATA, limits.data_bytes, "limit of memory");
   if (limits.file_bytes != 0) set_limit(RLIMIT_FSIZE, limits.file_bytes, "limit of file sizes");
   if (limits.cpu_seconds != 0) {
-    // At the first SIGXCPU, which says what it is; at the second SIGKILL.
+    // SIGXCPU at the soft limit names the cause; SIGKILL at the hard limit.
     const rlimit limit{limits.cpu_seconds, limits.cpu_seconds + 1};
     if (setrlimit(RLIMIT_CPU, &limit) != 0)
       throw std::system_error(errno, std::generic_category(), "limit of processor time");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Limits and a filter of system calls, for the calling process and all it starts. Needs nothing of ours, so that small
-// programs can be made of it.
+// Limits and a system call filter for the calling process and its descendants. Depends on no other layer, so that small
+// programs can use it.
 
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace fb::sandbox {
 
-// Which system calls there are; calls.def says what each filter does with each call.
+// The filters; calls.def lists what each does with each system call.
 enum class Filter : uint8_t {
   none,
   rank,     // runs untrusted code: threads, memory, files, Unix sockets; no processes
-  machine,  // serves ranks over sockets that it has already
-  build,    // compilers and what they start
+  machine,  // serves ranks over sockets that are already open
+  build,    // compilers and their child processes
 };
 std::optional<Filter> filter_named(std::string_view name);
 
-// 0: no limit. As root, the kernel does not limit processes.
+// 0: no limit. The kernel does not limit the processes of root.
 struct Limits {
-  uint64_t data_bytes = 0;  // private memory that can be written to
+  uint64_t data_bytes = 0;  // private writable memory
   uint64_t file_bytes = 0;  // of one file
   uint64_t cpu_seconds = 0;
   uint32_t processes = 0;  // and threads: of the user in this user namespace
@@ -33,7 +33,7 @@ struct Limits {
 // std::system_error.
 void confine(const Limits& limits, Filter filter);
 
-// The table, to be shown.
+// The table calls.def, for printing.
 struct CallRow {
   const char *name, *rank, *machine, *build, *why;
 };

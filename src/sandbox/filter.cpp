@@ -65,15 +65,15 @@ scmp_arg_cmp has(unsigned argument, scmp_datum_t mask, scmp_datum_t bits) {
 
 constexpr uint32_t kDefault = SCMP_ACT_ERRNO(ENOSYS);
 
-// One call's rules. libseccomp takes several for one call as long as no two can match at once, and does by default what
-// none matches.
+// The rules of one call. libseccomp accepts several as long as no two can match at once; without a match the default
+// applies.
 class Rules {
  public:
   Rules(scmp_filter_ctx context, const Row& row)
       : context_(context), name_(row.name), call_(seccomp_syscall_resolve_name(row.name)) {}
 
   void add(Act act) {
-    if (call_ < 0) return;  // not on this processor
+    if (call_ < 0) return;  // not on this architecture
     switch (act) {
       case Act::allow:
         return always(SCMP_ACT_ALLOW);
@@ -137,7 +137,7 @@ void load_filter(Filter filter) {
   if (filter == Filter::none) return;
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(kDefault), seccomp_release);
   if (!context) throw std::system_error(ENOMEM, std::generic_category(), "system call filter");
-  // Calls of other architectures have other numbers; a tree instead of a list, because every call goes through it.
+  // Calls of other architectures have other numbers: refuse them. A binary tree, because every call passes the filter.
   check(seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "architecture");
   check(seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1), "threads");
   check(seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "tree");

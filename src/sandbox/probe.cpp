@@ -32,7 +32,7 @@ std::string find_in_path(std::string_view name) {
   return "";
 }
 
-// Runs a command; also where it can't be started.
+// A command that can't be started has failed, too.
 Trial try_command(const std::vector<std::string>& command) {
   constexpr std::chrono::minutes kTimeLimit{1};
   try {
@@ -43,7 +43,7 @@ Trial try_command(const std::vector<std::string>& command) {
   }
 }
 
-// A number in a file of /proc/sys; `missing` where there is no such file.
+// A number in a file of /proc/sys; `missing` if there is no such file.
 int setting(const std::string& name, int missing) {
   const std::string path = "/proc/sys/" + name;
   if (access(path.c_str(), R_OK) != 0) return missing;

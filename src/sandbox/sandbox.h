@@ -21,25 +21,25 @@ struct Bind {
   bool writable = false;
 };
 
-// Inside there are: the system's programs and libraries, read-only (/usr and what belongs to it, no /etc but the
-// loader's cache), /dev with null, zero, full, random and urandom, an empty /tmp, and `binds`. The rest of the host
-// does not exist: no files, no network, no processes, no environment. Descriptors that the command inherits stay open.
+// A sandbox contains the system's programs and libraries, read-only (/usr and its links, of /etc only the loader's
+// cache), /dev with null, zero, full, random and urandom, an empty /tmp, and `binds`. Nothing else of the host is
+// visible: no files, network, processes or environment. Descriptors that the command inherits stay open.
 struct Policy {
-  std::vector<Bind> binds = {};          // in order: a later one may lie in an earlier one
-  std::vector<std::string> hidden = {};  // folders that look empty where they are in a visible one; binds come after
+  std::vector<Bind> binds = {};          // in order: a later one may be inside an earlier one
+  std::vector<std::string> hidden = {};  // folders that appear empty; binds are mounted after them
   std::map<std::string, std::string> environment = {};
   std::string working_directory = "/";
   uint64_t tmp_bytes = 64u << 20;
-  bool share_process_ids = false;  // it sees the host's process ids, and may be told them by SO_PEERCRED
-  bool proc = false;               // /proc: its own, or where it shares process ids the host's, read-only
-  int user_namespace = -1;         // descriptor of a UserNamespace that it shares with others; -1: one of its own
+  bool share_process_ids = false;  // it sees the host's process ids, also through SO_PEERCRED
+  bool proc = false;               // /proc: its own, or the host's, read-only, with share_process_ids
+  int user_namespace = -1;         // descriptor of a shared UserNamespace; -1: its own
 };
 
 // How this host can make a sandbox.
 struct SandboxSupport {
   std::string bubblewrap;        // path
   bool root = false;             // we are root
-  bool user_namespaces = false;  // always, unless we are root
+  bool user_namespaces = false;  // always true without root
 };
 
 // Runs bubblewrap once in the life of the process. Errors name what is missing and how to get it. Throws Interrupted.
@@ -49,9 +49,9 @@ Result<SandboxSupport> probe();
 // running program.
 Result<std::string> find_confine();
 
-// The command line that runs `command` (command[0] is a path inside) in a sandbox. Its exit code is the command's, 128
-// + number where a signal ended the command. It ends when the thread that started it does, and everything in it ends
-// with it. To end it at any moment, even while it is being set up, start it in a process group and kill the group.
+// The command line that runs `command` (command[0] is a path inside the sandbox). Its exit code is the command's, or
+// 128 + signal number if a signal ended the command. The sandbox ends with the thread that started it, and everything
+// in it ends with the sandbox. To end it at any moment, also during set-up, kill its process group.
 std::vector<std::string> wrap(const SandboxSupport& support, const Policy& policy, std::vector<std::string> command);
 
 // A user namespace that sandboxes may share. Of two processes that have the same one, and no capabilities, one may look

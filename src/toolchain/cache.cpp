@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of this user's alone, made where it is missing.
+// Creates the folder if it is missing; true if it belongs to this user and can be written.
 bool make_private(const fs::path& folder) {
   std::error_code failed;
   if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), failed);

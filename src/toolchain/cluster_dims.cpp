@@ -28,7 +28,7 @@ EntryDeclaration find_entry_declaration(std::string_view ptx) {
   return {std::string_view::npos, std::string_view::npos};
 }
 
-// The text after `begin` up to `end`; moves `text` behind it. Empty where there is none.
+// The text after `begin` up to `end`; moves `text` behind it. Empty if there is none.
 std::string_view take(std::string_view& text, std::string_view begin, std::string_view end) {
   const size_t from = text.find(begin);
   if (from == std::string_view::npos) return text = {};

@@ -24,7 +24,7 @@ void add(Words& words, const Words& more) { words.insert(words.end(), more.begin
 
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
-// Runs clang; what it says of `source` comes back as Errors.
+// Runs clang; its messages about `source` are returned as Errors.
 Result<void> run_compiler(const DeviceCompile& request, const Locations& where, Invocation invocation) {
   add(invocation.reads, {where.sdk + "/include", request.source});
   add(invocation.reads, request.include_dirs);
@@ -41,7 +41,7 @@ Result<void> run_compiler(const DeviceCompile& request, const Locations& where, 
   return {};
 }
 
-// clang writes .file 1 "./prog.cu" for what the user called prog.cu.
+// clang writes .file 1 "./prog.cu" for the file that the user named prog.cu.
 std::string with_plain_file_names(std::string ptx) {
   constexpr std::string_view kFile = "\t.file\t";
   for (size_t at = ptx.find(kFile); at != std::string::npos; at = ptx.find(kFile, at + 1)) {
@@ -51,7 +51,7 @@ std::string with_plain_file_names(std::string ptx) {
   return ptx;
 }
 
-// The device side as LLVM's IR, before any optimisation.
+// The device side as LLVM IR, before any optimisation.
 Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations& where, const std::string& scratch) {
   const std::string output = scratch + "/device.ll";
   Words command = {where.compiler};
@@ -67,8 +67,8 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   return read_file(output);
 }
 
-// The way from there to PTX. Multiplications and additions are contracted as for CUDA sources, unless the user's flags
-// say otherwise.
+// From LLVM IR to PTX. Multiplications and additions are contracted as for CUDA sources, unless the user's flags
+// forbid it.
 Result<std::string> optimise(const DeviceCompile& request, const Locations& where, const std::string& scratch,
                              const std::string& ir) {
   const std::string input = scratch + "/wide.ll", output = scratch + "/device.ptx";
@@ -81,7 +81,7 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
                    "-Xclang",
                    kPtxFeature};
   add(command, {fmt::format("-O{}", request.optimisation), "-ffp-contract=fast", "-Qunused-arguments"});
-  // It would take loaded vectors apart again, and load them where their parts are used.
+  // This pass would split loaded vectors again and load their parts where they are used.
   add(command, {"-mllvm", "-disable-vector-combine"});
   add(command, request.extra_flags);
   add(command, {"-fno-color-diagnostics", "-fno-caret-diagnostics", "-S", "-x", "ir", "-o", output, "--", input});
@@ -93,10 +93,9 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
 
 }  // namespace
 
-// No file of NVIDIA's is read, and none is looked for, so that the result does not depend on what is installed; the SDK
-// version is the one from which launches go through cudaLaunchKernel. Without modules, because declarations that differ
-// by __device__ alone must not be merged when a precompiled header is read. Line tables name files as the user did,
-// wherever that was.
+// No file of NVIDIA is searched or read, so that the result does not depend on what is installed; the SDK version is
+// the first in which launches use cudaLaunchKernel. No modules: declarations that differ only by __device__ must not be
+// merged when a precompiled header is read. Line tables name files as the user did, independent of the folder.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk) {
   Words flags = {"-x", "cuda", "-std=" + request.standard, fmt::format("-O{}", request.optimisation)};
   add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});

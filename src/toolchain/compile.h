@@ -9,7 +9,7 @@
 
 namespace fb::toolchain {
 
-// The device side of one CUDA source file, to be compiled against our own headers.
+// The device side of one CUDA source file, to be compiled with the headers of the SDK.
 struct DeviceCompile {
   std::string source = {};
   std::vector<std::string> include_dirs = {};
@@ -22,32 +22,31 @@ struct DeviceCompile {
   bool include_runtime = true;  // as nvcc does for .cu files, and not for .cpp
   // Read in place of cuda_runtime.h (precompiled_header.h); empty: none.
   std::string precompiled_header = {};
-  // Headers that may be compiled ahead; empty: all that can be. Each set of them that a source names costs seconds
-  // once.
+  // Headers that may be precompiled; empty: all that can be. Each new set of headers costs seconds once.
   std::vector<std::string> ahead = {};
-  // Where to write a list of the user's files that were read, as make reads it; empty: nowhere.
+  // Output file for the list of user files that were read, in make's format; empty: none.
   std::string dependencies = {};
-  bool shared = false;  // for a shared object, of which only what is marked can be seen
+  bool shared = false;  // for a shared object with hidden visibility
   Wrapper wrapper = {};
-  std::vector<std::string> reads = {};  // what the wrapper must know of besides the SDK and the names above
+  std::vector<std::string> reads = {};  // further files and folders that the wrapper makes visible
 };
 
 // The host side of one source file, with the device side inside it.
 struct HostCompile {
   DeviceCompile unit = {};
-  // PTX for the program to carry, as a text that ends in a NUL, because the runtime gets no length. May be a FIFO: it
-  // is read last. Empty: the file is plain C++ and has no kernels.
+  // PTX to embed, NUL-terminated because the runtime gets no length. May be a FIFO: it is read last. Empty: plain C++
+  // without kernels.
   std::string ptx = {};
   std::string object = {};  // where to write
 };
 
-// What clang must be told of a CUDA file, for both sides; the SDK is in `sdk`.
+// The flags of clang for a CUDA file, for both sides; `sdk` is the folder of the SDK.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk);
 std::vector<std::string> device_flags(const DeviceCompile& request);
 std::vector<std::string> host_flags(const DeviceCompile& request);
 
-// PTX text. Wrong source, a missing compiler and a missing SDK come back as Errors: locations are those in `source`,
-// and a message about another file names that file. Failures of the system (no process, no disk) throw.
+// Returns PTX. Wrong source, a missing compiler and a missing SDK are Errors with locations in `source`; a message
+// about another file names that file. Failures of the system (no process, no disk) throw.
 Result<std::string> compile_to_ptx(const DeviceCompile& request);
 
 // Writes an object file. Errors as above.

@@ -17,7 +17,7 @@
 namespace fb::toolchain {
 namespace {
 
-// Gives `content` to the process that opens the FIFO `path`, as soon as it does; gives up when `reader_ended`.
+// Writes `content` to the FIFO `path` once a reader has opened it; gives up when `reader_ended`.
 void feed(const std::string& path, std::string_view content, const std::future<Result<void>>& reader) {
   const auto reader_ended = [&] { return reader.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
   int fd = -1;
@@ -40,7 +40,7 @@ class Sides {
   Sides(const BothCompile& request, const Cache& cache, const Locations& where, const std::string& identity)
       : request_(request), cache_(cache), where_(where), identity_(identity) {}
 
-  // The host side reads the PTX last, from a FIFO, and by then it is mostly there.
+  // The host side reads the PTX last, from a FIFO; by then it is usually complete.
   Result<void> compile(bool ahead) {
     DeviceCompile unit = request_.unit;
     const bool device = unit.source.ends_with(".cu");
@@ -76,7 +76,7 @@ class Sides {
     return done;
   }
 
-  // A precompiled header that clang does not like, or that makes it crash, is not the user's mistake.
+  // A precompiled header that clang rejects or crashes on is not the user's error: compile without it.
   bool blames_header(const Errors& errors) const {
     const auto names = [](const Diagnostic& d, const std::string& file) {
       return !file.empty() && d.message.find(file) != std::string::npos;

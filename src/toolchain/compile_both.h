@@ -14,12 +14,12 @@ namespace fb::toolchain {
 struct BothCompile {
   DeviceCompile unit = {};
   std::vector<std::string> host_only_flags = {};
-  // In a folder of the caller's: writes STEM.o, STEM.host.d and STEM.device.d, and others that may be removed.
+  // Path prefix in a folder of the caller: writes STEM.o, STEM.host.d, STEM.device.d, and temporary files.
   std::string stem = {};
 };
 
-// Compiles both sides at once, with headers that are compiled ahead where the cache keeps them. `identity` is that of
-// `where`. Errors as those of compile_to_ptx.
+// Compiles both sides in parallel, with precompiled headers if the cache keeps entries. `identity` is that of `where`.
+// Errors as in compile_to_ptx.
 Result<void> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
                           const std::string& identity);
 

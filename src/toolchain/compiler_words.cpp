@@ -12,7 +12,7 @@
 namespace fb::toolchain {
 namespace {
 
-// Flags of nvcc that change nothing here: clang does it anyway, or there is nothing to do.
+// Flags of nvcc without effect here: clang does the same by default, or there is nothing to do.
 constexpr std::array<std::string_view, 14> kNothingToDo = {"-g",
                                                            "-G",
                                                            "-lineinfo",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 14> kNothingToDo = {"-g",
                                                            "-w",
                                                            "-Wall",
                                                            "-Wextra"};
-// Libraries that ours is, or that it makes unnecessary.
+// Libraries that the shim replaces or makes unnecessary.
 constexpr std::array<std::string_view, 4> kOurLibraries = {"cuda", "cudart", "cudart_static", "cudadevrt"};
 
 bool is_source(std::string_view word) {

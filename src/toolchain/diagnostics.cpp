@@ -44,7 +44,7 @@ std::optional<Line> parse_line(std::string_view text) {
   return std::nullopt;
 }
 
-// A place in `source` is a location; one in another file is part of the message.
+// A position in `source` is a location; one in another file is part of the message.
 Diagnostic place(const Line& line, std::string message, std::string_view source) {
   if (line.at.line == 0 || line.file == source) return {line.at, std::move(message)};
   return {{}, fmt::format("{}:{}:{}: {}", line.file, line.at.line, line.at.column, message)};

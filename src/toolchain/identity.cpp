@@ -25,7 +25,7 @@ std::string file_facts(const std::string& path) {
 }  // namespace
 
 std::string identity_of(const Locations& where) {
-  // The number is that of the way from source to PTX (compile.cpp): results of an older one are not taken for new ones.
+  // Version of the pipeline from source to PTX (compile.cpp); raised when its results change.
   std::vector<std::string> words = {"3", file_facts(where.compiler), where.sdk};
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {

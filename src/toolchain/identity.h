@@ -6,7 +6,7 @@
 
 namespace fb::toolchain {
 
-// Hash of compiler and SDK: what every result depends on besides its source and its flags.
+// Hash of compiler and SDK, which every result depends on besides its source and flags.
 std::string identity_of(const Locations& where);
 
 }  // namespace fb::toolchain

@@ -6,14 +6,14 @@
 
 namespace fb::toolchain {
 
-// A program that is about to run, and what it must see besides the system's own files.
+// A program to run, and the files it needs besides those of the system.
 struct Invocation {
   std::vector<std::string> command;
   std::vector<std::string> reads;   // files and folders
   std::vector<std::string> writes;  // folders
 };
 
-// What to run in its place: the same program where it sees nothing else. Empty: the command as it is.
+// Returns the command that runs the program where it sees only those files. Empty: the command itself.
 using Wrapper = std::function<std::vector<std::string>(const Invocation&)>;
 
 inline std::vector<std::string> wrapped(const Wrapper& wrapper, const Invocation& invocation) {

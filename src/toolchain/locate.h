@@ -15,11 +15,11 @@ struct Locations {
 // ../share/fabricbench/sdk beside the running program, else the source tree this program was built from.
 Result<Locations> locate();
 
-// The folder of libcudart.so and libcuda.so, which programs are linked with: $FABRICBENCH_LIB, else ../lib/fabricbench beside the
-// running program.
+// The folder of libcudart.so and libcuda.so, which programs are linked with: $FABRICBENCH_LIB, else ../lib/fabricbench
+// beside the running program.
 Result<std::string> locate_libraries();
 
-// A program by its name in $PATH, or by its path where that has a slash. Empty where there is none.
+// A program by its name in $PATH, or by its path if that has a slash. Empty if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace fb::toolchain

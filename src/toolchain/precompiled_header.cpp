@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Macros that headers may look at. Others are applied after the precompiled header, so that -DN=4 and -DN=8 share one.
+// Macros that headers may test. Others are defined after the precompiled header, so that -DN=4 and -DN=8 share one.
 bool concerns_headers(const std::string& define) { return define.starts_with('_') || define.starts_with("NDEBUG"); }
 
 bool is_whole(const Cache& cache, const std::string& file, const std::string& key) {
@@ -35,7 +35,7 @@ bool is_whole(const Cache& cache, const std::string& file, const std::string& ke
   }
 }
 
-// Written once and never again, whoever comes first: clang looks whether it has changed since.
+// Written by the first process only: clang refuses a header whose text has changed since.
 void write_prelude(const std::string& path, const std::string& text, const std::string& fresh) {
   if (access(path.c_str(), R_OK) == 0) return;
   write_file(fresh, text);
@@ -45,8 +45,8 @@ void write_prelude(const std::string& path, const std::string& text, const std::
   if (linked != 0 && why != EEXIST) throw std::system_error(why, std::generic_category(), "cannot write " + path);
 }
 
-// The text of the header: what every user of <vector> or <cuda/atomic> means. Others (<sys/socket.h>, a library's) may
-// depend on what is defined before them.
+// The text of the header: headers that do not depend on macros defined before them, such as <vector> or <cuda/atomic>;
+// others (<sys/socket.h>, a library's) may.
 std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
   std::string text = "#include <cuda_runtime.h>\n";
   for (const auto& name : find_user_files(unit.source, unit.include_dirs).other_includes) {
@@ -59,7 +59,7 @@ std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
   return text;
 }
 
-// Sets of headers are many; the ones used last are kept.
+// There are many sets of headers; the most recently used ones are kept.
 void keep_the_latest(const std::string& folder) {
   constexpr size_t kMost = 40;
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
@@ -90,7 +90,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   const auto of_side = side == Side::device ? device_flags(prelude) : host_flags(prelude);
   flags.insert(flags.end(), of_side.begin(), of_side.end());
   flags.insert(flags.end(), unit.extra_flags.begin(), unit.extra_flags.end());
-  flags.emplace_back("-fpch-instantiate-templates");  // once, and not in every file that uses it
+  flags.emplace_back("-fpch-instantiate-templates");  // once instead of in every file
 
   const std::string text = prelude_text(unit, where.sdk);
   auto words = flags;
@@ -121,7 +121,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     write_file(fresh, bytes);
     fs::rename(fresh, header.file);
   } catch (const std::system_error&) {
-    return std::nullopt;  // no room for it: slower, not wrong
+    return std::nullopt;  // no disk space: slower, not wrong
   }
   return header;
 }

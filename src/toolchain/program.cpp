@@ -56,7 +56,7 @@ Errors named(const Errors& errors, const std::string& source) {
   return result;
 }
 
-// The names in a file that clang wrote for make: "target: a.cu b\ c.h \".
+// The names in a dependency file of clang: "target: a.cu b\ c.h \".
 std::vector<std::string> read_dependencies(const std::string& path) {
   std::vector<std::string> names;
   if (access(path.c_str(), R_OK) != 0) return names;
@@ -221,7 +221,7 @@ class Builder {
     return built;
   }
 
-  // An object that is in the cache alone, as a file; compiled again where the entry is damaged.
+  // The file of an object that is only in the cache; compiled again if the entry is damaged.
   Result<std::string> path_of(const std::string& key, const std::string& source) {
     if (const auto found = ready_.find(key); found != ready_.end()) return found->second;
     if (const auto object = cache_.get(key)) {

@@ -9,13 +9,13 @@
 
 namespace fb::toolchain {
 
-// What a user would tell nvcc.
+// What a user would pass to nvcc.
 struct ProgramBuild {
   std::vector<std::string> sources = {};  // .cu, .cpp, .cc, .cxx, .o, .a
   std::vector<std::string> include_dirs = {};
   std::vector<std::string> defines = {};
   std::vector<std::string> library_dirs = {};
-  std::vector<std::string> libraries = {};    // names without lib and .so; cuda and cudart are always there
+  std::vector<std::string> libraries = {};    // names without lib and .so; cuda and cudart are always linked
   std::vector<std::string> extra_flags = {};  // for the host compiler and the linker
   std::string standard = "c++17";             // nvcc's default
   int optimisation = 2;
@@ -24,12 +24,12 @@ struct ProgramBuild {
   bool use_cache = true;
 };
 
-// Reads words as nvcc would. Refuses what is not understood, by name.
+// Reads command-line words as nvcc would. Unknown ones are refused by name.
 Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words);
 
 struct BuiltProgram {
   bool from_cache = false;
-  std::string note = {};  // something a user may want to know: the cache cannot be written
+  std::string note = {};  // for the user: the cache cannot be written
 };
 
 // Writes an executable to `output`. The messages of Errors name their file themselves ("prog.cu:3:5: …").

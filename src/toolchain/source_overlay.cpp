@@ -28,7 +28,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
   const auto files = find_user_files(source, include_dirs).files;
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang will say so
+    if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang reports it
     const std::string text = read_file(files[i].string());
     if (text.find("asm") == std::string::npos) continue;
     const std::string escaped = escape_special_registers(text);

@@ -33,7 +33,7 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// The file clang would take, by the name clang would give it; empty for one that is not the user's.
+// The file that clang would include, named as clang names it; empty if it is not the user's.
 fs::path find_include(const Include& include, const fs::path& includer, const std::vector<std::string>& include_dirs) {
   if (include.quoted) {
     const fs::path near = includer.parent_path() / include.name;

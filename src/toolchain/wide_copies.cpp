@@ -12,7 +12,7 @@
 namespace fb::toolchain {
 namespace {
 
-// Larger ones are arrays and structs of many members, which nvcc does not copy in vectors either.
+// Larger copies are arrays and structs of many members, which nvcc does not vectorise either.
 constexpr uint64_t kLargest = 64;
 
 struct Pointer {
@@ -32,8 +32,7 @@ uint64_t number_in(std::string_view text) {
   return value;
 }
 
-// The arguments of a call, whose text begins behind the "(": constant expressions have parentheses and commas of their
-// own.
+// The arguments of a call; the text begins behind its "(". Constant expressions contain parentheses and commas.
 std::vector<std::string_view> arguments_of(std::string_view text) {
   std::vector<std::string_view> found;
   size_t begin = 0;
@@ -76,7 +75,7 @@ std::optional<Copy> copy_in(std::string_view line) {
   return Copy{*to, *from, bytes};
 }
 
-// ", !dbg !12", so that the accesses belong to the same line of the source.
+// ", !dbg !12": the accesses keep the source line of the copy.
 std::string_view location_in(std::string_view line) {
   const size_t begin = line.find(", !dbg !");
   if (begin == std::string_view::npos) return {};

@@ -15,8 +15,8 @@ struct Flags {
   uint32_t input_read;   // written by the rank behind: it has read this rank's input
 };
 
-// Tells a neighbour and waits for the other one. What happened on the stream before is visible to whoever is told.
-__global__ void tell_and_wait(uint32_t* theirs, uint32_t* mine, uint32_t call) {
+// Signals one neighbour and waits for the other. Earlier work on the stream is visible to the signalled rank.
+__global__ void signal_and_wait(uint32_t* theirs, uint32_t* mine, uint32_t call) {
   using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   Flag(*theirs).store(call, cuda::memory_order_release);
   while (Flag(*mine).load(cuda::memory_order_acquire) < call) {
@@ -41,9 +41,9 @@ class Solution {
     const auto blocks = static_cast<int>(std::min<int64_t>(kMostBlocks, (args.n + kThreads - 1) / kThreads));
     Flags* mine = flags_.mine<Flags>();
     ++call_;
-    tell_and_wait<<<1, 1, 0, stream>>>(&flags_.at<Flags>(behind_)->input_ready, &mine->input_ready, call_);
+    signal_and_wait<<<1, 1, 0, stream>>>(&flags_.at<Flags>(behind_)->input_ready, &mine->input_ready, call_);
     pull<<<blocks, kThreads, 0, stream>>>(inputs_.at<const float>(before_), args.out, args.n);
-    tell_and_wait<<<1, 1, 0, stream>>>(&flags_.at<Flags>(before_)->input_read, &mine->input_read, call_);
+    signal_and_wait<<<1, 1, 0, stream>>>(&flags_.at<Flags>(before_)->input_read, &mine->input_read, call_);
   }
 
  private:

@@ -44,12 +44,12 @@ EXPECTED = {
     "huge": {"end": "failed", "lost": 1, "error": "more than 1048576 bytes"},
     "wrong_key": {"end": "failed", "error": r"refuses the key \(401\): set {variable}"},
     "forbidden": {"end": "failed", "error": r"403.*\[key\].*{variable}"},
-    "bad_request": {"end": "failed", "error": r"does not understand the request \(400\): temperature.*\[key\]"},
-    "not_found": {"end": "failed", "error": r"knows no 'play-not_found' at this address \(404\)"},
+    "bad_request": {"end": "failed", "error": r"does not accept the request \(400\): temperature.*\[key\]"},
+    "not_found": {"end": "failed", "error": r"has no 'play-not_found' at this address \(404\)"},
     "too_large": {"end": "failed", "error": r"too long for {row} \(413\)"},
     "unprocessable": {"end": "failed", "error": r"\(422\): max_tokens: too many"},
     "no_credit": {"end": "failed", "error": "429.*exceeded your current quota"},
-    "elsewhere": {"end": "failed", "error": r"sends us elsewhere \(302\)"},
+    "elsewhere": {"end": "failed", "error": r"redirects \(302\)"},
     "much_later": {"end": "failed", "error": "would be too long"},
 }
 PRICES = {"input": 1.0, "cached_input": 0.1, "cache_write": 1.25, "output": 10.0}

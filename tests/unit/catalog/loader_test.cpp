@@ -124,12 +124,12 @@ TEST_F(Loader, RefusesFactsOutOfRange) {
   spoil("\"p2p\"", "\"ep\"");
   EXPECT_EQ(messages(),
             "problem.toml:2:9: track 'com': there are comm and kernel\n"
-            "problem.toml:3:12: category 'ep', but the folder lies in 'p2p'\n"
+            "problem.toml:3:12: category 'ep', but the folder is in 'p2p'\n"
             "problem.toml:5:9: level 4: there are levels 1 to 3\n"
             "problem.toml:7:14: tag 'B c': lower-case letters, digits and '-'\n"
             "problem.toml:9:11: a world of 0 ranks: there are 1 to 72\n"
             "problem.toml:9:14: a world of 73 ranks: there are 1 to 72\n"
-            "problem.toml:9:21: a world of 2 ranks stands twice\n");
+            "problem.toml:9:21: a world of 2 ranks appears twice\n");
 }
 
 TEST_F(Loader, RefusesSizesThatMissOrAddAParameter) {
@@ -151,9 +151,9 @@ TEST_F(Loader, RefusesSizesOfTheSameNameAndNoneThatIsTimed) {
 TEST_F(Loader, RefusesNamesThatAreNoFields) {
   spoil("alpha = \"comes second\"", "alpha = \"comes second\"\nint = \"x\"\nquick = \"x\"\nrank = \"x\"\nNope = \"x\"");
   const std::string text = messages();
-  EXPECT_NE(text.find("problem.toml:14:1: parameter 'int' means something else in C++\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("problem.toml:14:1: parameter 'int' has another meaning in C++\n"), std::string::npos) << text;
   EXPECT_NE(text.find("problem.toml:15:1: parameter 'quick': every [[size]] has a key"), std::string::npos) << text;
-  EXPECT_NE(text.find("problem.toml:16:1: parameter 'rank' is known to every"), std::string::npos) << text;
+  EXPECT_NE(text.find("problem.toml:16:1: parameter 'rank' is predefined in every"), std::string::npos) << text;
   EXPECT_NE(text.find("problem.toml:17:1: parameter 'Nope' is not snake_case\n"), std::string::npos) << text;
 }
 
@@ -163,7 +163,7 @@ TEST_F(Loader, RefusesTensorsOfTheSameName) {
   spoil("name = \"in\"\nrole = \"out\"", "name = \"zeta\"\nrole = \"out\"");
   expect_only("problem.toml:36:8: 'zeta' is a parameter already");
   spoil("name = \"zeta\"", "name = \"class\"");
-  expect_only("problem.toml:36:8: tensor 'class' means something else in C++");
+  expect_only("problem.toml:36:8: tensor 'class' has another meaning in C++");
 }
 
 TEST_F(Loader, RefusesUnknownWords) {
@@ -175,7 +175,7 @@ TEST_F(Loader, RefusesUnknownWords) {
             "problem.toml:30:9: dtype 'half': there are f32 f16 bf16 f64 i32 u32 i64 u64 u8\n"
             "problem.toml:37:8: role 'inout': there are in and out\n"
             "problem.toml:40:14: 'replicated' is a property of outputs\n"
-            "problem.toml:44:18: 'cpy' is no kind of request; did you mean 'copy'?\n");
+            "problem.toml:44:18: unknown kind of request 'cpy'; did you mean 'copy'?\n");
 }
 
 TEST_F(Loader, RefusesAFillThatDoesNotSuitTheType) {
@@ -272,12 +272,12 @@ TEST_F(Loader, AFolderWithoutAnythingMissesEverything) {
 TEST_F(Loader, AFolderThatIsNotThereIsSaid) {
   const auto problem = load_problem("/nowhere/p2p/x");
   ASSERT_FALSE(problem);
-  EXPECT_EQ(problem.error().list[0].message, "/nowhere/p2p/x: is no folder");
+  EXPECT_EQ(problem.error().list[0].message, "/nowhere/p2p/x: is not a folder");
 }
 
 TEST_F(Loader, ChecksSources) {
   write("oracle.cpp", "int x;\n");
-  expect_only("oracle.cpp: does not say FABRICBENCH_ORACLE(…)");
+  expect_only("oracle.cpp: does not contain FABRICBENCH_ORACLE(…)");
   write("oracle.cpp", "FABRICBENCH_ORACLE(expect)\n");
   write("reference.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
   EXPECT_EQ(messages(),

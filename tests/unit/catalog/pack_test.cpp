@@ -46,9 +46,9 @@ TEST_F(PackFolder, CollectsTheErrorsOfAllFolders) {
   root_.write("pack.toml", "name = \"mine\"\n");
   EXPECT_EQ(errors_of(load_pack(root_.path())),
             "ROOT/pack.toml:1:1: 'version' is missing\n"
-            "ROOT/ep/sample/problem.toml:3:12: category 'p2p', but the folder lies in 'ep'\n"
+            "ROOT/ep/sample/problem.toml:3:12: category 'p2p', but the folder is in 'ep'\n"
             "ROOT/p2p/another/oracle.cpp: is missing\n"
-            "ROOT/p2p/sample: the name is that of ep/sample already\n");
+            "ROOT/p2p/sample: ep/sample has the same name\n");
 }
 
 TEST_F(PackFolder, WhatIsRightCanBeReadAnyway) {
@@ -62,7 +62,7 @@ TEST_F(PackFolder, WhatIsRightCanBeReadAnyway) {
 
 TEST_F(PackFolder, NeedsItsFile) {
   std::filesystem::remove(root_.path() + "/pack.toml");
-  EXPECT_NE(errors_of(load_pack(root_.path())).find("ROOT/pack.toml: is missing, so ROOT is no pack"),
+  EXPECT_NE(errors_of(load_pack(root_.path())).find("ROOT/pack.toml: is missing, so ROOT is not a pack"),
             std::string::npos);
   EXPECT_FALSE(load_from_pack(root_.path(), "nothing"));
   EXPECT_FALSE(load_pack("/nowhere"));
@@ -100,7 +100,7 @@ TEST_F(PackFolder, SuggestsTheNearestNames) {
 
 TEST_F(PackFolder, AsksWhichOfTwo) {
   copy_to("ep/sample");
-  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "sample")), "'sample' is ep/sample and p2p/sample: say which\n");
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "sample")), "'sample' is ambiguous: ep/sample or p2p/sample\n");
 }
 
 TEST_F(PackFolder, CanBeChosenByTheEnvironment) {

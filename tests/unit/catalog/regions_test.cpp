@@ -57,7 +57,7 @@ TEST(Regions, MistakesAreLocated) {
   EXPECT_EQ(messages("// [solution]\n// [solution: a]\n// [/solution]\n"),
             "x.cu:2:1: '// [solution: a]' inside the region of line 1\n");
   EXPECT_EQ(messages("// [solution]\n// [/solution]\n// [solution]\n// [/solution]\n"),
-            "x.cu:3:1: '// [solution]' stands in line 1 already\n");
+            "x.cu:3:1: '// [solution]' is in line 1 already\n");
   EXPECT_EQ(messages("// [template]\n// [solution]\n// [/solution]\n"), "x.cu:1:1: '// [template]' outside a region\n");
   EXPECT_EQ(messages("// [solution]\n// [template]\n// [template]\n// [/solution]\n"),
             "x.cu:3:1: a second '// [template]' in one region\n");

@@ -57,19 +57,19 @@ TEST(Key, AFileOfSomebodyElseIsRefused) {
   write_file(file, kKey);
   ASSERT_EQ(chmod(file.c_str(), 0600), 0);
   if (geteuid() != 0 || chown(file.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root can give files away";
-  EXPECT_EQ(problem_of(read_secret_file(file)), "the key file " + file + " belongs to somebody else");
+  EXPECT_EQ(problem_of(read_secret_file(file)), "the key file " + file + " belongs to another user");
 }
 
 TEST(Key, WhatIsNoFileIsNamed) {
   const ScratchFolder folder;
   EXPECT_NE(problem_of(read_secret_file(folder.path("none"))).find("cannot read the key file"), std::string::npos);
-  EXPECT_NE(problem_of(read_secret_file(folder.path())).find("is no file"), std::string::npos);
+  EXPECT_NE(problem_of(read_secret_file(folder.path())).find("is not a file"), std::string::npos);
 }
 
 TEST(Key, WithALineBreakInItIsNoKey) {
   const Variable set("FB_TEST_A", "abc\r\nX-Evil: 1");
   const std::string problem = problem_of(find_key({"FB_TEST_A"}));
-  EXPECT_EQ(problem, "FB_TEST_A holds no key: there are characters in it that no key has");
+  EXPECT_EQ(problem, "FB_TEST_A does not hold a key: it has characters that no key has");
 }
 
 TEST(Key, ThatIsMissingIsAskedForByName) {

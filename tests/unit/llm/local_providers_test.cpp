@@ -141,7 +141,7 @@ TEST(Command, ThatCannotBeRunIsNamedBeforehand) {
     const auto ready = check_ready({.provider = "command", .model = command});
     return ready ? "none" : ready.error().list[0].message;
   };
-  EXPECT_EQ(problem(folder.path("agent") + " --x"), "'" + folder.path("agent") + "' is no program that can be run");
+  EXPECT_EQ(problem(folder.path("agent") + " --x"), "'" + folder.path("agent") + "' is not an executable program");
   ASSERT_EQ(chmod(folder.path("agent").c_str(), 0755), 0);
   EXPECT_EQ(problem(folder.path("agent") + " --x"), "none");
   EXPECT_EQ(problem("nothing_of_that_name | cat"), "there is no program 'nothing_of_that_name' in PATH");

@@ -54,38 +54,38 @@ TEST(ModelText, GivesALabelThatIsOne) {
 }
 
 TEST(ModelText, WhatIsWrongIsNamed) {
-  EXPECT_EQ(problem("gpt-5.1"), "'gpt-5.1' is no model: write PROVIDER:MODEL, such as openai:gpt-5.1");
+  EXPECT_EQ(problem("gpt-5.1"), "'gpt-5.1' is not a model: write PROVIDER:MODEL, such as openai:gpt-5.1");
   EXPECT_EQ(problem("opnai:gpt-5.1"),
             "there is no provider 'opnai'; known: openai anthropic google xai deepseek zhipu qwen moonshot together "
             "openrouter mistral openai-compatible command recorded");
-  EXPECT_EQ(problem("openai:"), "'openai:' names no model behind 'openai:'");
+  EXPECT_EQ(problem("openai:"), "'openai:' names no model after 'openai:'");
   EXPECT_EQ(problem("openai:m,efort=high"),
             "unknown setting 'efort'; known: label effort temperature max_tokens url allow_http");
   EXPECT_EQ(problem("openai:m,high"),
             "unknown setting 'high'; known: label effort temperature max_tokens url allow_http");
-  EXPECT_EQ(problem("openai:m,temperature=warm"), "'warm' is no temperature: a number from 0 to 2");
-  EXPECT_EQ(problem("openai:m,temperature=nan"), "'nan' is no temperature: a number from 0 to 2");
-  EXPECT_EQ(problem("openai:m,max_tokens=0"), "'0' is no number of tokens");
+  EXPECT_EQ(problem("openai:m,temperature=warm"), "'warm' is not a temperature: a number from 0 to 2");
+  EXPECT_EQ(problem("openai:m,temperature=nan"), "'nan' is not a temperature: a number from 0 to 2");
+  EXPECT_EQ(problem("openai:m,max_tokens=0"), "'0' is not a number of tokens");
   EXPECT_EQ(problem("openai:m,effort=low,effort=high"), "'effort' is set twice");
   EXPECT_EQ(problem("openai:m,label=a b"), "'a b' can't be a label: letters, digits and . _ - +, at most 80");
   EXPECT_EQ(problem("openai-compatible:m"),
             "openai-compatible needs an address: openai-compatible:m,url=http://127.0.0.1:8000/v1");
   EXPECT_EQ(problem("qwen:m,effort=high"), "qwen has no effort 'high'; known: a number of tokens, enabled, none");
-  EXPECT_EQ(problem("command:x,effort=high"), "'effort' means nothing to a command model; only 'label' does");
+  EXPECT_EQ(problem("command:x,effort=high"), "'effort' has no effect on a command model; only 'label' has");
 }
 
 TEST(ModelText, KeysAreNotSentInTheOpen) {
   EXPECT_EQ(problem("openai:m,url=http://example.com/v1"),
-            "http://example.com/v1 is not encrypted and not on this computer: use https, or say allow_http=1");
+            "http://example.com/v1 is not encrypted and not on this computer: use https, or set allow_http=1");
   EXPECT_EQ(
       problem("openai:m,url=http://127.0.0.1.example.com/v1"),
-      "http://127.0.0.1.example.com/v1 is not encrypted and not on this computer: use https, or say allow_http=1");
+      "http://127.0.0.1.example.com/v1 is not encrypted and not on this computer: use https, or set allow_http=1");
   for (const char* telling : {"https://me:secret@example.com/v1", "https://example.com/v1?key=secret", "me:secret@x"}) {
     EXPECT_EQ(problem(std::string("openai:m,url=") + telling),
-              "an address must have no user, no password and nothing behind a '?': keys come from the environment");
+              "an address must not have a user, a password or a '?': keys come from the environment");
   }
   EXPECT_EQ(problem("openai:m,url=ftp://example.com"),
-            "'ftp://example.com' is no address of a server: it begins with https:// or http://");
+            "'ftp://example.com' is not an address of a server: it must begin with https:// or http://");
   for (const char* good :
        {"http://localhost:1/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1", "https://example.com/v1"})
     EXPECT_EQ(problem(std::string("openai:m,url=") + good), "none") << good;

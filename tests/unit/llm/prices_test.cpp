@@ -62,7 +62,7 @@ TEST(Prices, WhatIsWrongInAFileIsNamed) {
       message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=-1\noutput=1").find("must not be below 0"),
       std::string::npos);
   EXPECT_NE(message("as_of = 2026-01-01\n[[price]]\nprovider='a'\nmodel='x'\ninput=1\noutput=1\ninptu=2")
-                .find("unknown key 'inptu'; did you mean 'input'?"),
+                .find("unknown key 'inptu'"),
             std::string::npos);
   EXPECT_NE(message("as_of = ").find("f:1"), std::string::npos);
 }

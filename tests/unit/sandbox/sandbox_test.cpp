@@ -255,6 +255,7 @@ TEST_F(Sandbox, RefusesToConfineWithWrongWords) {
 
 TEST_F(Sandbox, ShowsAMachineTheRanksOfItsUserNamespace) {
   const UserNamespace shared;
+  ASSERT_EQ(fcntl(shared.descriptor(), F_SETFD, 0), 0);  // start() passes on all that is not close-on-exec
   const std::string mark = fmt::format("mark-{}", getpid());
   policy_.user_namespace = shared.descriptor();
   std::array<int, 2> ends;
