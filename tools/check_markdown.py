@@ -18,8 +18,9 @@ WIDTH = 120
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 FENCE = re.compile(r"\s*(```+|~~~+)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
-# Texts for models (prompts and statements, which are part of a problem's hash) and recorded answers keep their lines.
-UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/", "tests/e2e/candidates/prose.md")
+# Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
+UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
+             "tests/e2e/candidates/prose.md", "docs/api.md", "docs/coverage.md")
 
 
 def tracked():
