@@ -12,14 +12,16 @@ set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 # A compiler cache is used where there is one. Precompiled headers need its leave to differ in time stamps and macros.
 find_program(FB_CCACHE ccache)
 if(FB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${FB_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${FB_CCACHE})
   if(FB_PCH)
-    add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+    add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
+      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
 endif()
 
-# The drop-in libcuda.so.1 and libcudart.so.13, below the prefix and below the build folder alike. Never a folder that the
-# system's loader searches: every CUDA program of the host would run on the virtual node.
+# The drop-in libcuda.so.1 and libcudart.so.13, below the prefix and below the build folder alike. Never a folder that
+# the system's loader searches: every CUDA program of the host would run on the virtual node.
 set(FB_LIBRARIES lib/fabricbench)
 
 set(CMAKE_CXX_STANDARD 23)
@@ -28,10 +30,11 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# Guest arithmetic is exact IEEE arithmetic: no contraction, no re-association, and signed overflow wraps. A register row
-# is read as whatever type an instruction says, so that types tell nothing about aliasing.
+# Guest arithmetic is exact IEEE arithmetic: no contraction, no re-association, and signed overflow wraps. A register
+# row is read as whatever type an instruction says, so that types tell nothing about aliasing.
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Woverloaded-virtual -Wconversion
-                    -Wno-sign-conversion -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -fno-trapping-math)
+                    -Wno-sign-conversion -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno
+                    -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A lane loop that clang leaves scalar is slow, not wrong.
   add_compile_options(-Wno-pass-failed)

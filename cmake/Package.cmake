@@ -1,5 +1,5 @@
-# `cmake --install` and `cpack -G DEB`. Everything that programs of other people could pick up by accident stays out of the
-# loader's and the compiler's search paths: libraries in lib/fabricbench, headers in share/fabricbench/sdk.
+# `cmake --install` and `cpack -G DEB`. Everything that programs of other people could pick up by accident stays out of
+# the loader's and the compiler's search paths: libraries in lib/fabricbench, headers in share/fabricbench/sdk.
 include(GNUInstallDirs)
 
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,7 +1,8 @@
-# Headers that almost every file includes, compiled once for the layers and once for the tests (FB_PCH). Files include what they
-# need all the same: the dev preset, which lint reads, does without.
+# Headers that almost every file includes, compiled once for the layers and once for the tests (FB_PCH). Files include
+# what they need all the same: the dev preset, which lint reads, does without.
 set(fb_common_headers
-  <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <expected> <filesystem> <functional> <map> <memory> <optional>
+  <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <expected> <filesystem> <functional> <map> <memory>
+  <optional>
   <set> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
 # Layers whose files read and write JSON, or the command line, get those headers precompiled too: parsing them takes
 # longer than most of the files. fb_layer(… HEADERS json|cli) chooses.

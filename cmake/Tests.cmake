@@ -1,14 +1,15 @@
-# Labels: every test is `unit` or `e2e`, by its folder. `perf` measures time and wants an idle machine, `nightly` takes long;
-# neither decides whether a change lands. `waits` mostly sleeps and can run beside anything that does not measure time.
+# Labels: every test is `unit` or `e2e`, by its folder. `perf` measures time and wants an idle machine, `nightly` takes
+# long; neither decides whether a change lands. `waits` mostly sleeps and can run beside anything that does not measure
+# time.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # Programs of the tests of each label, to build one kind only.
 add_custom_target(unit_tests)
 add_custom_target(e2e_tests)
 
-# fb_test(NAME SOURCES … LAYERS … [LIBS …] [LOCK name] [OPTIMISED]): one GoogleTest program; every test in it is a CTest test
-# of its own. Tests with the same lock never run side by side. OPTIMISED: tests functions of headers, which must be compiled
-# as in the layers.
+# fb_test(NAME SOURCES … LAYERS … [LIBS …] [LOCK name] [OPTIMISED]): one GoogleTest program; every test in it is a CTest
+# test of its own. Tests with the same lock never run side by side. OPTIMISED: tests functions of headers, which must be
+# compiled as in the layers.
 function(fb_test name)
   cmake_parse_arguments(ARG "OPTIMISED" "LOCK" "SOURCES;LAYERS;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -34,9 +35,9 @@ function(fb_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${label} RESOURCE_LOCK "${ARG_LOCK}")
 endfunction()
 
-# fb_run(NAME PYTHON script arguments… | COMMAND program arguments… [LABELS …] [TIMEOUT seconds] [PROPERTIES key value …]):
-# one CTest test that is a command. Scripts lie beside the CMakeLists.txt. Exit code 77 means skipped. The time-out ends a
-# hang; it asserts nothing.
+# fb_run(NAME PYTHON script arguments… | COMMAND program arguments… [LABELS …] [TIMEOUT seconds] [PROPERTIES key value
+# …]): one CTest test that is a command. Scripts lie beside the CMakeLists.txt. Exit code 77 means skipped. The time-out
+# ends a hang; it asserts nothing.
 function(fb_run name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "PYTHON;COMMAND;LABELS;PROPERTIES" ${ARGN})
   if(ARG_PYTHON)
