@@ -55,6 +55,7 @@ ROWS = {
     "together": row("openai", "/v1", BEARER, {"reasoning_effort"}, think_tags=True),
     "openrouter": row("openai", "/api/v1", BEARER, {"reasoning", "usage"}, cost=True, keep_alive=": OPENROUTER PROCESSING\n\n"),
     "mistral": row("openai", "/v1", BEARER, {"reasoning_effort"}, truncated="model_length", parts=True),
+    "fireworks": row("openai", "/inference/v1", BEARER, {"reasoning_effort"}, think_tags=True),
     "openai-compatible": row("openai", "/v1", BEARER, {"reasoning_effort", "stream_options"}, key_optional=True),
 }
 
