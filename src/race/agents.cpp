@@ -7,7 +7,7 @@
 
 namespace fb::race {
 
-Agents::Agents() : operations_(1), blocks_(kNumbersOfBlock) {}
+Agents::Agents() : operations_(1), blocks_(kIdsPerBlock) {}
 
 uint32_t Agents::add_operation(OperationInfo info) {
   operations_.push_back(std::move(info));
@@ -17,9 +17,27 @@ uint32_t Agents::add_operation(OperationInfo info) {
 BlockId Agents::add_block(uint32_t operation, uint64_t index, uint64_t cluster) {
   const auto id = static_cast<BlockId>(blocks_.size());
   const OperationInfo& op = operations_[operation];
-  for (BlockId k = 0; k < kNumbersOfBlock; ++k)
-    blocks_.push_back({operation, index, cluster, op.device, k != 0, op.place});
+  for (BlockId k = 0; k < kIdsPerBlock; ++k)
+    blocks_.push_back({operation, index, cluster, op.device, k != 0, op.stream_epoch});
   return id;
+}
+
+bool Agents::in_scope(Scope scope, BlockId own, BlockId other) const {
+  const BlockInfo& a = blocks_[own];
+  const BlockInfo& b = blocks_[other];
+  switch (scope) {
+    case Scope::sys:
+      return true;
+    case Scope::gpu:
+      return a.device == b.device && operations_[b.operation].kernel;
+    case Scope::cluster:
+      return same_block(own, other) || (a.cluster != 0 && a.cluster == b.cluster);
+    case Scope::cta:
+      return same_block(own, other);
+    case Scope::none:
+      return false;
+  }
+  return false;
 }
 
 Site Agents::first_site(const simt::Program& program) {
@@ -50,9 +68,9 @@ const SiteTraits* Agents::traits(const simt::Program& program) const {
 }
 
 Agents::Origin Agents::origin(Site site) const {
-  const auto behind = std::ranges::upper_bound(sites_, site, {}, &Sites::first);
-  if (site == 0 || behind == sites_.begin()) return {};
-  const Sites& sites = *std::prev(behind);
+  const auto after = std::ranges::upper_bound(sites_, site, {}, &Sites::first);
+  if (site == 0 || after == sites_.begin()) return {};
+  const Sites& sites = *std::prev(after);
   return {sites.program, site - sites.first};
 }
 

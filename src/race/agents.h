@@ -1,6 +1,7 @@
 #pragma once
 
-// Who does something: operations of streams, blocks of kernels; and the instructions with which they do it.
+// Identities of agents: operations of streams, blocks of kernels; and of the instructions that they execute. Kept for
+// the whole run, because reports name agents that have ended.
 
 #include <cstdint>
 #include <string>
@@ -8,43 +9,43 @@
 #include <vector>
 
 #include "race/clock.h"
-#include "race/mark.h"
+#include "race/shadow_cell.h"
 #include "simt/block.h"
 
 namespace fb::race {
 
-// Something that a host has put on a stream: a kernel, a copy, …
+// An operation that a host has put on a stream: a kernel, a copy, …
 struct OperationInfo {
   std::string name;
-  int32_t rank = -1;  // -1: of a program of one process
+  int32_t rank = -1;  // -1: a program of one process
   uint32_t host = 0;  // the process
   uint32_t device = 0;
-  StreamPlace place;
+  StreamEpoch stream_epoch;
   bool kernel = false;
   bool of_judge = false;
-  uint32_t number = 0;  // among those of its process
+  uint32_t number = 0;  // among the operations of its process
 };
 
 struct BlockInfo {
   uint32_t operation = 0;
   uint64_t index = 0;    // in its grid
-  uint64_t cluster = 0;  // unique; 0: none
+  uint64_t cluster = 0;  // unique in the run; 0: none
   uint32_t device = 0;
-  bool async = false;  // the copies that the block has issued
-  StreamPlace place;
+  bool async = false;  // stands for the copies that the block has issued
+  StreamEpoch stream_epoch;
 };
 
-// What the checker must know of an instruction besides what it is told.
+// Properties of an instruction that events do not carry.
 struct SiteTraits {
   bool red = false;              // a reduction: reads nothing that could be acquired
   bool small_async = false;      // cp.async: a copy in the generic proxy
-  bool waits_for_reads = false;  // … and not for what the copies write
+  bool waits_for_reads = false;  // … and not for the writes of the copies
   bool proxy_fence = false;      // between the generic and the asynchronous proxy
 };
 
-// A block has several numbers, one behind the other: its threads, and what its asynchronous copies write and read.
-inline constexpr BlockId kNumbersOfBlock = 4, kAsyncWrites = 1, kAsyncReads = 2;
-inline constexpr bool same_block(BlockId a, BlockId b) { return a / kNumbersOfBlock == b / kNumbersOfBlock; }
+// A block has consecutive ids: for its threads, and for the writes and the reads of its asynchronous copies.
+inline constexpr BlockId kIdsPerBlock = 4, kAsyncWrites = 1, kAsyncReads = 2;
+inline constexpr bool same_block(BlockId a, BlockId b) { return a / kIdsPerBlock == b / kIdsPerBlock; }
 
 class Agents {
  public:
@@ -52,16 +53,18 @@ class Agents {
 
   uint32_t add_operation(OperationInfo info);
   const OperationInfo& operation(uint32_t number) const { return operations_[number]; }
-  // The first of the block's numbers.
+  // Returns the first of the ids of the block.
   BlockId add_block(uint32_t operation, uint64_t index, uint64_t cluster);
   const BlockInfo& block(BlockId id) const { return blocks_[id]; }
   const OperationInfo& operation_of(BlockId id) const { return operations_[blocks_[id].operation]; }
+  // Whether `scope`, used by an agent of block `own`, includes the agents of block `other`.
+  bool in_scope(Scope scope, BlockId own, BlockId other) const;
 
-  // The number of a program's first instruction; the others follow by Inst::origin.
+  // The site of the first instruction of a program; the others follow by Inst::origin.
   Site first_site(const simt::Program& program);
-  // Of its instructions, by Inst::origin; stays where it is.
+  // Of its instructions, by Inst::origin. The address is stable.
   const SiteTraits* traits(const simt::Program& program) const;
-  // Where an instruction is. Null: its module has gone.
+  // Which instruction a site is. Null: its module has been unloaded.
   struct Origin {
     const simt::Program* program = nullptr;
     uint32_t origin = 0;

@@ -1,7 +1,6 @@
 #include "race/clock.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
 
@@ -17,14 +16,14 @@ bool before(const Entry& a, const Entry& b) {
   return a.lanes > b.lanes;
 }
 bool same_set(const Entry& a, const Entry& b) { return a.block == b.block && a.warp == b.warp && a.lanes == b.lanes; }
-bool stream_before(const StreamPlace& a, const StreamPlace& b) { return a.stream < b.stream; }
+bool stream_before(const StreamEpoch& a, const StreamEpoch& b) { return a.stream < b.stream; }
 bool seen_before(const SeenWrite& a, const SeenWrite& b) {
   return a.line != b.line ? std::less<>()(a.line, b.line) : a.offset < b.offset;
 }
-bool same_place(const SeenWrite& a, const SeenWrite& b) { return a.line == b.line && a.offset == b.offset; }
+bool same_address(const SeenWrite& a, const SeenWrite& b) { return a.line == b.line && a.offset == b.offset; }
 
-// Puts entries in order behind each other, leaves out what others of them say already, and makes one entry of lanes of
-// a warp that are known up to the same tick: lanes that signal with one instruction come back as a warp.
+// Appends entries that come in order, drops those that others cover, and unites lanes of a warp with the same epoch:
+// lanes that release with one instruction become one entry again.
 class Builder {
  public:
   explicit Builder(std::vector<Entry>& out) : out_(out) {}
@@ -35,21 +34,21 @@ class Builder {
   void add(const Entry& e) {
     if (e.block != block_ || e.warp != warp_) {
       finish_warp();
-      if (e.block != block_) of_block_ = 0;
+      if (e.block != block_) block_epoch_ = 0;
       block_ = e.block;
       warp_ = e.warp;
       begin_ = out_.size();
     }
-    if (e.tick <= of_block_) return;
+    if (e.epoch <= block_epoch_) return;
     for (size_t k = begin_; k < out_.size(); ++k) {
       Entry& known = out_[k];
-      if (known.tick >= e.tick && (e.lanes & ~known.lanes) == 0) return;
-      if (known.tick == e.tick) {
+      if (known.epoch >= e.epoch && (e.lanes & ~known.lanes) == 0) return;
+      if (known.epoch == e.epoch) {
         known.lanes |= e.lanes;
         return;
       }
       if (known.lanes == e.lanes) {
-        known.tick = std::max(known.tick, e.tick);
+        known.epoch = std::max(known.epoch, e.epoch);
         return;
       }
     }
@@ -57,36 +56,36 @@ class Builder {
   }
 
  private:
-  // Entries of one warp, or of the block as a whole, stand in order when there are no more.
+  // Sorts the entries of one warp, or of the block as a whole, when all have been added.
   void finish_warp() {
     if (out_.size() == begin_) return;
     if (out_.size() > begin_ + 1) {
       const auto first = out_.begin() + static_cast<std::ptrdiff_t>(begin_);
       std::sort(first, out_.end(), [](const Entry& a, const Entry& b) {
-        return a.lanes != b.lanes ? a.lanes > b.lanes : a.tick > b.tick;
+        return a.lanes != b.lanes ? a.lanes > b.lanes : a.epoch > b.epoch;
       });
-      // What grew by others' lanes may say all that another one says.
+      // An entry that was united with others may cover another one now.
       const std::vector<Entry> all(first, out_.end());
       out_.erase(first, out_.end());
       for (const Entry& e : all) {
-        const auto says_it = [&](const Entry& other) {
+        const auto covers_it = [&](const Entry& other) {
           return &other != &e && (e.lanes & ~other.lanes) == 0 &&
-                 (other.tick > e.tick || (other.tick == e.tick && &other < &e));
+                 (other.epoch > e.epoch || (other.epoch == e.epoch && &other < &e));
         };
-        if (std::ranges::none_of(all, says_it)) out_.push_back(e);
+        if (std::ranges::none_of(all, covers_it)) out_.push_back(e);
       }
     }
-    if (warp_ == kAllWarps) of_block_ = out_[begin_].tick;
+    if (warp_ == kAllWarps) block_epoch_ = out_[begin_].epoch;
   }
 
   std::vector<Entry>& out_;
   BlockId block_ = 0;
   uint16_t warp_ = kAllWarps;
-  size_t begin_ = 0;   // of this warp's entries
-  Tick of_block_ = 0;  // what all warps are known up to
+  size_t begin_ = 0;       // of this warp's entries
+  Epoch block_epoch_ = 0;  // covered of all warps
 };
 
-// f(a or null, b or null) for each place in either list, in order.
+// f(a or null, b or null) for each key in either list, in order.
 template <class T, class Before, class F>
 void merge(const std::vector<T>& a, const std::vector<T>& b, Before is_before, F f) {
   auto i = a.begin();
@@ -102,119 +101,96 @@ void merge(const std::vector<T>& a, const std::vector<T>& b, Before is_before, F
   }
 }
 
-// What was joined lately. Warps of a block know the same and learn the same: the same two meet again and again. Holds
-// on to them, so that an address means what it meant.
-template <class T>
-class JoinedLately {
- public:
-  using Ref = std::shared_ptr<const T>;
-
-  template <class Join>
-  const Ref& join(const Ref& a, const Ref& b, Join really) {
-    const auto x = reinterpret_cast<uintptr_t>(a.get()), y = reinterpret_cast<uintptr_t>(b.get());
-    Meeting& lately = meetings_[(x * 0x9e3779b97f4a7c15 ^ y * 0xd6e8feb86659fd93) >> 54];
-    if (lately.a != a || lately.b != b) lately = {a, b, really(a, b)};
-    return lately.both;
-  }
-
- private:
-  struct Meeting {
-    Ref a, b, both;
-  };
-  std::array<Meeting, 1024> meetings_;
-};
-
-EntriesRef really_join_entries(const EntriesRef& a, const EntriesRef& b) {
+EntriesRef compute_join(const EntriesRef& a, const EntriesRef& b) {
   auto both = std::make_shared<Entries>();
   both->reserve(std::max(a->size(), b->size()));
   {
     Builder builder(*both);
     merge(*a, *b, before,
-          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->tick >= y->tick) ? *x : *y); });
+          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->epoch >= y->epoch) ? *x : *y); });
   }
   if (*both == *a) return a;
   if (*both == *b) return b;
   return both;
 }
 
-EntriesRef join_entries(const EntriesRef& a, const EntriesRef& b) {
+EntriesRef join_entries(const EntriesRef& a, const EntriesRef& b, EntriesMemo* memo) {
   if (a == b) return a;
-  static JoinedLately<Entries> joined_lately;
-  return joined_lately.join(a, b, really_join_entries);
+  return memo ? memo->join(a, b, compute_join) : compute_join(a, b);
 }
 
-bool covers(const Entries& entries, BlockId block, uint16_t warp, Mask lanes, Tick tick) {
+bool covers(const Entries& entries, BlockId block, uint16_t warp, Mask lanes, Epoch epoch) {
   auto at = std::ranges::lower_bound(entries, block, {}, &Entry::block);
   for (; at != entries.end() && at->block == block && lanes != 0; ++at) {
     if (at->warp > warp) break;
-    if ((at->warp == kAllWarps || at->warp == warp) && at->tick >= tick) lanes &= ~at->lanes;
+    if ((at->warp == kAllWarps || at->warp == warp) && at->epoch >= epoch) lanes &= ~at->lanes;
   }
   return lanes == 0;
 }
 
 bool covers(const Entries& entries, const Entries& others) {
-  // Most entries of the one stand in the other, in the same order.
+  // Most entries of the one are in the other, in the same order.
   auto at = entries.begin();
   return std::ranges::all_of(others, [&](const Entry& e) {
     while (at != entries.end() && before(*at, e)) ++at;
-    return (at != entries.end() && same_set(*at, e) && at->tick >= e.tick) ||
-           covers(entries, e.block, e.warp, e.lanes, e.tick);
+    return (at != entries.end() && same_set(*at, e) && at->epoch >= e.epoch) ||
+           covers(entries, e.block, e.warp, e.lanes, e.epoch);
   });
 }
 
 }  // namespace
 
-const Clock::Part* Clock::part(const StreamPlace& of) const {
+const Clock::Part* Clock::part(const StreamEpoch& of) const {
   const auto at = std::ranges::lower_bound(parts_, of, {}, &Part::of);
   return at != parts_.end() && at->of == of ? &*at : nullptr;
 }
 
-void Clock::add(const StreamPlace& of, const Entry& entry) {
+void Clock::add(const StreamEpoch& of, const Entry& entry) {
   if (covers(of)) return;
   const auto at = std::ranges::lower_bound(parts_, of, {}, &Part::of);
   const auto one = std::make_shared<const Entries>(1, entry);
   if (at != parts_.end() && at->of == of) {
-    at->entries = really_join_entries(at->entries, one);
+    at->entries = compute_join(at->entries, one);
   } else {
     parts_.insert(at, {of, one});
   }
 }
 
-void Clock::add(const StreamPlace& place) {
-  const auto at = std::ranges::lower_bound(streams_, place.stream, {}, &StreamPlace::stream);
-  if (at != streams_.end() && at->stream == place.stream) {
-    if (at->time >= place.time) return;
-    at->time = place.time;
+void Clock::add(const StreamEpoch& operation) {
+  const auto at = std::ranges::lower_bound(streams_, operation.stream, {}, &StreamEpoch::stream);
+  if (at != streams_.end() && at->stream == operation.stream) {
+    if (at->seq >= operation.seq) return;
+    at->seq = operation.seq;
   } else {
-    streams_.insert(at, place);
+    streams_.insert(at, operation);
   }
-  std::erase_if(parts_, [&](const Part& p) { return p.of.stream == place.stream && p.of.time <= place.time; });
+  std::erase_if(parts_, [&](const Part& p) { return p.of.stream == operation.stream && p.of.seq <= operation.seq; });
 }
 
 void Clock::add(const SeenWrite& seen) {
   const auto at = std::ranges::lower_bound(seen_, seen, seen_before);
-  if (at != seen_.end() && same_place(*at, seen)) {
+  if (at != seen_.end() && same_address(*at, seen)) {
     *at = seen;
     return;
   }
   seen_.insert(at, seen);
-  // Who has seen so many forgets the one that is oldest by its writer's time.
-  if (seen_.size() > kMostSeen) seen_.erase(std::ranges::min_element(seen_, {}, &SeenWrite::tick));
+  // Bounded list: evict the entry with the smallest epoch of its writer.
+  if (seen_.size() > kMostSeen) seen_.erase(std::ranges::min_element(seen_, {}, &SeenWrite::epoch));
 }
 
-void Clock::forget(const StreamPlace& of) {
+void Clock::forget(const StreamEpoch& of) {
   std::erase_if(parts_, [&](const Part& p) { return p.of == of; });
 }
 
-bool Clock::covers(const StreamPlace& of, BlockId block, uint16_t warp, Mask lanes, Tick tick) const {
+bool Clock::covers(const StreamEpoch& of, BlockId block, uint16_t warp, Mask lanes, Epoch epoch) const {
   if (covers(of)) return true;
-  const Part* known = part(of);
-  return known && race::covers(*known->entries, block, warp, lanes, tick);
+  const Part* own = part(of);
+  return own && race::covers(*own->entries, block, warp, lanes, epoch);
 }
 
-bool Clock::covers(const StreamPlace& place) const {
-  const auto at = std::ranges::lower_bound(streams_, place.stream, {}, &StreamPlace::stream);
-  return at != streams_.end() && at->stream == place.stream && at->time >= place.time;
+bool Clock::covers(const StreamEpoch& operation) const {
+  const auto at = std::ranges::lower_bound(streams_, operation.stream, {}, &StreamEpoch::stream);
+  return at != streams_.end() && at->stream == operation.stream && at->seq >= operation.seq;
 }
 
 bool Clock::covers(const SeenWrite& seen) const {
@@ -229,7 +205,7 @@ bool Clock::covers(const Clock& other) const {
     const Part* own = part(theirs.of);
     return own && (own->entries == theirs.entries || race::covers(*own->entries, *theirs.entries));
   };
-  return std::ranges::all_of(other.streams_, [&](const StreamPlace& p) { return covers(p); }) &&
+  return std::ranges::all_of(other.streams_, [&](const StreamEpoch& e) { return covers(e); }) &&
          std::ranges::all_of(other.seen_, [&](const SeenWrite& s) { return covers(s); }) &&
          std::ranges::all_of(other.parts_, covers_part);
 }
@@ -240,23 +216,23 @@ size_t Clock::size() const {
   return entries;
 }
 
-ClockRef really_join(const ClockRef& a, const ClockRef& b) {
+ClockRef Clock::join(const ClockRef& a, const ClockRef& b, EntriesMemo* memo) {
   auto both = std::make_shared<Clock>();
   auto& streams = both->streams_;
   streams.reserve(std::max(a->streams_.size(), b->streams_.size()));
-  bool is_a = true, is_b = true;  // most of the time one of them knows it all
-  merge(a->streams_, b->streams_, stream_before, [&](const StreamPlace* x, const StreamPlace* y) {
-    streams.push_back(x && (!y || x->time >= y->time) ? *x : *y);
+  bool is_a = true, is_b = true;  // most of the time one of them covers the other
+  merge(a->streams_, b->streams_, stream_before, [&](const StreamEpoch* x, const StreamEpoch* y) {
+    streams.push_back(x && (!y || x->seq >= y->seq) ? *x : *y);
     is_a &= x && *x == streams.back();
     is_b &= y && *y == streams.back();
   });
   auto& parts = both->parts_;
   parts.reserve(std::max(a->parts_.size(), b->parts_.size()));
-  merge(a->parts_, b->parts_, Clock::part_before, [&](const Clock::Part* x, const Clock::Part* y) {
-    // What the other's streams know as a whole: then the two differ in their streams already.
+  merge(a->parts_, b->parts_, part_before, [&](const Part* x, const Part* y) {
+    // Covered by the other's streams: then is_a or is_b is false already.
     if (both->covers(x ? x->of : y->of)) return;
     parts.push_back(x ? *x : *y);
-    if (x && y) parts.back().entries = join_entries(x->entries, y->entries);
+    if (x && y) parts.back().entries = join_entries(x->entries, y->entries, memo);
     is_a &= x && x->entries == parts.back().entries;
     is_b &= y && y->entries == parts.back().entries;
   });
@@ -272,8 +248,7 @@ ClockRef really_join(const ClockRef& a, const ClockRef& b) {
 ClockRef join(const ClockRef& a, const ClockRef& b) {
   if (!b || a == b) return a;
   if (!a) return b;
-  static JoinedLately<Clock> joined_lately;
-  return joined_lately.join(a, b, really_join);
+  return Clock::join(a, b, nullptr);
 }
 
 }  // namespace fb::race

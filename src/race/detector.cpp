@@ -1,154 +1,92 @@
-// The checker's frame: operations, blocks and warps come and go.
-
 #include "race/detector.h"
 
-#include <algorithm>
+#include <bit>
 #include <utility>
 
-#include "base/byte_name.h"
-#include "race/state.h"
+#include "race/access_runs.h"
 
 namespace fb::race {
 
 Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
     : options_(options),
-      locate_(std::move(locate)),
-      report_(std::move(report)),
-      rng_(options.seed ^ 0x5eed),
-      edges_(4096) {
-  if (const auto why = byte_named(options_.why)) {
-    why_shadow_ = why->memory;
-    why_offset_ = why->offset;
+      order_(state_.agents, options_.strict),
+      memory_(state_.live),
+      stale_(options_, order_),
+      names_(state_.agents, std::move(locate)),
+      history_(options_, names_),
+      reporter_(state_, order_, names_, std::move(report)),
+      check_(options_, order_, stale_, reporter_, history_),
+      flags_(options_, state_, memory_),
+      fences_(state_, flags_),
+      barriers_(state_),
+      copies_(state_, memory_, check_),
+      streams_(state_, memory_, check_, fences_) {}
+
+AccessContext Detector::context_of(WarpState& s, const simt::Access& access) const {
+  AccessContext context;
+  context.warp = &s;
+  context.block = s.block;
+  context.operation = s.block->operation;
+  context.lanes = access.lanes;
+  context.lane_bytes = access.bytes;
+  ShadowCell& cell = context.cell;
+  const bool strong = access.kind == AccessKind::atomic || is_strong(access.order);
+  cell.block = s.block->id;
+  cell.epoch = s.block->epoch;
+  cell.site = s.first_site + access.inst->origin;
+  cell.warp = s.index & 63;
+  cell.kind = static_cast<uint32_t>(access.kind) & 3;
+  cell.strong = strong;
+  cell.scope = static_cast<uint32_t>(access.scope == Scope::none && strong ? Scope::gpu : access.scope) & 7;
+  cell.proxy = static_cast<uint32_t>(access.proxy) & 3;
+  cell.whole = log2_of(access.bytes) & 7;
+  cell.element = log2_of(access.element == 0 ? access.bytes : access.element) & 7;
+  return context;
+}
+
+void Detector::on_access(simt::Warp& w, const simt::Access& access) {
+  const mem::Address first = access.addresses[std::countr_zero(access.lanes)];
+  if (!mem::is_global(first) && !mem::is_shared(first)) return;
+  WarpState& s = state_.live.warp(w);
+  AccessContext context = context_of(s, access);
+  const bool strong = context.cell.strong;
+  if (access.proxy == Proxy::async || (!strong && s.traits[access.inst->origin].small_async))
+    return copies_.access(s, access, context);
+  context.may_be_stale = access.kind == AccessKind::load && stale_.enabled() && mem::is_global(first);
+  const bool ascending = each_run(access, [&](const AccessRun& run) {
+    context.cell.lane = run.lane & 31;
+    context.cell.spread = run.spread & 7;
+    context.lanes = run.spread == kEveryLane ? run.lanes : access.lanes;
+    memory_.each_range(s, run.address, run.bytes,
+                       [&](const ShadowRange& range) { check_.apply(context, range, run.bytes); });
+  });
+  context.lanes = access.lanes;
+  if (!ascending && access.kind == AccessKind::store) check_.check_overlapping_lanes(context, access, memory_);
+  if (strong) flags_.strong_access(s, access, context);
+  if (context.stale != 0) stale_.deliver(w, context.stale);
+}
+
+void Detector::on_sync(simt::Warp& w, const simt::Sync& sync) {
+  WarpState& s = state_.live.warp(w);
+  switch (sync.kind) {
+    case simt::SyncKind::fence:
+      return fences_.fence(s, sync);
+    case simt::SyncKind::warp:
+      return barriers_.warp_barrier(s, sync);
+    case simt::SyncKind::block_arrive:
+      return barriers_.block_arrive(s, sync);
+    case simt::SyncKind::block_release:
+      return barriers_.block_release(s, sync);
+    case simt::SyncKind::cluster_arrive:
+    case simt::SyncKind::cluster_release:
+      return barriers_.cluster_barrier(s, sync);
+    case simt::SyncKind::mbarrier_arrive:
+    case simt::SyncKind::mbarrier_wait:
+      return barriers_.mbarrier(s, sync);
+    case simt::SyncKind::async_commit:
+    case simt::SyncKind::async_wait:
+      return copies_.group(s, sync);
   }
-}
-Detector::~Detector() = default;
-
-// --- Operations
-
-uint32_t Detector::begin_operation(OperationInfo info, const ClockRef& knows) {
-  const uint32_t number = agents_.add_operation(std::move(info));
-  auto state = std::make_unique<OperationState>();
-  state->number = number;
-  state->knows = state->leaves = knows;
-  operations_[number] = std::move(state);
-  return number;
-}
-
-ClockRef Detector::end_operation(uint32_t operation) {
-  const auto found = operations_.find(operation);
-  if (found == operations_.end()) return nullptr;
-  for (const auto& settled : found->second->observed) *settled = true;
-  const StreamPlace place = agents_.operation(operation).place;
-  auto left = found->second->leaves ? std::make_shared<Clock>(*found->second->leaves) : std::make_shared<Clock>();
-  left->add(place);  // its blocks are known by its place from now on, and so are those of earlier operations
-  operations_.erase(found);
-  forget_blocks(place);
-  std::erase_if(grids_, [&](const auto& g) { return g.second == operation; });
-  return left;
-}
-
-// What fences of order sc have left is handed to everybody who fences, and would grow for ever. Who relies on the order
-// of such fences alone, without a flag and across kernels, is not believed.
-void Detector::forget_blocks(const StreamPlace& of) {
-  const auto shorten = [&](ClockRef& clock) {
-    if (!clock) return;
-    auto kept = std::make_shared<Clock>(*clock);
-    kept->forget(of);
-    if (kept->size() != clock->size()) clock = std::move(kept);
-  };
-  const auto shorten_all = [&](Knowledge& known) {
-    shorten(known.all);
-    shorten(known.proxied);
-  };
-  shorten_all(sc_of_all_);
-  for (auto& [device, known] : sc_of_device_) shorten_all(known);
-}
-
-void Detector::begin_grid(uint64_t grid, uint32_t operation) { grids_[grid] = operation; }
-
-ClockRef Detector::host_of(uint32_t host) const {
-  const auto found = hosts_.find(host);
-  return found == hosts_.end() ? nullptr : found->second;
-}
-
-void Detector::host_learns(uint32_t host, const ClockRef& what) {
-  ClockRef& known = hosts_[host];
-  known = join(known, what);
-}
-
-// --- Blocks and warps
-
-Detector::WarpState& Detector::state_of(simt::Warp& w) {
-  if (!w.listener_state) on_warp_start(w);
-  return *static_cast<WarpState*>(w.listener_state);
-}
-
-void Detector::on_warp_start(simt::Warp& w) {
-  if (w.listener_state) return;
-  simt::Block& block = w.block();
-  auto& slot = blocks_[&block];
-  // A grid that ended by a fault has left its blocks behind, and this one has come to lie where one of them was.
-  if (slot && slot->warps[w.index()]) slot.reset();
-  if (!slot) {
-    auto grid = grids_.find(block.grid().id);
-    if (grid == grids_.end()) {
-      // A grid of nobody's stream: a machine without a host.
-      OperationInfo info;
-      info.name = block.grid().kernel->name;
-      info.device = block.device;
-      info.kernel = true;
-      info.place = {~static_cast<uint32_t>(block.grid().id), 1};
-      grid = grids_.emplace(block.grid().id, begin_operation(std::move(info), nullptr)).first;
-    }
-    slot = std::make_unique<BlockState>();
-    slot->operation = operations_.at(grid->second).get();
-    slot->block = &block;
-    uint64_t cluster = 0;
-    if (block.cluster) {
-      auto& c = clusters_[block.cluster];
-      if (!c) {
-        c = std::make_unique<ClusterState>();
-        c->number = next_cluster_++;
-      }
-      ++c->blocks;
-      cluster = c->number;
-    }
-    slot->id = agents_.add_block(grid->second, block.index(), cluster);
-    slot->place = agents_.block(slot->id).place;
-    slot->warps.resize(block.warps().size());
-    slot->left = static_cast<uint32_t>(block.warps().size());
-  }
-  auto state = std::make_unique<WarpState>();
-  state->block = slot.get();
-  state->warp = &w;
-  state->index = static_cast<uint16_t>(w.index());
-  state->first_site = agents_.first_site(*block.grid().program);
-  state->traits = agents_.traits(*block.grid().program);
-  state->known.all = state->known.proxied = slot->operation->knows;
-  w.listener_state = state.get();
-  slot->warps[w.index()] = std::move(state);
-}
-
-void Detector::on_warp_exit(simt::Warp& w) {
-  if (!w.listener_state) return;
-  WarpState& s = *static_cast<WarpState*>(w.listener_state);
-  if (std::exchange(s.exited, true)) return;
-  BlockState& block = *s.block;
-  OperationState& op = *block.operation;
-  if (std::exchange(op.joined, s.known.all) != s.known.all) op.leaves = join(op.leaves, s.known.all);
-  for (const LaneKnowledge& k : s.lanes) op.leaves = join(op.leaves, k.what.all);
-  // Its end publishes nothing yet: that of its kernel does.
-  op.observed.insert(op.observed.end(), s.observed.begin(), s.observed.end());
-  s.observed.clear();
-  if (--block.left != 0) return;
-  for (const auto& warp : block.warps) {
-    if (warp) warp->warp->listener_state = nullptr;
-  }
-  if (simt::Cluster* cluster = block.block->cluster) {
-    const auto found = clusters_.find(cluster);
-    if (found != clusters_.end() && --found->second->blocks == 0) clusters_.erase(found);
-  }
-  blocks_.erase(block.block);
 }
 
 }  // namespace fb::race

@@ -1,11 +1,15 @@
 #pragma once
 
-// What the checker has found, in words.
+// A race, in words.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "simt/inst.h"
+#include "simt/source_location.h"
 
 namespace fb::race {
 
@@ -30,7 +34,11 @@ std::string_view name_of(RaceClass c);
 struct Report {
   RaceClass kind{};
   std::optional<int> rank;
-  std::string text;  // begins with the class's name
+  std::string text;       // begins with the name of the class
+  std::string_view rule;  // ReportRule::name of the rule that decided
 };
+
+using ReportFn = std::function<void(Report&&)>;
+using LocateFn = std::function<simt::SourceLocation(const simt::Program& program, uint32_t origin)>;
 
 }  // namespace fb::race

@@ -2,24 +2,24 @@
 
 namespace fb::race {
 
-void Line::cut(uint32_t at) {
+void Line::split(uint32_t at) {
   if (at == 0 || at == kLineBytes) return;
-  const size_t k = first_behind(at);
+  const size_t k = first_after(at);
   Segment& s = (*parts)[k];
   if (s.begin == at) return;
-  Segment behind = s;
-  s.end = behind.begin = static_cast<uint8_t>(at);
-  parts->insert(parts->begin() + static_cast<std::ptrdiff_t>(k) + 1, std::move(behind));
+  Segment rest = s;
+  s.end = rest.begin = static_cast<uint8_t>(at);
+  parts->insert(parts->begin() + static_cast<std::ptrdiff_t>(k) + 1, std::move(rest));
 }
 
-void Line::unite(uint32_t begin, uint32_t end) {
+void Line::merge(uint32_t begin, uint32_t end) {
   if (!parts) return;
-  const size_t first = first_behind(begin);
+  const size_t first = first_after(begin);
   size_t last = first, k = first + 1;
   for (; k < parts->size() && (*parts)[k].begin < end; ++k) {
     Segment& s = (*parts)[k];
     Segment& before = (*parts)[last];
-    if (s.write == before.write && !s.read && !before.read) {  // and so nobody else has read either
+    if (s.write == before.write && !s.read && !before.read) {  // then more_reads is empty too
       before.end = s.end;
     } else if (++last != k) {
       (*parts)[last] = std::move(s);

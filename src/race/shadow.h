@@ -1,7 +1,7 @@
 #pragma once
 
-// What is remembered of memory: per line of 128 bytes the last write and the reads since. A line that whole warps use
-// is one segment; partial and mixed accesses cut it into several.
+// Shadow memory: per line of 128 bytes the last write and the reads since. A line that whole warps access
+// is one segment; partial and mixed accesses split it into several.
 
 #include <algorithm>
 #include <array>
@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "race/flag.h"
-#include "race/mark.h"
-#include "race/past.h"
+#include "race/shadow_cell.h"
+#include "race/stale_value.h"
 
 namespace fb::race {
 
 inline constexpr uint32_t kLineBytes = 128;
 
-// Bytes [begin, end) of a line, all with the same story.
+// Bytes [begin, end) of a line, all with the same last write and reads.
 struct Segment {
   uint8_t begin = 0, end = kLineBytes;
-  Mark write;
-  Mark read;                                      // the only one, or the first
-  std::unique_ptr<std::vector<Mark>> more_reads;  // by others, not ordered with it
+  ShadowCell write;
+  ShadowCell read;                                      // the only one, or the first
+  std::unique_ptr<std::vector<ShadowCell>> more_reads;  // by other agents, not ordered with it
 
   Segment() = default;
   Segment(const Segment& o)
@@ -31,25 +31,25 @@ struct Segment {
         end(o.end),
         write(o.write),
         read(o.read),
-        more_reads(o.more_reads ? std::make_unique<std::vector<Mark>>(*o.more_reads) : nullptr) {}
+        more_reads(o.more_reads ? std::make_unique<std::vector<ShadowCell>>(*o.more_reads) : nullptr) {}
   Segment& operator=(const Segment&) = delete;
   Segment(Segment&&) = default;
   Segment& operator=(Segment&&) = default;
   ~Segment() = default;
 };
 
-// Of few lines: flags that carry signals, and older contents.
+// Few lines have these: flags that carry releases, and older contents.
 struct LineExtras {
   Flags flags;
-  Pasts pasts;
+  std::vector<StaleValue> stale;  // the newest last
 };
 
 struct Line {
   Segment whole;
-  std::unique_ptr<std::vector<Segment>> parts;  // instead of `whole`, in order, without gaps
+  std::unique_ptr<std::vector<Segment>> parts;  // replaces `whole`: in order, without gaps
   std::unique_ptr<LineExtras> extras;
 
-  // f(Segment&) for the segments that make up [begin, end), which are cut out if need be.
+  // f(Segment&) for the segments that make up [begin, end), which are split where needed.
   template <class F>
   void each(uint32_t begin, uint32_t end, F f) {
     if (!parts) {
@@ -57,32 +57,32 @@ struct Line {
       parts = std::make_unique<std::vector<Segment>>();
       parts->push_back(std::move(whole));
     }
-    cut(begin);
-    cut(end);
-    for (size_t k = first_behind(begin); k < parts->size() && (*parts)[k].begin < end; ++k) f((*parts)[k]);
+    split(begin);
+    split(end);
+    for (size_t k = first_after(begin); k < parts->size() && (*parts)[k].begin < end; ++k) f((*parts)[k]);
   }
-  // Segments in [begin, end) that were written together are one again.
-  void unite(uint32_t begin, uint32_t end);
+  // Merges segments in [begin, end) that were written together.
+  void merge(uint32_t begin, uint32_t end);
   LineExtras& extra() {
     if (!extras) extras = std::make_unique<LineExtras>();
     return *extras;
   }
 
  private:
-  // The first of `parts` that ends behind `at`.
-  size_t first_behind(uint32_t at) const {
+  // The first of `parts` that ends after `at`.
+  size_t first_after(uint32_t at) const {
     return static_cast<size_t>(std::ranges::partition_point(*parts, [&](const Segment& s) { return s.end <= at; }) -
                                parts->begin());
   }
-  void cut(uint32_t at);
+  void split(uint32_t at);
 };
 
-// The lines of an allocation, or of a block's shared memory. Made when first touched.
+// The lines of an allocation, or of the shared memory of a block. Allocated when first accessed.
 class Shadow {
  public:
   Shadow(uint32_t number, uint64_t bytes) : number_(number), pages_((bytes + kPageBytes - 1) / kPageBytes) {}
 
-  uint32_t number() const { return number_; }  // for people: m7
+  uint32_t number() const { return number_; }  // in reports: m7
   Line& line(uint64_t index) {
     auto& page = pages_[index / kPageLines];
     if (!page) page = std::make_unique<Page>();

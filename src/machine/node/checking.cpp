@@ -58,18 +58,18 @@ simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {
   const uint32_t own = op.process->number;
-  op.known = race::join(op.known, detector_.host_of(own));
+  op.known = detector_.join(op.known, detector_.host_clock(own));
   if (!hosts_talk) return;
   for (const auto& [process, known] : ended_before_) {
-    if (process != own) op.known = race::join(op.known, known);
+    if (process != own) op.known = detector_.join(op.known, known);
   }
 }
 
-race::StreamPlace Checking::next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
-  auto [place, fresh] = streams_.try_emplace({process, device, stream, graph_node});
-  if (fresh) place->second.stream = static_cast<uint32_t>(streams_.size());
-  ++place->second.time;
-  return place->second;
+race::StreamEpoch Checking::next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
+  auto [epoch, fresh] = streams_.try_emplace({process, device, stream, graph_node});
+  if (fresh) epoch->second.stream = static_cast<uint32_t>(streams_.size());
+  ++epoch->second.seq;
+  return epoch->second;
 }
 
 void Checking::begun(Operation& op) {
@@ -81,7 +81,7 @@ void Checking::begun(Operation& op) {
   info.kernel = op.kernel;
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
-  info.place = next_place(info.host, op.device, op.stream, op.graph_node);
+  info.stream_epoch = next_epoch(info.host, op.device, op.stream, op.graph_node);
   op.checked = detector_.begin_operation(std::move(info), op.known);
 }
 
@@ -89,20 +89,20 @@ void Checking::ended(Operation& op) {
   op.leaves = op.checked != 0 ? detector_.end_operation(op.checked) : op.known;
   op.known = nullptr;
   auto& ended = ended_[op.process->number];
-  ended = race::join(ended, op.leaves);
+  ended = detector_.join(ended, op.leaves);
 }
 
-void Checking::host_saw(uint32_t process, const Operation& op) { detector_.host_learns(process, op.leaves); }
+void Checking::host_saw(uint32_t process, const Operation& op) { detector_.host_acquires(process, op.leaves); }
 
 void Checking::hosts_met(const std::vector<uint32_t>& processes) {
   race::ClockRef all;
-  for (const uint32_t p : processes) all = race::join(all, detector_.host_of(p));
-  for (const uint32_t p : processes) detector_.host_learns(p, all);
+  for (const uint32_t p : processes) all = detector_.join(all, detector_.host_clock(p));
+  for (const uint32_t p : processes) detector_.host_acquires(p, all);
 }
 
 void Checking::all_is_known(const std::vector<uint32_t>& processes) {
   for (const uint32_t p : processes) {
-    for (const auto& [other, known] : ended_) detector_.host_learns(p, known);
+    for (const auto& [other, known] : ended_) detector_.host_acquires(p, known);
   }
 }
 
@@ -113,11 +113,11 @@ void Checking::opened(uint32_t process, uint64_t token) { openings_[token][proce
 void Checking::closed(uint32_t process, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const race::StreamPlace place = next_place(process, 0, kHost, 0);
-  found->second[process] = place;
+  const race::StreamEpoch closed = next_epoch(process, 0, kHost, 0);
+  found->second[process] = closed;
   race::Clock clock;
-  clock.add(place);
-  detector_.host_learns(process, std::make_shared<const race::Clock>(std::move(clock)));
+  clock.add(closed);
+  detector_.host_acquires(process, std::make_shared<const race::Clock>(std::move(clock)));
 }
 
 // A close that this host can't know of may come later in another run. Whose it is, is not said: where all ranks make
@@ -125,7 +125,7 @@ void Checking::closed(uint32_t process, uint64_t token) {
 void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const race::ClockRef known = detector_.host_of(process);
+  const race::ClockRef known = detector_.host_clock(process);
   const auto is_known = [&](const auto& opening) { return opening.second && known && known->covers(*opening.second); };
   const bool all = std::ranges::all_of(found->second, is_known);
   openings_.erase(found);
@@ -152,12 +152,12 @@ uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t devic
   info.device = device;
   info.of_judge = true;
   info.number = ++numbers_[process];
-  info.place = next_place(process, device, kJudge, 0);
-  return detector_.begin_operation(std::move(info), detector_.host_of(process));
+  info.stream_epoch = next_epoch(process, device, kJudge, 0);
+  return detector_.begin_operation(std::move(info), detector_.host_clock(process));
 }
 
 void Checking::end_of_judge(uint32_t process, uint32_t operation) {
-  detector_.host_learns(process, detector_.end_operation(operation));
+  detector_.host_acquires(process, detector_.end_operation(operation));
 }
 
 void Checking::access(const Operation& op, simt::AccessKind kind, mem::Allocation* allocation, const std::byte* at,

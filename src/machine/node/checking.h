@@ -62,17 +62,17 @@ class Checking {
   class Both;
 
   void report_race(record::IncidentReason reason, std::optional<int> rank, std::string text);
-  race::StreamPlace next_place(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
+  race::StreamEpoch next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
 
   std::unique_ptr<Both> both_;
   Report report_;
   bool keep_going_;
   race::Detector detector_;
-  std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamPlace> streams_;
+  std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
   std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
   std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process
   // By token, and by the process that opened it: when it was closed.
-  std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamPlace>>> openings_;
+  std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamEpoch>>> openings_;
 };
 
 }  // namespace fb::machine

@@ -6,7 +6,7 @@ namespace fb::race {
 namespace {
 
 constexpr Mask kAll = simt::kAllLanes;
-constexpr StreamPlace kKernel{9, 3};  // whose blocks are spoken of
+constexpr StreamEpoch kKernel{9, 3};  // whose blocks are spoken of
 
 // One clock of what both know.
 Clock joined(const Clock& a, const Clock& b) {
@@ -54,17 +54,17 @@ TEST(Clock, EntriesOfPartsVanish) {
 TEST(Clock, JoinKnowsWhatBothKnow) {
   Clock a, b;
   a.add(kKernel, Entry{2, 1, kAll, 3});
-  a.add(StreamPlace{1, 4});
+  a.add(StreamEpoch{1, 4});
   b.add(kKernel, Entry{2, kAllWarps, kAll, 5});
   b.add(kKernel, Entry{4, 2, 0b100, 1});
-  b.add(StreamPlace{1, 2});
-  b.add(StreamPlace{3, 1});
+  b.add(StreamEpoch{1, 2});
+  b.add(StreamEpoch{3, 1});
   a = joined(a, b);
   EXPECT_TRUE(a.covers(kKernel, 2, 1, kAll, 5));
   EXPECT_TRUE(a.covers(kKernel, 4, 2, 0b100, 1));
-  EXPECT_TRUE(a.covers(StreamPlace{1, 4}));
-  EXPECT_TRUE(a.covers(StreamPlace{3, 1}));
-  EXPECT_FALSE(a.covers(StreamPlace{3, 2}));
+  EXPECT_TRUE(a.covers(StreamEpoch{1, 4}));
+  EXPECT_TRUE(a.covers(StreamEpoch{3, 1}));
+  EXPECT_FALSE(a.covers(StreamEpoch{3, 2}));
   EXPECT_TRUE(a.covers(b));
   EXPECT_FALSE(b.covers(a));
 }
@@ -91,7 +91,7 @@ TEST(Clock, AWriteThatWasSeenSaysNothingElse) {
   EXPECT_TRUE(b.covers(seen));
   // A newer one at the same place takes its place.
   SeenWrite newer = seen;
-  newer.tick = 8;
+  newer.epoch = 8;
   b.add(newer);
   EXPECT_FALSE(b.covers(seen));
 }
@@ -99,7 +99,7 @@ TEST(Clock, AWriteThatWasSeenSaysNothingElse) {
 TEST(Clock, BlocksOfAnEndedKernelVanish) {
   Clock c;
   c.add(kKernel, Entry{2, 1, 0b1, 1});
-  const StreamPlace later{kKernel.stream, kKernel.time + 1};
+  const StreamEpoch later{kKernel.stream, kKernel.seq + 1};
   c.add(later, Entry{4, 1, kAll, 1});
   EXPECT_EQ(c.size(), 2u);
   c.add(kKernel);  // the kernel as a whole
@@ -114,7 +114,7 @@ TEST(Clock, BlocksOfAnEndedKernelVanish) {
 TEST(Clock, WhatOneKnowsAsAWholeVanishesInTheOther) {
   Clock part, whole;
   part.add(kKernel, Entry{2, 1, kAll, 1});
-  part.add(StreamPlace{1, 1});
+  part.add(StreamEpoch{1, 1});
   whole.add(kKernel);
   for (const Clock& both : {joined(part, whole), joined(whole, part)}) {
     EXPECT_EQ(both.size(), 2u);
@@ -128,10 +128,10 @@ TEST(Clock, WhatOneKnowsAsAWholeVanishesInTheOther) {
 TEST(Clock, ForgetsOneOperation) {
   Clock c;
   c.add(kKernel, Entry{2, 1, kAll, 1});
-  c.add(StreamPlace{4, 1}, Entry{4, 1, kAll, 1});
+  c.add(StreamEpoch{4, 1}, Entry{4, 1, kAll, 1});
   c.forget(kKernel);
   EXPECT_FALSE(c.covers(kKernel, 2, 1, kAll, 1));
-  EXPECT_TRUE(c.covers(StreamPlace{4, 1}, 4, 1, kAll, 1));
+  EXPECT_TRUE(c.covers(StreamEpoch{4, 1}, 4, 1, kAll, 1));
 }
 
 }  // namespace

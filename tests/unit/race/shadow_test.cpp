@@ -8,21 +8,21 @@
 namespace fb::race {
 namespace {
 
-Mark by(BlockId block) {
-  Mark mark;
-  mark.block = block;
-  return mark;
+ShadowCell by(BlockId block) {
+  ShadowCell cell;
+  cell.block = block;
+  return cell;
 }
 
-void write(Line& line, uint32_t begin, uint32_t end, const Mark& mark) {
+void write(Line& line, uint32_t begin, uint32_t end, const ShadowCell& cell) {
   line.each(begin, end, [&](Segment& s) {
-    s.write = mark;
+    s.write = cell;
     s.read = {};
   });
-  line.unite(begin, end);
+  line.merge(begin, end);
 }
-void read(Line& line, uint32_t begin, uint32_t end, const Mark& mark) {
-  line.each(begin, end, [&](Segment& s) { s.read = mark; });
+void read(Line& line, uint32_t begin, uint32_t end, const ShadowCell& cell) {
+  line.each(begin, end, [&](Segment& s) { s.read = cell; });
 }
 
 // "0-4:7 4-128:9": bytes, and the block that has written them.
@@ -61,7 +61,7 @@ TEST(Line, WhatOthersHaveReadStaysApart) {
   Line line;
   write(line, 0, 64, by(1));
   read(line, 0, 4, by(2));
-  line.unite(0, 64);
+  line.merge(0, 64);
   EXPECT_EQ(text(line), "0-4:1 4-64:1 64-128:0");
 }
 

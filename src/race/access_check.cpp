@@ -1,0 +1,160 @@
+#include "race/access_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+namespace fb::race {
+namespace {
+
+// Both by the same lanes, at the same offsets of the line.
+bool same_lanes(const ShadowCell& a, const ShadowCell& b) {
+  return a.block == b.block && a.warp == b.warp && a.lane == b.lane && a.spread == b.spread;
+}
+
+// The same lanes have read the bytes that they write now.
+bool is_update(const ShadowCell& write, const Segment& segment) {
+  const auto own = [&](const ShadowCell& read) { return same_lanes(read, write); };
+  return own(segment.read) || (segment.more_reads && std::ranges::any_of(*segment.more_reads, own));
+}
+
+}  // namespace
+
+void AccessCheck::apply(AccessContext& access, const ShadowRange& range, uint64_t bytes) {
+  const uint32_t lane = access.cell.lane;
+  for (uint64_t done = 0; done < bytes;) {
+    const uint64_t at = range.offset + done;
+    const auto begin = static_cast<uint32_t>(at % kLineBytes);
+    const auto size = static_cast<uint32_t>(std::min<uint64_t>(kLineBytes - begin, bytes - done));
+    // The lane at byte 0 of this line.
+    if (access.cell.spread < kOneLane) {
+      const auto passed = static_cast<uint32_t>(done >> access.cell.spread);
+      access.cell.lane = (lane + passed - (begin >> access.cell.spread)) % simt::kLanes;
+    }
+    const uint64_t index = at / kLineBytes;
+    std::byte* host = range.host ? range.host + done - begin : nullptr;
+    apply_to_line(access, range.shadow->line(index), {range.shadow, index, host, range.allocation}, begin,
+                  begin + size);
+    done += size;
+  }
+  access.cell.lane = lane & 31;
+}
+
+void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end) {
+  if (history_.watches(*at.shadow)) history_.note(access, at, begin, end);
+  line.each(begin, end, [&](Segment& segment) {
+    check_segment(access, segment, at);
+    record(access, segment);
+  });
+  if (access.cell.writes()) {
+    line.merge(begin, end);
+    if (stale_.enabled() && at.host) stale_.keep(access, line, at, begin, end);
+    // A weak store over a flag ends its release sequence.
+    if (line.extras && !access.cell.strong) line.extras->flags.erase(begin, end);
+  } else if (access.may_be_stale && line.extras && !line.extras->stale.empty()) {
+    stale_.choose(access, line, begin, end);
+  }
+}
+
+void AccessCheck::check_segment(AccessContext& access, const Segment& segment, const LineRef& at) {
+  if (access.cell.writes()) access.cell.update = is_update(access.cell, segment);
+  check_pair(access, segment.write, segment, at);
+  if (!access.cell.writes()) return;
+  check_pair(access, segment.read, segment, at);
+  if (!segment.more_reads) return;
+  for (const ShadowCell& read : *segment.more_reads) check_pair(access, read, segment, at);
+}
+
+void AccessCheck::check_pair(const AccessContext& access, const ShadowCell& earlier, const Segment& segment,
+                             const LineRef& at) {
+  if (!earlier) return;
+  const ShadowCell& cell = access.cell;
+  // Program order, byte for byte.
+  if (same_lanes(earlier, cell) && cell.spread != kEveryLane) return;
+  const bool strong = order_.are_morally_strong(earlier, cell);
+  if (strong && !strict_) return;
+  // As a whole first, then byte by byte where the lanes differ.
+  const uint32_t step = uint32_t{1} << std::min({uint32_t{earlier.spread}, uint32_t{cell.spread}, 5u});
+  for (uint32_t offset = segment.begin; offset < segment.end; offset += step) {
+    if (order_.orders(access, earlier, offset)) {
+      if (offset == segment.begin && !order_.depends_on_byte(access, earlier)) return;
+      continue;
+    }
+    // The write was read by a strong load before, so it is ordered; its thread's earlier accesses are not, such as the
+    // load of a read-modify-write that is not atomic.
+    if (earlier.writes() && order_.has_seen(access, earlier, at, offset) && !(earlier.update && cell.writes()))
+      continue;
+    if (strong) {
+      // In strict mode a flag does not order the other elements of its vector.
+      const bool in_band =
+          earlier.writes() && !cell.writes() && earlier.element < earlier.whole && cell.element < cell.whole;
+      if (in_band) reporter_.report(access, earlier, at, offset);
+      return;
+    }
+    return reporter_.report(access, earlier, at, offset);
+  }
+}
+
+void AccessCheck::record(const AccessContext& access, Segment& segment) {
+  constexpr size_t kFewReads = 8, kMostReads = 64;
+  const ShadowCell& cell = access.cell;
+  if (cell.writes()) {
+    segment.write = cell;
+    segment.read = {};
+    segment.more_reads.reset();
+    return;
+  }
+  // A polling warp replaces its previous read instead of adding one.
+  const auto own = [&](const ShadowCell& read) { return read.block == cell.block && read.warp == cell.warp; };
+  if (own(segment.read)) {
+    segment.read = cell;
+    return;
+  }
+  if (segment.more_reads) {
+    if (const auto read = std::ranges::find_if(*segment.more_reads, own); read != segment.more_reads->end()) {
+      *read = cell;
+      return;
+    }
+  }
+  const auto is_ordered = [&](const ShadowCell& read) { return !read || order_.orders(access, read, segment.begin); };
+  if (is_ordered(segment.read)) {
+    segment.read = cell;
+    return;
+  }
+  if (!segment.more_reads) {
+    segment.more_reads = std::make_unique<std::vector<ShadowCell>>();
+    segment.more_reads->reserve(kFewReads);
+  }
+  // Prune ordered reads only when the list doubles (amortised).
+  auto& more = *segment.more_reads;
+  if (more.size() >= kFewReads && std::has_single_bit(more.size())) std::erase_if(more, is_ordered);
+  if (more.size() == kMostReads) more.erase(more.begin());
+  more.push_back(cell);
+}
+
+void AccessCheck::check_overlapping_lanes(const AccessContext& store, const simt::Access& access,
+                                          ShadowMemory& memory) {
+  for (Mask m = access.lanes; m != 0; m &= m - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(m));
+    for (Mask k = m & (m - 1); k != 0; k &= k - 1) {
+      const auto j = static_cast<uint32_t>(std::countr_zero(k));
+      const mem::Address a = access.addresses[i], b = access.addresses[j];
+      if (a + access.bytes <= b || b + access.bytes <= a) continue;
+      memory.each_range(*store.warp, b, access.bytes, [&](const ShadowRange& range) {
+        AccessContext later = store;
+        later.lanes = simt::kAllLanes;
+        later.cell.spread = kOneLane;
+        later.cell.lane = j & 31;
+        ShadowCell earlier = later.cell;
+        earlier.lane = i & 31;
+        const auto in_line = static_cast<uint32_t>(range.offset % kLineBytes);
+        reporter_.report(later, earlier, {range.shadow, range.offset / kLineBytes, range.host, range.allocation},
+                         in_line);
+      });
+      return;
+    }
+  }
+}
+
+}  // namespace fb::race

@@ -1,0 +1,41 @@
+#pragma once
+
+// Checks an access against the last conflicting ones in shadow memory, and records it there.
+
+#include <cstdint>
+
+#include "race/access_context.h"
+#include "race/access_history.h"
+#include "race/happens_before.h"
+#include "race/options.h"
+#include "race/race_reporter.h"
+#include "race/shadow_memory.h"
+#include "race/stale_values.h"
+
+namespace fb::race {
+
+class AccessCheck {
+ public:
+  AccessCheck(const Options& options, const HappensBefore& order, StaleValues& stale, RaceReporter& reporter,
+              AccessHistory& history)
+      : strict_(options.strict), order_(order), stale_(stale), reporter_(reporter), history_(history) {}
+
+  // `access.cell.lane` is the lane of the first byte of the range.
+  void apply(AccessContext& access, const ShadowRange& range, uint64_t bytes);
+  // Reports two lanes of one store that write the same bytes: the result is undefined.
+  void check_overlapping_lanes(const AccessContext& store, const simt::Access& access, ShadowMemory& memory);
+
+ private:
+  void apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end);
+  void check_segment(AccessContext& access, const Segment& segment, const LineRef& at);
+  void check_pair(const AccessContext& access, const ShadowCell& earlier, const Segment& segment, const LineRef& at);
+  void record(const AccessContext& access, Segment& segment);
+
+  bool strict_;
+  const HappensBefore& order_;
+  StaleValues& stale_;
+  RaceReporter& reporter_;
+  AccessHistory& history_;
+};
+
+}  // namespace fb::race

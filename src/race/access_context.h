@@ -1,0 +1,43 @@
+#pragma once
+
+// The access that is being checked, and the memory that it touches.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mem/address_space.h"
+#include "race/agent_state.h"
+#include "race/shadow.h"
+#include "race/shadow_cell.h"
+
+namespace fb::race {
+
+struct AccessContext {
+  ShadowCell cell;            // what shadow memory will record of it
+  WarpState* warp = nullptr;  // null: an operation of a stream accesses memory itself
+  OperationState* operation = nullptr;
+  BlockState* block = nullptr;
+  Mask lanes = simt::kAllLanes;  // that take part
+  bool async = false;            // through the asynchronous proxy
+  bool may_be_stale = false;     // a load that may return older bytes
+  Mask stale = 0;                // the lanes that do
+  uint32_t lane_bytes = 0;
+};
+
+// Bytes from `offset` of a shadow.
+struct ShadowRange {
+  Shadow* shadow = nullptr;
+  const mem::Allocation* allocation = nullptr;  // null: shared memory
+  std::byte* host = nullptr;                    // of byte `offset`; null: the contents can't be read
+  uint64_t offset = 0;
+};
+
+// Line `line` of a shadow.
+struct LineRef {
+  Shadow* shadow = nullptr;
+  uint64_t line = 0;
+  std::byte* host = nullptr;                    // of byte 0 of the line; null: the contents can't be read
+  const mem::Allocation* allocation = nullptr;  // null: shared memory
+};
+
+}  // namespace fb::race

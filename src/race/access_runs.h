@@ -1,0 +1,59 @@
+#pragma once
+
+// The lanes of one memory instruction, grouped into runs of consecutive bytes.
+
+#include <bit>
+#include <cstdint>
+
+#include "mem/layout.h"
+#include "race/shadow_cell.h"
+#include "simt/listener.h"
+
+namespace fb::race {
+
+struct AccessRun {
+  mem::Address address = 0;
+  uint64_t bytes = 0;
+  uint32_t lane = 0;    // the first
+  uint32_t spread = 0;  // ShadowCell::spread
+  Mask lanes = 0;
+};
+
+inline uint32_t log2_of(uint32_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes) - 1); }
+
+// f(const AccessRun&) for each run. Lanes of a load or an atomic at the same address are one run. Returns whether the
+// runs are in ascending order, so that no two overlap.
+template <class F>
+bool each_run(const simt::Access& access, F f) {
+  const mem::Address* a = access.addresses;
+  const uint32_t bytes = access.bytes;
+  bool ascending = true;
+  mem::Address last_end = 0;
+  for (Mask left = access.lanes; left != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    uint32_t n = 1;
+    while (lane + n < simt::kLanes && (access.lanes >> (lane + n) & 1) != 0 &&
+           a[lane + n] == a[lane] + uint64_t{n} * bytes)
+      ++n;
+    const Mask taken = n == simt::kLanes ? simt::kAllLanes : ((Mask{1} << n) - 1) << lane;
+    AccessRun run{a[lane], uint64_t{n} * bytes, lane, n > 1 ? log2_of(bytes) : kOneLane, taken};
+    if (n == 1 && access.kind != AccessKind::store) {
+      Mask same = 0;
+      for (Mask m = left; m != 0; m &= m - 1) {
+        const auto other = static_cast<uint32_t>(std::countr_zero(m));
+        same |= Mask{a[other] == a[lane]} << other;
+      }
+      if (same != taken) {
+        run.spread = kEveryLane;
+        run.lanes = same;
+      }
+    }
+    ascending &= run.address >= last_end;
+    last_end = run.address + run.bytes;
+    f(run);
+    left &= ~run.lanes;
+  }
+  return ascending;
+}
+
+}  // namespace fb::race

@@ -1,0 +1,55 @@
+#include "race/report_names.h"
+
+#include <fmt/format.h>
+
+#include "base/demangle.h"
+
+namespace fb::race {
+namespace {
+
+std::string text_of(const simt::SourceLocation& location) {
+  if (location.line == 0) return location.function;
+  const size_t slash = location.file.rfind('/');
+  return fmt::format("{}:{}", slash == std::string::npos ? location.file : location.file.substr(slash + 1),
+                     location.line);
+}
+
+}  // namespace
+
+const char* verb_of(const ShadowCell& cell) {
+  return cell.access() == AccessKind::atomic ? "updates" : cell.writes() ? "writes" : "reads";
+}
+
+std::string ReportNames::agent(const ShadowCell& cell, uint32_t lane) const {
+  const BlockInfo& block = agents_.block(cell.block);
+  const OperationInfo& op = agents_.operation(block.operation);
+  std::string text =
+      op.rank >= 0 ? fmt::format("rank {} (device {})", op.rank, op.device) : fmt::format("device {}", op.device);
+  if (op.of_judge) return text + ", the harness";
+  if (!op.kernel) return fmt::format("{}, {}", text, op.name);
+  return fmt::format("{}, {}, block {}, thread {}{}", text, demangle(op.name), block.index,
+                     cell.warp * simt::kLanes + lane, block.async ? " (its asynchronous copy)" : "");
+}
+
+std::string ReportNames::line(Site site) const {
+  const auto [program, origin] = agents_.origin(site);
+  return program ? text_of(locate_(*program, origin)) : "";
+}
+
+std::string ReportNames::instruction(const ShadowCell& cell) const {
+  const auto [program, origin] = agents_.origin(cell.site);
+  if (!program) return "as an operation of its stream";
+  const simt::SourceLocation location = locate_(*program, origin);
+  return fmt::format("{} ({})", text_of(location), location.text);
+}
+
+std::string ReportNames::bytes(const LineRef& at, uint32_t offset) const {
+  const uint64_t byte = at.line * kLineBytes + offset;
+  if (!at.allocation) return fmt::format("byte {} of shared memory", byte);
+  const mem::Allocation& a = *at.allocation;
+  const std::string owner = a.device == mem::kHostMemory ? "the host" : fmt::format("device {}", a.device);
+  return fmt::format("byte {} of {} #{} of {} ({} bytes), address m{}+{:#x}", byte, a.label, a.id, owner, a.size,
+                     at.shadow->number(), byte);
+}
+
+}  // namespace fb::race

@@ -1,0 +1,58 @@
+#pragma once
+
+// What a race is called and what would repair it: rules over plain facts. The first rule that applies decides.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "race/agents.h"
+#include "race/report.h"
+#include "race/shadow_cell.h"
+#include "race/sync_log.h"
+
+namespace fb::race {
+
+// The last flag between the two accesses, as reports name it.
+struct FlagNames {
+  std::string writer, reader;                 // agents
+  std::string write_at, read_at, release_at;  // lines
+};
+
+struct RaceFacts {
+  ShadowCell earlier, later;
+  std::string earlier_at, later_at;  // lines
+  const OperationInfo* earlier_op = nullptr;
+  const OperationInfo* later_op = nullptr;
+  bool morally_strong = false;
+  bool earlier_in_scope = false;  // the later thread is in the scope of the earlier access
+  bool threads_ordered = false;   // an asynchronous copy whose issuing thread is ordered after the earlier access
+  // The last flag that was read between the two.
+  const SyncEdge* edge = nullptr;      // null: none
+  bool released_to_reader = false;     // … carried a release that covers the earlier access
+  bool reader_in_write_scope = false;  // … was written with a scope that includes its reader
+  FlagNames flag;                      // filled in after the rule has been chosen
+};
+
+struct ReportRule {
+  std::string_view name;  // Report::rule
+  bool (*applies)(const RaceFacts& f);
+  std::optional<RaceClass> kind;                 // none: by the kinds of the two accesses
+  std::string (*last_sync)(const RaceFacts& f);  // what was last synchronised, or why nothing was
+  std::string (*change)(const RaceFacts& f);     // the smallest change that orders the two
+};
+
+// In this order. The two accesses decide (rules_of_accesses.cpp), the flag between them (rules_of_flags.cpp), or the
+// lack of any synchronisation (rules_of_order.cpp). The last rule of the last table always applies.
+std::span<const ReportRule> rules_of_accesses();
+std::span<const ReportRule> rules_of_flags();
+std::span<const ReportRule> rules_of_order();
+
+const ReportRule& first_rule(const RaceFacts& f);
+RaceClass class_of(const ReportRule& rule, const RaceFacts& f);
+
+// "block", "device", …
+std::string_view name_of(Scope scope);
+
+}  // namespace fb::race

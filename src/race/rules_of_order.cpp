@@ -1,0 +1,45 @@
+// Races between threads that have not synchronised at all.
+
+#include <fmt/format.h>
+
+#include "race/report_rules.h"
+
+namespace fb::race {
+namespace {
+
+// The write is the later access where both write.
+const OperationInfo& writer(const RaceFacts& f) { return f.later.writes() ? *f.later_op : *f.earlier_op; }
+const OperationInfo& reader(const RaceFacts& f) { return f.later.writes() ? *f.earlier_op : *f.later_op; }
+
+std::string no_sync(const RaceFacts&) { return "no synchronisation between the two threads was seen"; }
+
+constexpr ReportRule kRules[] = {
+    {"threads of one block", [](const RaceFacts& f) { return same_block(f.earlier.block, f.later.block); },
+     std::nullopt, [](const RaceFacts&) -> std::string { return "no __syncthreads() since"; },
+     [](const RaceFacts& f) { return fmt::format("put __syncthreads() between {} and {}", f.earlier_at, f.later_at); }},
+    {"buffer of the call before",
+     [](const RaceFacts& f) {
+       const bool has_read = !f.later.writes() || !f.earlier.writes();
+       return has_read && &writer(f) != &reader(f) && writer(f).number > reader(f).number;
+     },
+     RaceClass::reused_early, no_sync,
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "synchronise all ranks at the end of the work (an exit barrier) before {} is written again, or use another "
+           "buffer in every other call",
+           writer(f).of_judge ? "the buffer"
+           : f.later.writes() ? f.later_at
+                              : f.earlier_at);
+     }},
+    {"no synchronisation", [](const RaceFacts&) { return true; }, std::nullopt, no_sync,
+     [](const RaceFacts& f) {
+       return fmt::format("publish {} with a flag: release (system scope) after {}, acquire before {}",
+                          f.later.writes() ? "the end of the access" : "the data", f.earlier_at, f.later_at);
+     }},
+};
+
+}  // namespace
+
+std::span<const ReportRule> rules_of_order() { return kRules; }
+
+}  // namespace fb::race

@@ -1,0 +1,42 @@
+#pragma once
+
+// Weak delivery: older contents are kept for a while, and loads that no write is ordered before may return them.
+//
+// A load never returns bytes older than its thread has read or written, older than a write that happens before it, or
+// older than a write that another agent read with a strong load and then released. So no outcome shows up that the
+// model forbids. Load buffering is not modelled.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/rng.h"
+#include "race/access_context.h"
+#include "race/happens_before.h"
+#include "race/options.h"
+#include "race/shadow.h"
+#include "simt/warp.h"
+
+namespace fb::race {
+
+class StaleValues {
+ public:
+  StaleValues(const Options& options, const HappensBefore& order)
+      : options_(options), order_(order), rng_(options.seed ^ 0x5eed) {}
+
+  bool enabled() const { return options_.weak_lines != 0; }
+  // Before a write: keeps the bytes that it replaces, in a sample of all lines.
+  void keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end);
+  // Chooses for each lane of a load the newest or an older value; sets AccessContext::stale.
+  void choose(AccessContext& access, Line& line, uint32_t begin, uint32_t end);
+  // Lets the load that is about to execute return the values that were chosen.
+  void deliver(simt::Warp& w, Mask lanes);
+
+ private:
+  const Options& options_;
+  const HappensBefore& order_;
+  Rng rng_;
+  uint64_t writes_ = 0;
+  const std::byte* old_bytes_[simt::kLanes] = {};
+};
+
+}  // namespace fb::race

@@ -1,0 +1,84 @@
+#include "race/sync_async.h"
+
+#include <memory>
+#include <utility>
+
+namespace fb::race {
+
+void AsyncSync::access(WarpState& s, const simt::Access& access, AccessContext& context) {
+  BlockState& block = *s.block;
+  context.cell.block = block.id + (access.kind == AccessKind::load ? kAsyncReads : kAsyncWrites);
+  context.cell.epoch = block.async_epoch;
+  context.cell.spread = kOneLane;
+  context.cell.strong = 0;
+  context.cell.whole = context.cell.element = 7;
+  // cp.async goes through the generic proxy.
+  context.async = access.proxy == Proxy::async;
+  each_lane(access.lanes, [&](uint32_t lane) {
+    context.cell.lane = lane & 31;
+    context.lanes = Mask{1} << lane;
+    memory_.each_range(s, access.addresses[lane], access.bytes,
+                       [&](const ShadowRange& range) { check_.apply(context, range, access.bytes); });
+  });
+}
+
+void AsyncSync::issue(const simt::AsyncCopy& copy) {
+  BlockState* block = state_.live.block(copy.block);
+  if (!block) return;
+  block->copies[copy.sequence] = {block->id, static_cast<uint16_t>(copy.warp->index() + 1), copy.lanes,
+                                  block->async_epoch++};
+}
+
+void AsyncSync::begin(const simt::AsyncCopy& copy) {
+  completing_ = nullptr;
+  BlockState* block = state_.live.block(copy.block);
+  if (!block) return;
+  const auto issue = block->copies.find(copy.sequence);
+  if (issue != block->copies.end()) completing_ = &issue->second;
+}
+
+void AsyncSync::end(const simt::AsyncCopy& copy) {
+  completing_ = nullptr;
+  if (BlockState* block = state_.live.block(copy.block)) block->copies.erase(copy.sequence);
+}
+
+void AsyncSync::signal_mbarrier(simt::Block& owner, const std::byte* at) {
+  BlockState* block = state_.live.block(&owner);
+  if (!block || !completing_) return;
+  const auto offset = static_cast<uint32_t>(at - owner.shared());
+  auto clock = std::make_shared<Clock>();
+  const Mask lanes = completing_->lanes == 0 ? simt::kAllLanes : completing_->lanes;
+  for (const BlockId part : {kAsyncWrites, kAsyncReads})
+    clock->add(state_.agents.block(completing_->block).stream_epoch,
+               Entry{completing_->block + part, completing_->warp, lanes, completing_->epoch});
+  const ClockRef done = std::move(clock);
+  BarrierClock& barrier = block->mbarriers[offset];
+  barrier.clock = state_.joiner.join(barrier.clock, {done, done});
+}
+
+void AsyncSync::group(WarpState& s, const simt::Sync& sync) {
+  BlockState& block = *s.block;
+  each_lane(sync.lanes, [&](uint32_t lane) {
+    const uint32_t kind = sync.id & ~simt::kGroupsMask, newest = sync.id & simt::kGroupsMask;
+    auto& commits = block.commits[kind | (s.index * simt::kLanes + lane)];
+    if (sync.kind == simt::SyncKind::async_commit) {
+      commits.push_back(block.async_epoch);
+      return;
+    }
+    if (commits.size() <= newest) return;
+    const Epoch done = commits[commits.size() - 1 - newest];
+    const bool only_reads = s.traits[sync.inst->origin].waits_for_reads;
+    if (!only_reads) commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(newest));
+    auto clock = std::make_shared<Clock>();
+    const auto add = [&](BlockId part) {
+      clock->add(block.stream_epoch,
+                 Entry{block.id + part, static_cast<uint16_t>(s.index + 1), Mask{1} << lane, done - 1});
+    };
+    add(kAsyncReads);
+    if (!only_reads) add(kAsyncWrites);
+    const ClockRef complete = std::move(clock);
+    s.acquire(Mask{1} << lane, {complete, complete}, state_.joiner);
+  });
+}
+
+}  // namespace fb::race

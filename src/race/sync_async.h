@@ -1,0 +1,40 @@
+#pragma once
+
+// Asynchronous copies: when they are issued, performed and waited for (commit groups, mbarriers).
+//
+// An async copy is modelled as a separate agent of its block. It begins when it is issued; only an agent that waits for
+// it is ordered after its end.
+
+#include <cstddef>
+
+#include "race/access_check.h"
+#include "race/shadow_memory.h"
+#include "race/sync_state.h"
+#include "simt/async.h"
+#include "simt/listener.h"
+
+namespace fb::race {
+
+class AsyncSync {
+ public:
+  AsyncSync(SyncState& state, ShadowMemory& memory, AccessCheck& check)
+      : state_(state), memory_(memory), check_(check) {}
+
+  // An access of a copy, reported when the copy is issued.
+  void access(WarpState& s, const simt::Access& access, AccessContext& context);
+  void issue(const simt::AsyncCopy& copy);
+  void begin(const simt::AsyncCopy& copy);
+  void end(const simt::AsyncCopy& copy);
+  // The copy between begin() and end() arrives at an mbarrier of `owner`.
+  void signal_mbarrier(simt::Block& owner, const std::byte* at);
+  // Commits of groups, and waits for them.
+  void group(WarpState& s, const simt::Sync& sync);
+
+ private:
+  SyncState& state_;
+  ShadowMemory& memory_;
+  AccessCheck& check_;
+  const AsyncIssue* completing_ = nullptr;
+};
+
+}  // namespace fb::race

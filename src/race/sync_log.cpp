@@ -1,0 +1,47 @@
+#include "race/sync_log.h"
+
+#include <tuple>
+
+namespace fb::race {
+
+uint64_t SyncLog::note(const SyncEdge& edge) {
+  const size_t slot = next_ % kEdges;
+  if (slot >= edges_.size()) edges_.resize(slot + 1);
+  edges_[slot] = edge;
+  edges_[slot].number = next_;
+  return next_++;
+}
+
+SyncEdge* SyncLog::edge(uint64_t number) {
+  const size_t slot = number % kEdges;
+  return slot < edges_.size() && edges_[slot].number == number ? &edges_[slot] : nullptr;
+}
+
+const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, const ShadowCell& later) const {
+  const auto written_after = [&](const SyncEdge& e) {
+    if (same_block(e.write.block, earlier.block)) return e.write.epoch >= earlier.epoch;
+    return e.writer_clock &&
+           e.writer_clock->covers(agents_.block(earlier.block).stream_epoch, earlier.block,
+                                  static_cast<uint16_t>(earlier.warp + 1), Mask{1} << lane, earlier.epoch);
+  };
+  const auto read_before = [&](const SyncEdge& e) {
+    if (same_block(e.read.block, later.block)) return true;
+    const StreamEpoch read = agents_.block(e.read.block).stream_epoch, now = agents_.block(later.block).stream_epoch;
+    return read.stream != 0 && read.stream == now.stream && read.seq < now.seq;
+  };
+  // Missed synchronisation explains more than one that worked; then the closer to both threads, the better.
+  const auto rank = [&](const SyncEdge& e) {
+    const bool its_block = same_block(e.write.block, earlier.block);
+    const bool same_writer = its_block && e.write.warp == earlier.warp && e.write_lane == lane;
+    const bool same_reader = e.read.warp == later.warp;
+    return std::tuple(e.missed != MissedSync::none, its_block, same_writer, same_reader, e.number);
+  };
+  const SyncEdge* best = nullptr;
+  for (const SyncEdge& e : edges_) {
+    if (e.number == 0 || !read_before(e) || !written_after(e)) continue;
+    if (!best || rank(e) > rank(*best)) best = &e;
+  }
+  return best;
+}
+
+}  // namespace fb::race

@@ -1,0 +1,36 @@
+#pragma once
+
+// Operations of streams: their order, their accesses to memory, and values that they write and wait for.
+
+#include <cstdint>
+
+#include "mem/address_space.h"
+#include "race/access_check.h"
+#include "race/shadow_memory.h"
+#include "race/sync_fences.h"
+#include "race/sync_state.h"
+
+namespace fb::race {
+
+class StreamSync {
+ public:
+  StreamSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, FenceSync& fences)
+      : state_(state), memory_(memory), check_(check), fences_(fences) {}
+
+  // Returns the clock that successors in stream order inherit.
+  ClockRef end_operation(uint32_t operation);
+  void access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset, uint64_t bytes);
+  void write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);
+  void wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);
+
+ private:
+  AccessContext context_of(OperationState& op, AccessKind kind);
+  Line& access_word(AccessContext& context, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);
+
+  SyncState& state_;
+  ShadowMemory& memory_;
+  AccessCheck& check_;
+  FenceSync& fences_;
+};
+
+}  // namespace fb::race
