@@ -1,0 +1,241 @@
+// Each rule of a race report, fired by the shortest sequence of events.
+
+#include "race/report_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "event_rig.h"
+
+namespace fb::race {
+namespace {
+
+struct Scenario {
+  const char* rule;
+  RaceClass kind;
+  void (*events)(EventRig& rig);
+  const char* last_sync;  // part of it
+  const char* change;
+  bool strict = false;
+};
+
+// Data at line 20, flags at lines 30 (fence of the writer), 31 (write), 32 (read), data again at line 40.
+void message(EventRig& rig, How write, How read, Thread writer, Thread reader) {
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  write.line = 31;
+  read.line = 32;
+  rig.store(writer, data, {.line = 20});
+  rig.store(writer, flag, write);
+  rig.load(reader, flag, read);
+  rig.load(reader, data, {.line = 40});
+}
+
+constexpr How kReleaseGpu{.order = MemoryOrder::release, .scope = Scope::gpu};
+constexpr How kAcquireGpu{.order = MemoryOrder::acquire, .scope = Scope::gpu};
+
+const Scenario kScenarios[] = {
+    {"flag in a vector", RaceClass::in_band_flag,
+     [](EventRig& rig) {
+       const mem::Address word = rig.memory();
+       rig.store(rig.thread(0), word, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .bytes = 16, .element = 4});
+       rig.load(rig.thread(1), word, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .bytes = 16, .element = 4});
+     },
+     "one element of the vector", "in one scalar", true},
+    {"strong accesses of different sizes", RaceClass::mixed_size,
+     [](EventRig& rig) {
+       const mem::Address word = rig.memory();
+       rig.store(rig.thread(0), word, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .bytes = 8});
+       rig.load(rig.thread(1), word, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .bytes = 4});
+     },
+     "one access has 8 bytes, the other 4", "the same size on both sides"},
+    {"lanes of one store", RaceClass::in_one_warp,
+     [](EventRig& rig) {
+       simt::Block& block = rig.block();
+       rig.access(*block.warps()[0], AccessKind::store, 0b11, std::vector<mem::Address>(simt::kLanes, rig.memory()),
+                  {});
+     },
+     "lanes of the same store instruction", "let one lane write"},
+    {"lanes of one warp", RaceClass::in_one_warp,
+     [](EventRig& rig) {
+       simt::Block& block = rig.block();
+       const mem::Address data = rig.memory();
+       rig.store({&block, 0}, data, {.line = 20});
+       rig.load({&block, 1}, data, {.line = 40});
+     },
+     "ordered by __syncwarp only", "put __syncwarp() between test.cu:20 and test.cu:40"},
+    {"no proxy fence", RaceClass::proxy_crossed,
+     [](EventRig& rig) {
+       const Thread t = rig.thread();
+       const mem::Address from = rig.memory(), to = rig.memory();
+       rig.store(t, from, {.bytes = 16, .line = 20});
+       rig.issue_copy(t, to, from, {.bytes = 16, .proxy = Proxy::async, .line = 40});
+     },
+     "the threads are ordered", "put fence.proxy.async after the store at test.cu:20"},
+    {"scope of a strong access", RaceClass::narrow_scope,
+     [](EventRig& rig) {
+       const mem::Address word = rig.memory();
+       rig.store(rig.thread(0), word, {.order = MemoryOrder::relaxed, .scope = Scope::gpu, .line = 20});
+       rig.load(rig.thread(1), word, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .line = 40});
+     },
+     "the access at test.cu:20 has device scope only", "give the access at test.cu:20 system scope"},
+    {"update that is not atomic", RaceClass::not_atomic,
+     [](EventRig& rig) {
+       const mem::Address counter = rig.memory();
+       for (const Thread t : {rig.thread(0), rig.thread(1)}) {
+         rig.load(t, counter, {.line = 20});
+         rig.store(t, counter, {.line = 20});
+       }
+     },
+     "one of the changes can be lost", "use atomicAdd_system"},
+    {"flag without release", RaceClass::not_released,
+     [](EventRig& rig) { message(rig, kRelaxedSys, kAcquireSys, rig.thread(0), rig.thread(1)); },
+     "neither that store nor a fence before it releases", "make the store at test.cu:31 a release"},
+    {"flag without acquire", RaceClass::not_acquired,
+     [](EventRig& rig) { message(rig, kReleaseSys, kRelaxedSys, rig.thread(0), rig.thread(1)); },
+     "neither that load nor a fence after it acquires", "make the load at test.cu:32 an acquire"},
+    {"scope of the fence before a flag", RaceClass::narrow_scope,
+     [](EventRig& rig) {
+       const Thread writer = rig.thread(0), reader = rig.thread(1);
+       const mem::Address data = rig.memory(), flag = rig.memory();
+       rig.store(writer, data, {.line = 20});
+       rig.fence(writer, Scope::gpu, MemoryOrder::acq_rel, 30);
+       rig.store(writer, flag, kRelaxedSys);
+       rig.load(reader, flag, kAcquireSys);
+       rig.load(reader, data, {.line = 40});
+     },
+     "the writer's side has device scope only (test.cu:30)", "__threadfence_system instead of __threadfence"},
+    {"scope of the write of a flag", RaceClass::narrow_scope,
+     [](EventRig& rig) {
+       const Thread writer = rig.thread(0), reader = rig.thread(1);
+       message(rig, kReleaseGpu, kAcquireSys, writer, reader);
+     },
+     "the writer's side has device scope only (test.cu:31)", "use system scope at test.cu:31"},
+    {"scope of the read of a flag", RaceClass::narrow_scope,
+     [](EventRig& rig) { message(rig, kReleaseSys, kAcquireGpu, rig.thread(0), rig.thread(1)); },
+     "the reader's side has device scope only (test.cu:32)", "use system scope at test.cu:32"},
+    {"flag of different sizes", RaceClass::mixed_size,
+     [](EventRig& rig) {
+       How wide = kAcquireSys;
+       wide.bytes = 8;
+       message(rig, kReleaseSys, wide, rig.thread(0), rig.thread(1));
+     },
+     "accesses of different sizes", "use the same size at test.cu:31 and test.cu:32"},
+    {"acquire by another thread", RaceClass::not_acquired,
+     [](EventRig& rig) {
+       const Thread writer = rig.thread(0);
+       simt::Block& block = rig.block(1);
+       const mem::Address data = rig.memory(), flag = rig.memory();
+       rig.store(writer, data, {.line = 20});
+       rig.store(writer, flag, {.order = MemoryOrder::release, .scope = Scope::sys, .line = 31});
+       rig.load({&block, 0}, flag, {.order = MemoryOrder::acquire, .scope = Scope::sys, .line = 32});
+       rig.load({&block, 40}, data, {.line = 40});
+     },
+     "has not synchronised with that one since (no __syncthreads)", "between test.cu:32 and test.cu:40"},
+    {"release by another thread", RaceClass::foreign_fence,
+     [](EventRig& rig) {
+       simt::Block& block = rig.block(0);
+       const Thread reader = rig.thread(1);
+       const mem::Address data = rig.memory(), flag = rig.memory();
+       rig.store({&block, 40}, data, {.line = 20});
+       rig.store({&block, 0}, flag, {.order = MemoryOrder::release, .scope = Scope::sys, .line = 31});
+       rig.load(reader, flag, kAcquireSys);
+       rig.load(reader, data, {.line = 40});
+     },
+     "did not synchronise with the releasing thread", "between test.cu:20 and the fence or release at test.cu:31"},
+    {"threads of one block", RaceClass::write_read,
+     [](EventRig& rig) {
+       simt::Block& block = rig.block();
+       const mem::Address data = rig.memory();
+       rig.store({&block, 0}, data, {.line = 20});
+       rig.load({&block, 40}, data, {.line = 40});
+     },
+     "no __syncthreads() since", "put __syncthreads() between test.cu:20 and test.cu:40"},
+    {"buffer of the call before", RaceClass::reused_early,
+     [](EventRig& rig) {
+       const mem::Address data = rig.memory();
+       const Thread reader = rig.thread(0), writer = rig.thread(1);  // the writer's operation is the later one
+       rig.load(reader, data, {.line = 20});
+       rig.store(writer, data, {.line = 40});
+     },
+     "no synchronisation", "an exit barrier"},
+    {"no synchronisation", RaceClass::write_read,
+     [](EventRig& rig) {
+       const mem::Address data = rig.memory();
+       rig.store(rig.thread(0), data, {.line = 20});
+       rig.load(rig.thread(1), data, {.line = 40});
+     },
+     "no synchronisation", "publish the data with a flag"},
+};
+
+class ReportRules : public testing::TestWithParam<Scenario> {};
+
+TEST_P(ReportRules, IsFiredByItsScenario) {
+  const Scenario& s = GetParam();
+  EventRig rig({.strict = s.strict, .weak_lines = 0});
+  s.events(rig);
+  ASSERT_FALSE(rig.clean());
+  const Report& report = rig.reports().back();
+  EXPECT_EQ(report.rule, s.rule) << report.text;
+  EXPECT_EQ(report.kind, s.kind) << report.text;
+  EXPECT_TRUE(report.text.starts_with(name_of(s.kind))) << report.text;
+  const size_t last = report.text.find("last synchronisation: "), change = report.text.find("smallest change: ");
+  ASSERT_NE(last, std::string::npos);
+  ASSERT_NE(change, std::string::npos);
+  EXPECT_NE(report.text.substr(last, change - last).find(s.last_sync), std::string::npos) << report.text;
+  EXPECT_NE(report.text.substr(change).find(s.change), std::string::npos) << report.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReportRules, testing::ValuesIn(kScenarios), [](const auto& info) {
+  std::string name;
+  for (const char c : std::string(info.param.rule)) name += c == ' ' ? '_' : c;
+  return name;
+});
+
+TEST(ReportRulesTable, EveryRuleHasAScenarioAndAUniqueName) {
+  std::set<std::string_view> fired, rules;
+  for (const Scenario& s : kScenarios) fired.insert(s.rule);
+  for (const auto& table : {rules_of_accesses(), rules_of_flags(), rules_of_order()}) {
+    for (const ReportRule& rule : table) EXPECT_TRUE(rules.insert(rule.name).second) << rule.name;
+  }
+  EXPECT_EQ(fired, rules);
+}
+
+TEST(Reports, NameBothAccessesTheBytesAndTheRank) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  rig.store({&rig.block(0), 33}, data + 132, {.line = 20});
+  rig.load(rig.thread(1), data + 132, {.line = 40});
+  ASSERT_EQ(rig.reports().size(), 1u);
+  const std::string& text = rig.reports()[0].text;
+  EXPECT_NE(text.find("first:  device 0, kernel, block 0, thread 33 writes: test.cu:20 (ptx)"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("then:   device 1, kernel, block 0, thread 0 reads: test.cu:40 (ptx)"), std::string::npos);
+  EXPECT_NE(text.find("byte 132 of memory #1 of device 0 (4096 bytes), address m1+0x84"), std::string::npos);
+}
+
+TEST(Reports, APairOfLinesIsReportedOnce) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  for (int k = 0; k < 3; ++k) {
+    rig.store(rig.thread(0), data, {.line = 20});
+    rig.load(rig.thread(1), data, {.line = 40});
+  }
+  size_t of_pair = 0;
+  for (const Report& r : rig.reports()) of_pair += r.kind == RaceClass::write_read;
+  EXPECT_EQ(of_pair, 1u) << rig.text();
+}
+
+TEST(Reports, ManyReadersAreRemembered) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  const Thread writer = rig.thread(0);
+  for (uint32_t k = 0; k < 40; ++k) rig.load(rig.thread(1), data, {.line = 20 + k});
+  rig.store(writer, data, {.line = 90});
+  EXPECT_EQ(rig.reports().size(), 40u);
+}
+
+}  // namespace
+}  // namespace fb::race

@@ -1,0 +1,113 @@
+// Order of streams, hosts, and values that streams write and wait for.
+
+#include <gtest/gtest.h>
+
+#include "event_rig.h"
+
+namespace fb::race {
+namespace {
+
+TEST(Streams, AnOperationIsOrderedAfterItsPredecessors) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  const uint32_t first = rig.kernel(0, nullptr, {1, 1});
+  rig.store({&rig.block(0, first), 0}, data);
+  const ClockRef outgoing = rig.end(first);
+  const uint32_t second = rig.kernel(0, outgoing, {1, 2});
+  rig.load({&rig.block(0, second), 0}, data);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+  const uint32_t other = rig.kernel(0, nullptr, {2, 1});
+  rig.load({&rig.block(0, other), 0}, data);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(Streams, AnEndedKernelIsOneEntryOfAClock) {
+  EventRig rig;
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  const uint32_t kernel = rig.kernel(0, nullptr, {1, 1});
+  for (int k = 0; k < 8; ++k) {
+    const Thread t{&rig.block(0, kernel), 0};
+    rig.store(t, data + static_cast<mem::Address>(k) * 4);
+    rig.atomic(t, flag, {.order = MemoryOrder::acq_rel, .scope = Scope::gpu});
+  }
+  EXPECT_EQ(rig.end(kernel)->size(), 1u);
+}
+
+TEST(Streams, CopiesAreChecked) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  const uint32_t kernel = rig.kernel(0, nullptr, {1, 1});
+  rig.store({&rig.block(0, kernel), 0}, data + 256);
+  const uint32_t early = rig.copy(0, nullptr, {2, 1});
+  rig.detector().access(early, AccessKind::load, rig.allocation(data), 0, 256);
+  EXPECT_TRUE(rig.clean()) << rig.text();  // other bytes
+  rig.detector().access(early, AccessKind::load, rig.allocation(data), 0, 512);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(Streams, ACopyAfterTheKernelIsOrdered) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  const uint32_t kernel = rig.kernel(0, nullptr, {1, 1});
+  rig.store({&rig.block(0, kernel), 0}, data);
+  const uint32_t copy = rig.copy(0, rig.end(kernel), {1, 2});
+  rig.detector().access(copy, AccessKind::load, rig.allocation(data), 0, 512);
+  rig.detector().access(copy, AccessKind::store, rig.allocation(data), 0, 512);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+}
+
+TEST(Streams, AHostThatWaitedOrdersItsNextOperations) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  const uint32_t kernel = rig.kernel(0, nullptr, {1, 1});
+  rig.store({&rig.block(0, kernel), 0}, data);
+  rig.detector().host_acquires(0, rig.end(kernel));
+  EXPECT_EQ(rig.detector().host_clock(1), nullptr);
+  const uint32_t next = rig.kernel(0, rig.detector().host_clock(0), {2, 1});
+  rig.load({&rig.block(0, next), 0}, data);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+}
+
+TEST(Streams, AValueThatAStreamWritesIsARelease) {
+  EventRig rig;
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  const uint32_t kernel = rig.kernel(0, nullptr, {1, 1});
+  rig.store({&rig.block(0, kernel), 0}, data);
+  const uint32_t write = rig.copy(0, rig.end(kernel), {1, 2});
+  rig.detector().write_value(write, rig.allocation(flag), 0, 4);
+  const Thread reader = rig.thread(1);
+  rig.load(reader, flag, kAcquireSys);
+  rig.load(reader, data);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+}
+
+TEST(Streams, AValueThatAStreamWaitsForIsAcquired) {
+  for (const Scope scope : {Scope::sys, Scope::gpu}) {
+    EventRig rig;
+    const mem::Address data = rig.memory(), flag = rig.memory();
+    const Thread writer = rig.thread(1);
+    rig.store(writer, data);
+    rig.store(writer, flag, {.order = MemoryOrder::release, .scope = scope});
+    const uint32_t wait = rig.copy(0, nullptr, {1, 1});
+    rig.detector().wait_value(wait, rig.allocation(flag), 0, 4);
+    const uint32_t next = rig.kernel(0, rig.end(wait), {1, 2});
+    const size_t before = rig.reports().size();
+    rig.load({&rig.block(0, next), 0}, data);
+    EXPECT_EQ(rig.reports().size() == before, scope == Scope::sys) << rig.text();
+  }
+}
+
+TEST(Streams, TheHistoryOfAByteNamesItsAccesses) {
+  EventRig rig({.weak_lines = 0, .why = "m1+0x4"});
+  const Thread t = rig.thread();
+  const mem::Address data = rig.memory();
+  rig.store(t, data, {.line = 20});
+  rig.store(t, data + 4, {.line = 21});
+  rig.load(t, data + 4, {.line = 22});
+  ASSERT_EQ(rig.detector().history().size(), 2u);
+  EXPECT_NE(rig.detector().history()[0].find("writes it: test.cu:21"), std::string::npos);
+  EXPECT_NE(rig.detector().history()[1].find("reads it: test.cu:22"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fb::race
