@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles CUDA files with clang and our SDK, device and host side, and with nvcc if it is installed: kernels of the unit tests
-# (C++20, objects only), examples and programs of tests/e2e/node (C++17, linked with NVIDIA's libraries by nvcc).
+# Compiles CUDA files with clang and our SDK, device and host side, and with nvcc if it is installed: kernels of the unit
+# tests (C++20, objects only), examples and programs of tests/e2e/node (C++17, linked with NVIDIA's libraries by nvcc).
 # One line per file and compiler, and a closing count. Exit code 1 if anything failed.
 # Usage: tools/check_cuda.sh [FILE…]
 set -u
@@ -31,8 +31,8 @@ check() {
 }
 
 # As fb::toolchain calls clang.
-common="-x cuda -nocudainc -nocudalib --cuda-path=/nonexistent -Xclang -target-sdk-version=12.5 -isystem $root/sdk/include
-  -include cuda_runtime.h"
+common="-x cuda -nocudainc -nocudalib --cuda-path=/nonexistent -Xclang -target-sdk-version=12.5
+  -isystem $root/sdk/include -include cuda_runtime.h"
 device="--cuda-device-only --cuda-gpu-arch=sm_90 --cuda-feature=+ptx85 -O2 -gline-tables-only"
 host="--cuda-host-only -O1 -fPIC -Xclang -fcuda-include-gpubinary -Xclang $scratch/kernel.ptx"
 for file in "$@"; do

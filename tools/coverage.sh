@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lines and branches of src/ that tests execute, by layer. Builds the preset `coverage` first.
 #   tools/coverage.sh                  the unit tests
-#   tools/coverage.sh -R Deadlock      tests that ctest chooses by these options instead; e2e tests count their programs too
+#   tools/coverage.sh -R Deadlock      tests that ctest selects by these options; e2e tests count their programs too
 #   FILES=race tools/coverage.sh       the files of one layer instead of all layers
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,8 +18,8 @@ mkdir -p "$profiles"
 LLVM_PROFILE_FILE="$profiles/%m.profraw" FABRICBENCH_RANDOM_PROGRAMS=1000 \
   ctest --preset coverage -j "$(nproc)" "$@" || echo "coverage: some tests failed" >&2
 llvm-profdata-19 merge -sparse "$profiles"/*.profraw -o "$build/all.profdata"
-mapfile -t programs < <(find "$build/bin" "$build/lib" "$build/tests" -type f -executable \( -name '*test*' -o -name 'fabricbench*' \
-  -o -name 'litmus_run' -o -name '*.so*' \) ! -name '*.cmake')
+mapfile -t programs < <(find "$build/bin" "$build/lib" "$build/tests" -type f -executable ! -name '*.cmake' \
+  \( -name '*test*' -o -name 'fabricbench*' -o -name 'litmus_run' -o -name '*.so*' \))
 objects=()
 for program in "${programs[@]:1}"; do objects+=(-object "$program"); done
 llvm-cov-19 export -summary-only -instr-profile "$build/all.profdata" "${programs[0]}" "${objects[@]}" \
@@ -40,12 +40,14 @@ for entry in files:
     path = name[len(source):]
     if layer and not path.startswith(layer + "/"):
         continue
-    row, lines, branches = totals[path if layer else path.split("/")[0]], entry["summary"]["lines"], entry["summary"]["branches"]
+    row = totals[path if layer else path.split("/")[0]]
+    lines, branches = entry["summary"]["lines"], entry["summary"]["branches"]
     for column, value in enumerate((lines["covered"], lines["count"], branches["covered"], branches["count"])):
         row[column] += value
 totals["all"] = [sum(column) for column in zip(*totals.values())]
 width = max(map(len, totals))
 print(f"{'file' if layer else 'layer':<{width}}   lines            branches")
-for name, (lines, of, branches, of_branches) in sorted(totals.items(), key=lambda item: (item[0] == "all", item[0])):
-    print(f"{name:<{width}}   {100 * lines / max(of, 1):5.1f} % of {of:<6} {100 * branches / max(of_branches, 1):5.1f} % of {of_branches}")
+for name, row in sorted(totals.items(), key=lambda item: (item[0] == "all", item[0])):
+    lines, branches = (100 * part / max(whole, 1) for part, whole in (row[:2], row[2:]))
+    print(f"{name:<{width}}   {lines:5.1f} % of {row[1]:<6} {branches:5.1f} % of {row[3]}")
 PY

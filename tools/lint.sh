@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
 # Format, static analysis and layers. `tools/lint.sh --fix` formats in place.
-# clang-tidy reads the files given in LINT_FILES, those that the last LINT_COMMITS commits have touched (at most LINT_MOST of
-# them, chosen by hash), or all of src/; never the instructions in src/simt/exec: those are thousands of template instances
-# and would take longer than everything else together.
+# clang-tidy reads the files given in LINT_FILES, those that the last LINT_COMMITS commits have touched (at most
+# LINT_MOST of them, chosen by hash), or all of src/; never the instructions in src/simt/exec: those are thousands of
+# template instances and would take longer than everything else together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clang_format=$(command -v clang-format-19 || true)
 clang_tidy=$(command -v clang-tidy-19 || true)
-[[ -n $clang_format && -n $clang_tidy ]] || { echo "lint: needs clang-format-19 and clang-tidy-19 (apt-get install -y clang-format-19 clang-tidy-19)" >&2; exit 2; }
+if [[ -z $clang_format || -z $clang_tidy ]]; then
+  echo "lint: needs clang-format-19 and clang-tidy-19 (apt-get install -y clang-format-19 clang-tidy-19)" >&2
+  exit 2
+fi
 
-mapfile -t files < <(git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp')
+mapfile -t files < <(git ls-files --cached --others --exclude-standard \
+  'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp')
 if [[ ${1:-} == --fix ]]; then
   "$clang_format" -i "${files[@]}"
   exit 0
@@ -48,5 +52,6 @@ elif [[ -n ${LINT_COMMITS:-} ]]; then
 else
   mapfile -t sources < <(all_sources)
 fi
-printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+printf '%s\n' "${sources[@]}" |
+  xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 echo "clang-tidy: ${#sources[@]} files"
