@@ -1,5 +1,6 @@
 #include "simt/reference/reference.h"
 
+#include "simt/block.h"
 #include "simt/lower/operands.h"
 #include "simt/reference/reference_operands.h"
 #include "simt/reference/reference_operation.h"
@@ -7,17 +8,6 @@
 namespace fb::simt {
 namespace reference {
 namespace {
-
-Evaluate address_evaluator(ptx::Form form) {
-  switch (form) {
-    case ptx::Form::cvta:
-      return [](Operation& o) { o.out[0][0] = o.in[1][0] + window_base(o.inst.spaces[0]); };
-    case ptx::Form::cvta_to:
-      return [](Operation& o) { o.out[0][0] = o.in[1][0] - window_base(o.inst.spaces[0]); };
-    default:
-      return nullptr;
-  }
-}
 
 Evaluate evaluator(ptx::Form form) {
   for (auto family :
@@ -34,6 +24,8 @@ const Inst* run_values(Warp& w, const Inst& i) {
   const Evaluate evaluate = evaluator(inst.form);
   each_executing(w, [&](uint32_t lane) {
     Operation o{inst};
+    o.block_rank = w.block().rank_in_cluster;
+    o.executing = w.exec;
     o.carry = (w.carry >> lane & 1) != 0;
     for (size_t k = 0; k < inst.operands.size(); ++k) {
       if (operands.count(k) > 1) o.elements = operands.count(k);
@@ -63,6 +55,7 @@ Exec select_reference(const Selection& s) {
   if (const Exec memory = reference::memory_handler(s)) return memory;
   if (const Exec multimem = reference::multimem_handler(s)) return multimem;
   if (const Exec warp = reference::warp_handler(s)) return warp;
+  if (const Exec matrix = reference::matrix_handler(s)) return matrix;
   return reference::evaluator(s.inst.form) ? reference::run_values : nullptr;
 }
 

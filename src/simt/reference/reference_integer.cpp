@@ -179,6 +179,13 @@ void dp2a(Operation& o) {
   result(o, sum);
 }
 
+void sum_of_byte_differences(Operation& o) {
+  I128 sum = static_cast<I128>(low(o.in[3][0], 32));
+  for (int k = 0; k < 4; ++k)
+    sum += magnitude(element(o.in[1][0], k, 8, o.type(1)) - element(o.in[2][0], k, 8, o.type(2)));
+  result(o, sum);
+}
+
 }  // namespace
 
 Evaluate integer_evaluator(Form form) {
@@ -259,6 +266,12 @@ Evaluate integer_evaluator(Form form) {
       return szext;
     case Form::bmsk:
       return bmsk;
+    case Form::vabsdiff4_add:
+      return sum_of_byte_differences;
+    case Form::activemask:
+      return [](Operation& o) { o.out[0][0] = o.executing; };
+    case Form::mbarrier_pending_count:  // bits 21 … 40 of a state: mbarrier.h
+      return [](Operation& o) { o.out[0][0] = o.in[1][0] / (1 << 21) % (1 << 20); };
     case Form::dp4a:
       return dp4a;
     case Form::dp2a:

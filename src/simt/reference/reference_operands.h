@@ -46,5 +46,6 @@ mem::Address window_base(ptx::Space space);
 Exec memory_handler(const Selection& selection);
 Exec multimem_handler(const Selection& selection);
 Exec warp_handler(const Selection& selection);
+Exec matrix_handler(const Selection& selection);
 
 }  // namespace fb::simt::reference

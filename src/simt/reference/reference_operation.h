@@ -1,6 +1,6 @@
 #pragma once
 
-// One instruction in one lane, as the slow engine sees it: operands as bits, by their place in the form's syntax.
+// One instruction in one lane, as the slow engine sees it: operands as bits, in the order of the form's syntax.
 
 #include <cstdint>
 
@@ -20,8 +20,10 @@ struct Operation {
   Bits in[kMaxOperands][kMaxElements] = {};
   // What they shall hold: cut to the register's width when written.
   Bits out[kMaxOperands][kMaxElements] = {};
-  bool carry = false;  // CC.CF, before and after
-  int elements = 0;    // of the list operand of mov
+  bool carry = false;       // CC.CF, before and after
+  int elements = 0;         // of the list operand of mov
+  uint32_t block_rank = 0;  // of the block in its cluster
+  uint32_t executing = 0;   // lanes, this one included
 
   ptx::Type type(size_t k = 0) const { return inst.type(k); }
   bool has(ptx::Mod mod) const { return inst.has(mod); }
@@ -34,6 +36,7 @@ Evaluate bits_evaluator(ptx::Form form);
 Evaluate float_evaluator(ptx::Form form);
 Evaluate compare_evaluator(ptx::Form form);
 Evaluate convert_evaluator(ptx::Form form);
+Evaluate address_evaluator(ptx::Form form);
 
 // --- Reading bits as numbers ---------------------------------------------------------------------------------------
 

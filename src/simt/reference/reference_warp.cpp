@@ -102,6 +102,16 @@ void reduce_float(const Operands& o, const Warp& w, Results& r) {
   each_executing(w, [&](uint32_t lane) { r.value[lane] = total; });
 }
 
+// The lowest lane is the leader.
+void elect(const Operands&, const Warp& w, Results& r) {
+  Bits leader = kLanes;
+  each_executing(w, [&](uint32_t lane) {
+    if (leader == kLanes) leader = lane;
+    r.value[lane] = leader;
+    r.truth[lane] = lane == leader;
+  });
+}
+
 using Compute = void (*)(const Operands&, const Warp&, Results&);
 
 struct WarpForm {
@@ -119,6 +129,7 @@ constexpr WarpForm kForms[] = {
     {Form::match_all, match_all, 3, 1},
     {Form::redux, reduce, 2, 0},
     {Form::redux_float, reduce_float, 2, 0},
+    {Form::elect, elect, 2, 1},
 };
 
 const WarpForm* form_of(Form form) {

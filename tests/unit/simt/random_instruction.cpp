@@ -54,6 +54,9 @@ constexpr Pattern kPatterns[] = {
     {"bfi.$", "T,t,t,x,x", "b32 b64", 2},
     {"szext.{clamp,wrap}.{u32,s32}", "R,r,x"},
     {"bmsk.{clamp,wrap}.b32", "R,x,x"},
+    {"vabsdiff4.u32.u32.u32.add", "R,v,v,r"},
+    {"vabsdiff4.{u32,s32}.s32.s32.add", "R,v,v,r"},
+    {"isspacep.{global,local,param,const}", "P,z"},
     {"dp4a.{u32,s32}.{u32,s32}", "R,v,v,r"},
     {"dp2a.{lo,hi}.{u32,s32}.{u32,s32}", "R,v,v,r"},
     // Single and double precision.
