@@ -1,7 +1,11 @@
 #include "simt/lower/lower.h"
 
+#include <deque>
+
 #include "simt/lower/constant_pool.h"
-#include "simt/lower/lower_function.h"
+#include "simt/lower/emit.h"
+#include "simt/lower/frame_layout.h"
+#include "simt/lower/function_context.h"
 #include "simt/lower/shared_layout.h"
 
 namespace fb::simt {
@@ -21,17 +25,27 @@ Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOpt
   const SharedLayout shared(module);
   Errors errors;
 
-  std::vector<FunctionLowering> lowerings;
+  std::deque<FunctionContext> contexts;
   for (uint32_t f = 0; f < module.functions.size(); ++f) {
     FunctionInfo& info = program->functions[f];
     info.name = module.functions[f].name;
     info.source = &module.functions[f];
     info.index = f;
-    if (module.functions[f].defined) lowerings.emplace_back(*program, options, shared, constants, f, errors);
+    if (!module.functions[f].defined) continue;
+    contexts.push_back({.program = *program,
+                        .options = options,
+                        .shared = shared,
+                        .constants = constants,
+                        .errors = errors,
+                        .index = f,
+                        .function = module.functions[f]});
   }
-  for (FunctionLowering& l : lowerings) l.lay_out_frame();
+  // All frames first: calls refer to those of other functions.
+  std::deque<FrameLayout> frames;
+  for (FunctionContext& context : contexts) frames.emplace_back(context);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
-  for (FunctionLowering& l : lowerings) l.emit();
+  std::deque<FunctionEmitter> emitters;
+  for (size_t k = 0; k < contexts.size(); ++k) emitters.emplace_back(contexts[k], frames[k]).emit();
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
   for (Inst& inst : program->code) {
     for (int32_t& op : inst.op) op = constants.final_offset(op);
@@ -39,7 +53,7 @@ Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOpt
   for (auto& list : program->lists) {
     for (int32_t& row : list) row = constants.final_offset(row);
   }
-  for (FunctionLowering& l : lowerings) l.connect();
+  for (FunctionEmitter& emitter : emitters) emitter.connect();
   return program;
 }
 
