@@ -70,17 +70,6 @@ inline Int float_to_int(T x) {
   return rounded != rounded ? kNan : r;
 }
 
-// f16 and bf16 behave as f32 sources.
-template <std::integral Int, Mods M = kRz>
-inline Int f16_to_int(uint16_t x) {
-  return float_to_int<Int, M>(f16_to_f32(x));
-}
-
-template <std::integral Int, Mods M = kRz>
-inline Int bf16_to_int(uint16_t x) {
-  return float_to_int<Int, M>(bf16_to_f32(x));
-}
-
 namespace detail {
 
 // An integer as a double whose last bit is sticky if it does not fit 53 bits (rounded to odd), so that a later rounding

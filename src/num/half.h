@@ -39,19 +39,6 @@ constexpr float bf16_to_f32(uint16_t x) { return std::bit_cast<float>(static_cas
 constexpr double f16_to_f64(uint16_t x) { return static_cast<double>(f16_to_f32(x)); }
 constexpr double bf16_to_f64(uint16_t x) { return static_cast<double>(bf16_to_f32(x)); }
 
-template <Mods M = kRn>
-constexpr uint16_t f16_to_bf16(uint16_t x) {
-  return f32_to_bf16<M>(f16_to_f32(x));
-}
-
-template <Mods M = kRn>
-constexpr uint16_t bf16_to_f16(uint16_t x) {
-  return f32_to_f16<M>(bf16_to_f32(x));
-}
-
-constexpr bool is_nan_f16(uint16_t x) { return (x & 0x7fff) > 0x7c00; }
-constexpr bool is_nan_bf16(uint16_t x) { return (x & 0x7fff) > 0x7f80; }
-
 // Pairs: in `cvt.f16x2.f32 d, a, b` the value of a goes to the upper half, that of b to the lower.
 constexpr uint32_t pack_halves(uint16_t upper, uint16_t lower) { return static_cast<uint32_t>(upper) << 16 | lower; }
 constexpr uint16_t upper_half(uint32_t x) { return static_cast<uint16_t>(x >> 16); }

@@ -143,11 +143,6 @@ template <std::unsigned_integral T>
 constexpr WithCarry<T> mad_lo_carry(T a, T b, T c, bool carry_in) {
   return add_carry(mul_lo(a, b), c, carry_in);
 }
-template <std::unsigned_integral T>
-constexpr WithCarry<T> mad_hi_carry(T a, T b, T c, bool carry_in) {
-  return add_carry(mul_hi(a, b), c, carry_in);
-}
-
 // abs and neg of the most negative value wrap to itself.
 template <std::signed_integral T>
 constexpr T neg(T x) {

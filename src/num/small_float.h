@@ -39,21 +39,6 @@ constexpr uint8_t f32_to_e5m2(float x) {
   return static_cast<uint8_t>(narrow<kE5m2, M>(x));
 }
 
-template <Mods M = kSatfinite>
-constexpr uint8_t f32_to_e3m2(float x) {
-  return static_cast<uint8_t>(narrow<kE3m2, M>(x));
-}
-
-template <Mods M = kSatfinite>
-constexpr uint8_t f32_to_e2m3(float x) {
-  return static_cast<uint8_t>(narrow<kE2m3, M>(x));
-}
-
-template <Mods M = kSatfinite>
-constexpr uint8_t f32_to_e2m1(float x) {
-  return static_cast<uint8_t>(narrow<kE2m1, M>(x));
-}
-
 constexpr float e4m3_to_f32(uint8_t x) { return widen<kE4m3>(x); }
 constexpr float e5m2_to_f32(uint8_t x) { return widen<kE5m2>(x); }
 constexpr float e3m2_to_f32(uint8_t x) { return widen<kE3m2>(x); }
@@ -79,21 +64,6 @@ constexpr uint16_t e4m3_to_f16(uint8_t x) {
 template <Mods M = kRn>
 constexpr uint16_t e5m2_to_f16(uint8_t x) {
   return f32_to_f16<M>(e5m2_to_f32(x));
-}
-
-template <Mods M = kRn>
-constexpr uint16_t e3m2_to_f16(uint8_t x) {
-  return f32_to_f16<M>(e3m2_to_f32(x));
-}
-
-template <Mods M = kRn>
-constexpr uint16_t e2m3_to_f16(uint8_t x) {
-  return f32_to_f16<M>(e2m3_to_f32(x));
-}
-
-template <Mods M = kRn>
-constexpr uint16_t e2m1_to_f16(uint8_t x) {
-  return f32_to_f16<M>(e2m1_to_f32(x));
 }
 
 // ue8m0: 2^(code - 127), no sign, no zero, NaN 0xff. cvt has rz and rp only. The sign of the input is ignored ("a

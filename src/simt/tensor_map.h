@@ -1,21 +1,21 @@
 #pragma once
 
-// What copies do with a tensor map (wire/tensor_map.h): the arithmetic of its types, the shape of its boxes, swizzling.
+// What copies do with a tensor map (abi/tensor_map.h): the arithmetic of its types, the shape of its boxes, swizzling.
 
 #include <cstdint>
 
 #include "ptx/module.h"
-#include "wire/tensor_map.h"
+#include "abi/tensor_map.h"
 
 namespace fb::simt {
 
-using wire::kMaxRank;
-using wire::kTensorMapBytes;
-using wire::TensorFill;
-using wire::TensorInterleave;
-using wire::TensorMap;
-using wire::TensorSwizzle;
-using wire::TensorType;
+using abi::kMaxRank;
+using abi::kTensorMapBytes;
+using abi::TensorFill;
+using abi::TensorInterleave;
+using abi::TensorMap;
+using abi::TensorSwizzle;
+using abi::TensorType;
 
 // The number that tensormap.replace.elemtype uses, which is not that of cuda.h; false: not supported.
 bool from_ptx_elemtype(uint32_t number, TensorType& type);

@@ -5,7 +5,7 @@
 
 #include "ptx/traits.h"
 #include "simt/lower/operands.h"
-#include "wire/tensor_map.h"
+#include "simt/tensor_map.h"
 
 namespace fb::machine {
 namespace {
@@ -84,7 +84,7 @@ void StoreAnalysis::add_store(const ptx::Function& f, const ptx::Instruction& in
   std::set<uint32_t> visited;
   if (address->elements.size() > 1) {
     // [map, {c0, c1}]: the pointer to the tensor is in the tensor map.
-    add_loaded(f, *address, wire::kTensorMapBytes, visited, pointees);
+    add_loaded(f, *address, simt::kTensorMapBytes, visited, pointees);
   } else if (base.kind == OperandKind::reg) {
     add_pointees(f, base.index, visited, pointees);
   } else if (base.kind == OperandKind::symbol) {

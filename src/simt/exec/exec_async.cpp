@@ -341,7 +341,8 @@ Exec select_send_to_shared(const Selection& s) {
 }
 
 Exec select_send_to_global(const Selection& s) {
-  return by_bits(s.inst.type(), []<class T>() -> Exec { return &send_to_global<sizeof(T)>; });
+  return by_width<uint8_t, uint16_t, uint32_t, uint64_t>(s.inst.type(),
+                                                         []<class T>() -> Exec { return &send_to_global<sizeof(T)>; });
 }
 
 }  // namespace

@@ -234,37 +234,14 @@ auto by_float_test(const ptx::Instruction& inst, F f) -> decltype(f.template ope
 }
 
 template <Test test, class F>
-auto by_order_type(Type type, F f) -> decltype(f.template operator()<Plain<uint32_t>, test>()) {
-  switch (type) {
-    case Type::u16:
-      return f.template operator()<Plain<uint16_t>, test>();
-    case Type::s16:
-      return f.template operator()<Plain<int16_t>, test>();
-    case Type::u32:
-      return f.template operator()<Plain<uint32_t>, test>();
-    case Type::s32:
-      return f.template operator()<Plain<int32_t>, test>();
-    case Type::u64:
-      return f.template operator()<Plain<uint64_t>, test>();
-    case Type::s64:
-      return f.template operator()<Plain<int64_t>, test>();
-    default:
-      return nullptr;  // untyped bits have no order
-  }
+auto by_order_type(Type type, F f) {
+  return by_type<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(
+      type, [&]<class T>() { return f.template operator()<Plain<T>, test>(); });
 }
 
 template <Test test, class F>
-auto by_equality_width(Type type, F f) -> decltype(f.template operator()<Plain<uint32_t>, test>()) {
-  switch (ptx::bits_of(type)) {
-    case 16:
-      return f.template operator()<Plain<uint16_t>, test>();
-    case 32:
-      return f.template operator()<Plain<uint32_t>, test>();
-    case 64:
-      return f.template operator()<Plain<uint64_t>, test>();
-    default:
-      return nullptr;
-  }
+auto by_equality_width(Type type, F f) {
+  return by_bits(type, [&]<class T>() { return f.template operator()<Plain<T>, test>(); });
 }
 
 template <class F>
@@ -475,36 +452,21 @@ const Inst* run_selp(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-template <class F>
-Exec by_width(Type type, F f) {
-  switch (ptx::bits_of(type)) {
-    case 16:
-      return f.template operator()<uint16_t>();
-    case 32:
-      return f.template operator()<uint32_t>();
-    case 64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace
 
 FB_EXEC(selp) {
-  return by_width(s.inst.type(), []<class T>() -> Exec { return &run_selp<T>; });
+  return by_bits(s.inst.type(), []<class T>() -> Exec { return &run_selp<T>; });
 }
 
 FB_EXEC(slct_int) {
-  return by_width(s.inst.type(), []<class T>() {
-    return lanes<T, T, T, int32_t>([](T a, T b, int32_t c) { return c >= 0 ? a : b; });
-  });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T, int32_t>([](T a, T b, int32_t c) { return c >= 0 ? a : b; }); });
 }
 
 // -0 counts as not negative; NaN selects b. So does a flushed negative subnormal count as -0.
 FB_EXEC(slct_float) {
   const bool ftz = s.inst.has(Mod::ftz);
-  return by_width(s.inst.type(), [&]<class T>() {
+  return by_bits(s.inst.type(), [&]<class T>() {
     return ftz ? lanes<T, T, T, float>([](T a, T b, float c) { return num::flush(c) >= 0 ? a : b; })
                : lanes<T, T, T, float>([](T a, T b, float c) { return c >= 0 ? a : b; });
   });

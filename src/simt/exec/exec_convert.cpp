@@ -216,6 +216,11 @@ struct F64 {
 };
 
 template <class F>
+Exec by_int(Type type, F f) {
+  return by_type<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(type, f);
+}
+
+template <class F>
 Exec by_format(Type type, F f) {
   switch (type) {
     case Type::f16:
@@ -592,28 +597,22 @@ FB_EXEC(cvt_pack_fp8_rs) { return nullptr; }
 // ---- cvt.pack: integers
 
 FB_EXEC(cvt_pack_int16) {
-  return by_int(s.inst.type(0), []<class T>() -> Exec {
-    if constexpr (sizeof(T) != 2)
-      return nullptr;
-    else
-      return lanes<uint32_t, int32_t, int32_t>([](int32_t a, int32_t b) {
-        return num::pack_halves(static_cast<uint16_t>(num::saturate_cast<T>(a)),
-                                static_cast<uint16_t>(num::saturate_cast<T>(b)));
-      });
+  return by_type<uint16_t, int16_t>(s.inst.type(0), []<class T>() {
+    return lanes<uint32_t, int32_t, int32_t>([](int32_t a, int32_t b) {
+      return num::pack_halves(static_cast<uint16_t>(num::saturate_cast<T>(a)),
+                              static_cast<uint16_t>(num::saturate_cast<T>(b)));
+    });
   });
 }
 
 // The two bytes push the lower half of c up.
 FB_EXEC(cvt_pack_int8) {
-  return by_int(s.inst.type(0), []<class T>() -> Exec {
-    if constexpr (sizeof(T) != 1)
-      return nullptr;
-    else
-      return lanes<uint32_t, int32_t, int32_t, uint32_t>([](int32_t a, int32_t b, uint32_t c) {
-        const uint32_t upper = static_cast<uint8_t>(num::saturate_cast<T>(a));
-        const uint32_t lower = static_cast<uint8_t>(num::saturate_cast<T>(b));
-        return c << 16 | upper << 8 | lower;
-      });
+  return by_type<uint8_t, int8_t>(s.inst.type(0), []<class T>() {
+    return lanes<uint32_t, int32_t, int32_t, uint32_t>([](int32_t a, int32_t b, uint32_t c) {
+      const uint32_t upper = static_cast<uint8_t>(num::saturate_cast<T>(a));
+      const uint32_t lower = static_cast<uint8_t>(num::saturate_cast<T>(b));
+      return c << 16 | upper << 8 | lower;
+    });
   });
 }
 

@@ -18,111 +18,38 @@ using U32 = uint32_t;
 
 namespace {
 
-// Arithmetic has no 8-bit forms: by_int without them, so that nobody compiles loops which nothing can select.
+// Families of types; arithmetic has no 8-bit forms.
 template <class F>
 Exec by_arithmetic(Type type, F f) {
-  switch (type) {
-    case Type::u16:
-      return f.template operator()<uint16_t>();
-    case Type::s16:
-      return f.template operator()<int16_t>();
-    case Type::u32:
-      return f.template operator()<uint32_t>();
-    case Type::s32:
-      return f.template operator()<int32_t>();
-    case Type::u64:
-      return f.template operator()<uint64_t>();
-    case Type::s64:
-      return f.template operator()<int64_t>();
-    default:
-      return nullptr;
-  }
+  return by_type<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(type, f);
 }
-
-// Where signedness makes no difference.
-template <class F>
-Exec by_width(Type type, F f) {
-  switch (ptx::bits_of(type)) {
-    case 16:
-      return f.template operator()<uint16_t>();
-    case 32:
-      return f.template operator()<uint32_t>();
-    case 64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
-}
-
 template <class F>
 Exec by_signed(Type type, F f) {
-  switch (type) {
-    case Type::s16:
-      return f.template operator()<int16_t>();
-    case Type::s32:
-      return f.template operator()<int32_t>();
-    case Type::s64:
-      return f.template operator()<int64_t>();
-    default:
-      return nullptr;
-  }
+  return by_type<int16_t, int32_t, int64_t>(type, f);
 }
-
 template <class F>
 Exec by_int32_64(Type type, F f) {
-  switch (type) {
-    case Type::u32:
-      return f.template operator()<uint32_t>();
-    case Type::s32:
-      return f.template operator()<int32_t>();
-    case Type::u64:
-      return f.template operator()<uint64_t>();
-    case Type::s64:
-      return f.template operator()<int64_t>();
-    default:
-      return nullptr;
-  }
+  return by_type<uint32_t, int32_t, uint64_t, int64_t>(type, f);
 }
-
-template <class F>
-Exec by_32_64(Type type, F f) {
-  switch (ptx::bits_of(type)) {
-    case 32:
-      return f.template operator()<uint32_t>();
-    case 64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
-}
-
 template <class F>
 Exec by_int32(Type type, F f) {
-  switch (type) {
-    case Type::u32:
-      return f.template operator()<uint32_t>();
-    case Type::s32:
-      return f.template operator()<int32_t>();
-    default:
-      return nullptr;
-  }
+  return by_type<uint32_t, int32_t>(type, f);
 }
+// Where signedness makes no difference.
+template <class F>
+Exec by_32_64(Type type, F f) {
+  return by_width<uint32_t, uint64_t>(type, f);
+}
+
+template <class T>
+using Twice = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
+                                 std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 
 // The types that have a product twice as wide.
 template <class F>
 Exec by_widening(Type type, F f) {
-  switch (type) {
-    case Type::u16:
-      return f.template operator()<uint16_t, uint32_t>();
-    case Type::s16:
-      return f.template operator()<int16_t, int32_t>();
-    case Type::u32:
-      return f.template operator()<uint32_t, uint64_t>();
-    case Type::s32:
-      return f.template operator()<int32_t, int64_t>();
-    default:
-      return nullptr;
-  }
+  return by_type<uint16_t, int16_t, uint32_t, int32_t>(type,
+                                                       [&]<class T>() { return f.template operator()<T, Twice<T>>(); });
 }
 
 }  // namespace
@@ -130,13 +57,13 @@ Exec by_widening(Type type, F f) {
 // ---- Addition, subtraction
 
 FB_EXEC(add_int) {
-  return by_width(s.inst.type(),
-                  []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a + b); }); });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a + b); }); });
 }
 
 FB_EXEC(sub_int) {
-  return by_width(s.inst.type(),
-                  []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a - b); }); });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a - b); }); });
 }
 
 FB_EXEC(add_sat) {
@@ -239,7 +166,7 @@ FB_EXEC(madc) {
 // ---- Multiplication
 
 FB_EXEC(mul_lo) {
-  return by_width(s.inst.type(), []<class T>() { return lanes<T, T, T>([](T a, T b) { return num::mul_lo(a, b); }); });
+  return by_bits(s.inst.type(), []<class T>() { return lanes<T, T, T>([](T a, T b) { return num::mul_lo(a, b); }); });
 }
 
 FB_EXEC(mul_hi) {
@@ -254,7 +181,7 @@ FB_EXEC(mul_wide) {
 }
 
 FB_EXEC(mad_lo) {
-  return by_width(s.inst.type(), []<class T>() {
+  return by_bits(s.inst.type(), []<class T>() {
     return lanes<T, T, T, T>([](T a, T b, T c) { return static_cast<T>(num::mul_lo(a, b) + c); });
   });
 }

@@ -17,46 +17,32 @@ using U32 = uint32_t;
 namespace {
 
 // Logic has no 8-bit forms.
-template <class F>
-Exec by_width(Type type, F f) {
-  switch (ptx::bits_of(type)) {
-    case 16:
-      return f.template operator()<uint16_t>();
-    case 32:
-      return f.template operator()<uint32_t>();
-    case 64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
-}
-
 // A literal is a row of the constant pool, so all its lanes are equal.
 bool is_literal(int32_t operand) { return operand < 0; }
 
 }  // namespace
 
 FB_EXEC(and_) {
-  return by_width(s.inst.type(),
-                  []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a & b); }); });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a & b); }); });
 }
 
 FB_EXEC(or_) {
-  return by_width(s.inst.type(),
-                  []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a | b); }); });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a | b); }); });
 }
 
 FB_EXEC(xor_) {
-  return by_width(s.inst.type(),
-                  []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a ^ b); }); });
+  return by_bits(s.inst.type(),
+                 []<class T>() { return lanes<T, T, T>([](T a, T b) { return static_cast<T>(a ^ b); }); });
 }
 
 FB_EXEC(not_) {
-  return by_width(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return static_cast<T>(~a); }); });
+  return by_bits(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return static_cast<T>(~a); }); });
 }
 
 FB_EXEC(cnot) {
-  return by_width(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return static_cast<T>(a == 0); }); });
+  return by_bits(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return static_cast<T>(a == 0); }); });
 }
 
 // ---- Predicates: all lanes are one word.
@@ -186,15 +172,15 @@ Exec funnel_shift() {
 }  // namespace
 
 FB_EXEC(shl) {
-  return by_width(s.inst.type(), []<class T>() -> Exec { return &run_shift<T, num::shl<T>>; });
+  return by_bits(s.inst.type(), []<class T>() -> Exec { return &run_shift<T, num::shl<T>>; });
 }
 
 FB_EXEC(shr_logical) {
-  return by_width(s.inst.type(), []<class T>() -> Exec { return &run_shift<T, num::shr<T>>; });
+  return by_bits(s.inst.type(), []<class T>() -> Exec { return &run_shift<T, num::shr<T>>; });
 }
 
 FB_EXEC(shr_arithmetic) {
-  return by_width(s.inst.type(), []<class T>() -> Exec {
+  return by_bits(s.inst.type(), []<class T>() -> Exec {
     using Signed = std::make_signed_t<T>;
     return &run_shift<Signed, num::shr<Signed>>;
   });

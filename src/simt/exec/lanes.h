@@ -1,8 +1,8 @@
 // The loops over 32 lanes that instructions are made of. Included once per SIMD target by every exec_*.cpp, inside
 // hwy/foreach_target.h: plain loops which the compiler vectorises for the target at hand.
 //
-//   FB_EXEC(add_int) {
-//     return by_int(s.inst.type(), []<class T>() { return lanes<T, T, T>([](T a, T b) { return T(a + b); }); });
+//   FB_EXEC(and_) {
+//     return by_bits(s.inst.type(), []<class T>() { return lanes<T, T, T>([](T a, T b) { return T(a & b); }); });
 //   }
 
 #if defined(FB_SIMT_LANES_H_) == defined(HWY_TARGET_TOGGLE)
@@ -100,68 +100,46 @@ HWY_INLINE Mask test_lanes(F f, const T* a, const T* b) {
   return result;
 }
 
-// Calls f for each executing lane, lowest first: for what can't be done side by side.
+// As simt/mask.h's, compiled for this SIMD target: a function of the baseline can't inline the lambdas of a target.
 template <class F>
 HWY_INLINE void each_lane(Mask exec, F f) {
   for (Mask m = exec; m != 0; m &= m - 1) f(static_cast<uint32_t>(std::countr_zero(m)));
 }
 
-// Calls f.operator()<T>() with the C++ type of a PTX type; null for a type that is not in the family.
-template <class F>
-Exec by_int(ptx::Type type, F f) {
-  switch (type) {
-    case ptx::Type::s8:
-      return f.template operator()<int8_t>();
-    case ptx::Type::s16:
-      return f.template operator()<int16_t>();
-    case ptx::Type::s32:
-      return f.template operator()<int32_t>();
-    case ptx::Type::s64:
-      return f.template operator()<int64_t>();
-    case ptx::Type::u8:
-    case ptx::Type::b8:
-      return f.template operator()<uint8_t>();
-    case ptx::Type::u16:
-    case ptx::Type::b16:
-      return f.template operator()<uint16_t>();
-    case ptx::Type::u32:
-    case ptx::Type::b32:
-      return f.template operator()<uint32_t>();
-    case ptx::Type::u64:
-    case ptx::Type::b64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
+// T holds values of the PTX type; bits are unsigned integers.
+template <class T>
+bool holds(ptx::Type type) {
+  if (ptx::bits_of(type) != 8 * sizeof(T)) return false;
+  const auto kind = ptx::kind_of(type);
+  if constexpr (std::is_floating_point_v<T>) return kind == ptx::TypeKind::floating;
+  if constexpr (std::is_signed_v<T>) return kind == ptx::TypeKind::signed_int;
+  return kind == ptx::TypeKind::unsigned_int || kind == ptx::TypeKind::bits;
 }
 
-// By width alone, as an unsigned integer.
-template <class F>
-Exec by_bits(ptx::Type type, F f) {
-  switch (ptx::bits_of(type)) {
-    case 8:
-      return f.template operator()<uint8_t>();
-    case 16:
-      return f.template operator()<uint16_t>();
-    case 32:
-      return f.template operator()<uint32_t>();
-    case 64:
-      return f.template operator()<uint64_t>();
-    default:
-      return nullptr;
-  }
+// f.operator()<T>() with the type of the list that holds values of the PTX type; null if there is none.
+template <class T, class... Rest, class F>
+auto by_type(ptx::Type type, F f) -> decltype(f.template operator()<T>()) {
+  if (holds<T>(type)) return f.template operator()<T>();
+  if constexpr (sizeof...(Rest) > 0) return by_type<Rest...>(type, f);
+  return nullptr;
+}
+
+// The same, by width alone.
+template <class T, class... Rest, class F>
+auto by_width(ptx::Type type, F f) -> decltype(f.template operator()<T>()) {
+  if (ptx::bits_of(type) == 8 * sizeof(T)) return f.template operator()<T>();
+  if constexpr (sizeof...(Rest) > 0) return by_width<Rest...>(type, f);
+  return nullptr;
 }
 
 template <class F>
-Exec by_float(ptx::Type type, F f) {
-  switch (type) {
-    case ptx::Type::f32:
-      return f.template operator()<float>();
-    case ptx::Type::f64:
-      return f.template operator()<double>();
-    default:
-      return nullptr;
-  }
+auto by_float(ptx::Type type, F f) {
+  return by_type<float, double>(type, f);
+}
+
+template <class F>
+auto by_bits(ptx::Type type, F f) {
+  return by_width<uint16_t, uint32_t, uint64_t>(type, f);
 }
 
 }  // namespace fb::simt::HWY_NAMESPACE

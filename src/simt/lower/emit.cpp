@@ -63,7 +63,7 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   frame_.free_scratch();
   if (inst.guard.reg != ptx::kNoIndex) out.guard = frame_.row(inst.guard.reg);
   out.guard_flip = inst.guard.negated ? kAllLanes : 0;
-  out.aux = encode(ptx::order_of(inst), ptx::scope_of(inst));
+  out.aux = encode(ptx::order_of(inst), ptx::scope_of(inst), ptx::kind_of(inst.type()) == ptx::TypeKind::signed_int);
   Selection selection{inst, context_.options.observed, ParamKind::none};
   size_t end = inst.operands.size();
   const bool special = inst.form == ptx::Form::mov && inst.operands[1].kind == ptx::OperandKind::special;

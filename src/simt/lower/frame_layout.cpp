@@ -30,11 +30,13 @@ FrameLayout::FrameLayout(FunctionContext& context) : context_(context) {
   context_.info().registers_per_thread = rows_.registers_per_thread;
   find_stack_params();
   if (!lay_out_variables()) return;
-  if (context_.function.entry) return lay_out_kernel_params();
-  FunctionInfo& info = context_.info();
-  const auto first = lane_bytes_.begin(), behind = first + context_.function.params;
-  info.params.assign(first, behind);
-  info.returns.assign(behind, behind + context_.function.returns);
+  if (context_.function.entry) {
+    lay_out_kernel_params();
+  } else {
+    const auto first = lane_bytes_.begin(), behind = first + context_.function.params;
+    context_.info().params.assign(first, behind);
+    context_.info().returns.assign(behind, behind + context_.function.returns);
+  }
 }
 
 bool FrameLayout::lay_out_variables() {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "ptx/module.h"
 
 namespace fb::simt {
@@ -26,7 +27,7 @@ class SharedLayout {
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
-    size_t operator()(const Key& k) const { return k.function * 0x9E3779B97F4A7C15u ^ k.variable; }
+    size_t operator()(const Key& k) const { return mix(k.function, k.variable); }
   };
 
   const ptx::Module& module_;

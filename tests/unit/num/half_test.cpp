@@ -17,13 +17,13 @@ constexpr float kQuietNan = std::numeric_limits<float>::quiet_NaN();
 TEST(Half, EveryF16ValueSurvivesTheWayThroughF32AndF64) {
   for (uint32_t code = 0; code < 0x10000; ++code) {
     const auto half = static_cast<uint16_t>(code);
-    const uint16_t expected = is_nan_f16(half) ? 0x7fff : half;
+    const uint16_t expected = (half & 0x7fff) > 0x7c00 ? 0x7fff : half;
     ASSERT_EQ(f32_to_f16(f16_to_f32(half)), expected) << code;
     ASSERT_EQ(f32_to_f16<kRz>(f16_to_f32(half)), expected) << code;
     ASSERT_EQ(f32_to_f16<kRm>(f16_to_f32(half)), expected) << code;
     ASSERT_EQ(f32_to_f16<kRp>(f16_to_f32(half)), expected) << code;
     ASSERT_EQ(f64_to_f16(f16_to_f64(half)), expected) << code;
-    if (!is_nan_f16(half) && (code & 0x7fff) != 0x7c00) {
+    if ((half & 0x7fff) < 0x7c00) {
       const double value = exact::value_of(kF16, code & 0x7fff);
       ASSERT_EQ(f16_to_f32(half), (code & 0x8000) != 0 ? -value : value) << code;
     }
@@ -33,7 +33,7 @@ TEST(Half, EveryF16ValueSurvivesTheWayThroughF32AndF64) {
 TEST(Half, EveryBf16ValueSurvivesTheWayThroughF32AndF64) {
   for (uint32_t code = 0; code < 0x10000; ++code) {
     const auto half = static_cast<uint16_t>(code);
-    const uint16_t expected = is_nan_bf16(half) ? 0x7fff : half;
+    const uint16_t expected = (half & 0x7fff) > 0x7f80 ? 0x7fff : half;
     ASSERT_EQ(f32_to_bf16(bf16_to_f32(half)), expected) << code;
     ASSERT_EQ(f32_to_bf16<kRz>(bf16_to_f32(half)), expected) << code;
     ASSERT_EQ(f64_to_bf16(bf16_to_f64(half)), expected) << code;
@@ -172,8 +172,6 @@ TEST(Half, F64RoundsOnce) {
   EXPECT_EQ(f64_to_bf16(1 + 0x1p-8 + 0x1p-40), 0x3f81);
   EXPECT_EQ(f64_to_f16<kRp>(0x1p-500), 1);
   EXPECT_EQ(f64_to_bf16<kRm>(-0x1p-500), 0x8001);
-  EXPECT_EQ(f16_to_bf16(0x3c01), 0x3f80);
-  EXPECT_EQ(bf16_to_f16<kRz>(0x7f7f), 0x7bff);
 }
 
 TEST(Half, ModifiersFollowPtx) {
@@ -200,9 +198,9 @@ TEST(Half, ModifiersFollowPtx) {
 TEST(SmallFloat, SpecialValuesFollowPtx) {
   EXPECT_EQ(f32_to_e4m3(kQuietNan), 0x7f);
   EXPECT_EQ(f32_to_e5m2(-kQuietNan), 0x7f);
-  EXPECT_EQ(f32_to_e2m1(kQuietNan), 0x7);
-  EXPECT_EQ(f32_to_e2m3(kQuietNan), 0x1f);
-  EXPECT_EQ(f32_to_e3m2(-kQuietNan), 0x1f);
+  EXPECT_EQ((narrow<kE2m1, kSatfinite>(kQuietNan)), 0x7);
+  EXPECT_EQ((narrow<kE2m3, kSatfinite>(kQuietNan)), 0x1f);
+  EXPECT_EQ((narrow<kE3m2, kSatfinite>(-kQuietNan)), 0x1f);
   EXPECT_EQ(f32_to_e4m3(-kInf), 0xfe);
   EXPECT_EQ(f32_to_e5m2(kInf), 0x7b);
   EXPECT_EQ(f32_to_e5m2<kRn>(kInf), 0x7c);
@@ -210,7 +208,7 @@ TEST(SmallFloat, SpecialValuesFollowPtx) {
   EXPECT_EQ(f32_to_e4m3(448.0f), 0x7e);
   EXPECT_EQ(f32_to_e4m3(1e9f), 0x7e);
   EXPECT_EQ(e4m3_to_f32(0x7e), 448.0f);
-  EXPECT_EQ(f32_to_e2m1(-1e9f), 0xf);
+  EXPECT_EQ((narrow<kE2m1, kSatfinite>(-1e9f)), 0xf);
   EXPECT_EQ(e2m1_to_f32(0x7), 6.0f);
   EXPECT_EQ(f32_to_e4m3<kSatfiniteRelu>(-3.0f), 0);
   EXPECT_EQ(f32_to_e4m3<kSatfiniteRelu>(kQuietNan), 0x7f);

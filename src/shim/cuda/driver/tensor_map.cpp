@@ -1,4 +1,4 @@
-#include "wire/tensor_map.h"
+#include "abi/tensor_map.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,14 +6,14 @@
 #include "shim/cuda/driver/driver.h"
 
 using namespace fb::shim;
-namespace wire = fb::wire;
+namespace abi = fb::abi;
 
 namespace {
 
-static_assert(sizeof(CUtensorMap) == wire::kTensorMapBytes);
+static_assert(sizeof(CUtensorMap) == abi::kTensorMapBytes);
 
-std::span<std::byte, wire::kTensorMapBytes> bytes_of(CUtensorMap* map) {
-  return std::span<std::byte, wire::kTensorMapBytes>(reinterpret_cast<std::byte*>(map), wire::kTensorMapBytes);
+std::span<std::byte, abi::kTensorMapBytes> bytes_of(CUtensorMap* map) {
+  return std::span<std::byte, abi::kTensorMapBytes>(reinterpret_cast<std::byte*>(map), abi::kTensorMapBytes);
 }
 
 bool is_map_address(const CUtensorMap* map) { return map && reinterpret_cast<uintptr_t>(map) % 64 == 0; }
@@ -32,17 +32,17 @@ FB_API CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType typ
                                        const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                        CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                        CUtensorMapFloatOOBfill fill) {
-  if (!is_map_address(map) || !dims || !box || !element_strides || rank < 1 || rank > wire::kMaxRank)
+  if (!is_map_address(map) || !dims || !box || !element_strides || rank < 1 || rank > abi::kMaxRank)
     return CUDA_ERROR_INVALID_VALUE;
   if (rank > 1 && !strides) return CUDA_ERROR_INVALID_VALUE;
-  if (type < 0 || type >= static_cast<int>(wire::TensorType::count_)) return CUDA_ERROR_INVALID_VALUE;
-  wire::TensorMap made;
-  made.type = static_cast<wire::TensorType>(type);
+  if (type < 0 || type >= static_cast<int>(abi::TensorType::count_)) return CUDA_ERROR_INVALID_VALUE;
+  abi::TensorMap made;
+  made.type = static_cast<abi::TensorType>(type);
   made.rank = static_cast<uint8_t>(rank);
-  made.interleave = static_cast<wire::TensorInterleave>(interleave);
-  made.swizzle = static_cast<wire::TensorSwizzle>(swizzle);
+  made.interleave = static_cast<abi::TensorInterleave>(interleave);
+  made.swizzle = static_cast<abi::TensorSwizzle>(swizzle);
   made.l2_promotion = static_cast<uint8_t>(promotion);
-  made.fill = static_cast<wire::TensorFill>(fill);
+  made.fill = static_cast<abi::TensorFill>(fill);
   made.address = reinterpret_cast<uint64_t>(address);
   for (uint32_t k = 0; k < rank; ++k) {
     made.dims[k] = dims[k];
@@ -57,7 +57,7 @@ FB_API CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType typ
 
 FB_API CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   if (!is_map_address(map)) return CUDA_ERROR_INVALID_VALUE;
-  wire::TensorMap made;
+  abi::TensorMap made;
   if (!decode(bytes_of(map), made)) return CUDA_ERROR_INVALID_VALUE;
   made.address = reinterpret_cast<uint64_t>(address);
   if (!find_problem(made).empty()) return CUDA_ERROR_INVALID_VALUE;

@@ -1,11 +1,11 @@
-#include "wire/tensor_map.h"
+#include "abi/tensor_map.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace fb::wire {
+namespace fb::abi {
 namespace {
 
 constexpr uint32_t kMagic = 0x4D54'4246;  // "FBTM"
@@ -113,4 +113,4 @@ bool decode(std::span<const std::byte, kTensorMapBytes> from, TensorMap& map) {
   return true;
 }
 
-}  // namespace fb::wire
+}  // namespace fb::abi

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-namespace fb::wire {
+namespace fb::abi {
 
 inline constexpr size_t kTensorMapBytes = 128;
 inline constexpr uint32_t kMaxRank = 5;
@@ -66,4 +66,4 @@ void encode(const TensorMap& map, std::span<std::byte, kTensorMapBytes> to);
 // with tensormap.replace.
 bool decode(std::span<const std::byte, kTensorMapBytes> from, TensorMap& map);
 
-}  // namespace fb::wire
+}  // namespace fb::abi
