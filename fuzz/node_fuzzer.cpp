@@ -225,7 +225,7 @@ class Session {
     remember(client.handles[static_cast<size_t>(kind)], h.handle);
   }
 
-  // --- Parts of requests ---------------------------------------------------------------------------------------------
+  // Parts of requests
 
   uint64_t odd() {
     static constexpr uint64_t kValues[] = {0,
@@ -294,7 +294,7 @@ class Session {
     return in_.pick(kValues);
   }
 
-  // --- Requests ------------------------------------------------------------------------------------------------------
+  // Requests
 
   void fill(wire::Hello&) {}
   void fill(wire::ReportUnsupported&) {}
@@ -549,7 +549,7 @@ class Session {
     ask(k, t, kKind, m, blob, std::move(descriptor));
   }
 
-  // --- What happens --------------------------------------------------------------------------------------------------
+  // What happens
 
   void step() {
     const uint8_t what = in_.byte();

@@ -1,7 +1,7 @@
 #pragma once
 
 // The foreign APIs that shims implement, as tables: which functions they have and which of them are real here. Shims
-// make their symbols from the tables, inspect counts them; nobody else needs to know a foreign name.
+// make their symbols from the tables, inspect counts them; no other layer needs a foreign name.
 
 #include <span>
 #include <string_view>

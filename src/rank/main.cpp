@@ -120,7 +120,7 @@ Options read_options(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
-  // Nothing that whoever started us had open is for the candidate.
+  // Close descriptors inherited from the parent: the candidate must not have them.
   if (options.confined) close_range(3, ~0u, 0);
   if (const auto problem = attempt([&] {
         if (options.confined) fb::sandbox::confine(options.limits, fb::sandbox::Filter::rank);

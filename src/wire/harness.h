@@ -13,7 +13,7 @@
 
 namespace fb::wire {
 
-// --- Of a rank ------------------------------------------------------------------------------------------------------
+// Of a rank
 
 enum class StepKind : uint32_t {
   none,
@@ -49,7 +49,7 @@ struct ExchangeDescriptor {
   uint32_t zero = 0;
 };
 
-// --- Of the judge ---------------------------------------------------------------------------------------------------
+// Of the judge
 
 // Answered when all ranks have asked for their first step. The request carries the arena's descriptor.
 struct JudgeBegin {

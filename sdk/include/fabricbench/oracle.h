@@ -33,7 +33,7 @@
 
 namespace fabricbench::oracle {
 
-// --- Number formats without a type in C++ ---------------------------------------------------------------------------
+// Number formats without a type in C++
 
 struct bf16 {
   uint16_t bits = 0;
@@ -101,7 +101,7 @@ constexpr double smallest_step(DType type) {
   }
 }
 
-// --- What judge and oracle hand each other ---------------------------------------------------------------------------
+// What judge and oracle hand each other
 
 struct RawTensor {
   const char* name;
@@ -127,7 +127,7 @@ struct RawCase {
   const RawParameter* parameter;
 };
 
-// --- For the author --------------------------------------------------------------------------------------------------
+// For the author
 
 // A sum of terms that a candidate forms in some order, in `precision`. Knows how far any order may be off.
 class Sum {

@@ -34,7 +34,7 @@ const char* name_of(StepKind kind) {
   }
 }
 
-// What a rank says is shown to people.
+// A rank's text, made safe to print.
 std::string printable(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte b : bytes.first(std::min(bytes.size(), kLongestText))) {
@@ -192,8 +192,8 @@ void JudgeSession::perform(const std::vector<Move>& moves, uint32_t checked) {
   }
 }
 
-// Between steps nothing runs: everything is over, and everybody knows. But what a rank finds in its tensors when a call
-// begins is its own: the others may look only when they have heard that it has come there, in the first call as well.
+// Between steps nothing runs, and all hosts know that everything has ended. The inputs of a call belong to its rank:
+// other ranks may read them only after they have synchronised with that rank, in the first call as well.
 void JudgeSession::perform_while_frozen() {
   if (!node_.checking) {
     for (Rank& rank : ranks_) perform(rank.calls->front().loads, 0);
@@ -261,8 +261,8 @@ void JudgeSession::tell(Rank& rank, std::span<const std::byte> words) {
   node_.threads.answer_at(*rank.thread, rank.thread->now, std::move(answer));
 }
 
-// In a schedule that is drawn, half of all calls begin only when the others can do nothing without them: whoever does
-// not wait for a rank is found out.
+// In a random schedule half of all calls begin only when the other ranks can't make progress without them. That reveals
+// ranks that should wait for another one and do not.
 void JudgeSession::begin_call(Rank& rank) {
   const uint64_t seed = node_.options.seed;
   const auto number = static_cast<uint64_t>(&rank - ranks_.data());
@@ -372,7 +372,7 @@ Status JudgeSession::next(Call& call, const wire::StepNext& m) {
   return kLater;
 }
 
-// The host goes on; when the stream comes by, results are taken and the next call's inputs given.
+// The host continues. When the stream gets here, results are stored and the next call's inputs loaded.
 Status JudgeSession::end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id) {
   const uint32_t c = rank.call;
   const OperationPtr op =
@@ -417,7 +417,7 @@ Status JudgeSession::join_exchange(Rank& rank, Call& call, Kind kind) {
   return kLater;
 }
 
-// All ranks have come: each gets what all have brought, or all are told that they do not agree.
+// All ranks have arrived: each gets the data of all, or all get an error because their arguments differ.
 void JudgeSession::complete_exchange() {
   const Rank& first = ranks_.front();
   Time at = 0;
@@ -455,7 +455,7 @@ void JudgeSession::complete_exchange() {
   }
 }
 
-// For people
+// Texts for reports
 
 std::string JudgeSession::phase_of(const Rank& rank) const {
   if (state_ == State::assembling) return "load";

@@ -1,11 +1,11 @@
 #pragma once
 
-// A judgement, as the machine sees it: what the judge has asked for, and how far each rank is with it. wire/harness.h
-// says what the messages mean.
+// The machine's side of a judged run: the judge's current step, and how far each rank is with it. The messages are
+// described in wire/harness.h.
 //
-// Ordering. A step begins at one moment of virtual time for all ranks, when nothing else is under way, and ends when
-// nothing is left to do. What the harness moves between tensors and the arena takes no time and happens in the order of
-// the rank's stream. Exchanges end at the latest of their ranks' times, whoever was heard last.
+// Ordering. A step begins at the same virtual time for all ranks, when nothing else runs, and ends when all operations
+// have ended. Transfers between tensors and the arena take no time and happen in the order of the rank's stream. An
+// exchange ends at the latest of its ranks' times, in whichever order their requests arrived.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,18 +36,19 @@ class JudgeSession final : public JudgeRequests {
   bool frozen() const { return state_ == State::frozen; }
   bool step_is_under_way() const { return state_ == State::step; }
   bool in_run() const override { return state_ == State::step && step_.kind == wire::StepKind::run; }
-  // To be called when nothing moves by itself. True: a step (or the wait for ranks) is over, and the judge knows.
+  // To be called when nothing makes progress by itself. True: a step (or the wait for ranks) has ended and the judge
+  // was answered.
   bool end_step();
-  // To be called when nothing else can go on. True: a rank that was kept back may begin its call.
+  // To be called when nothing else can make progress. True: a rank that was kept back begins its call.
   bool let_straggler_go();
-  // All ranks have asked for their next step, and no work is left: only threads beside can still do something.
+  // All ranks have asked for their next step and no operation is left; only their other threads can still act.
   bool is_over() const { return state_ == State::step && all_wait() && nothing_left(); }
   // A request came while ranks were frozen.
   void note_late();
   uint64_t late_requests() const override { return late_requests_; }
-  // Something of the rank has gone: nothing, if it was to go.
+  // A thread or process of the rank has ended. None: it was allowed to.
   std::optional<std::string> explain_loss(const Process& process) const;
-  // Whether the rank can do without this thread.
+  // Whether the step can't end without this thread.
   bool needs(const HostThread& thread) const;
   bool has_returned(const Process& process) const override;
   std::optional<std::string> explain_wait(const HostThread& thread) const override;
@@ -80,8 +81,8 @@ class JudgeSession final : public JudgeRequests {
     std::shared_ptr<HostThread> thread;  // asks for steps
     uint32_t device = 0;
     bool waits = false;      // has asked for its next step
-    uint32_t call = 0;       // of the step: that it is in
-    bool kept_back = false;  // will be told to begin it when nothing else can go on
+    uint32_t call = 0;       // current one of the step
+    bool kept_back = false;  // begins when nothing else can make progress
     std::shared_ptr<std::vector<Calling>> calls;
     // The exchange that it waits in.
     std::shared_ptr<HostThread> exchanging;
@@ -98,7 +99,7 @@ class JudgeSession final : public JudgeRequests {
   bool nothing_left() const;
   std::string phase_of(const Rank& rank) const;  // "run, call 3"
   wire::Status read_transfers(std::span<const std::byte> blob, uint32_t calls);
-  // `checked`: the operation that does it, for the race checker; 0: none looks.
+  // `checked`: the operation, for the race detector; 0: no races are looked for.
   void perform(const std::vector<Move>& moves, uint32_t checked);
   void perform_while_frozen();
   std::vector<uint32_t> numbers() const;  // of the ranks' processes
@@ -113,7 +114,7 @@ class JudgeSession final : public JudgeRequests {
   std::vector<wire::DeviceTraffic> traffic() const;
 
   NodeServices& node_;
-  std::unique_ptr<Process> judges_;  // the judge is no rank, and no process of the node
+  std::unique_ptr<Process> judges_;  // the judge is neither a rank nor a process of the node
   std::shared_ptr<HostThread> judge_;
   std::vector<Rank> ranks_;
   State state_ = State::assembling;

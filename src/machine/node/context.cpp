@@ -14,8 +14,8 @@ std::string Context::describe(mem::Address a) {
 }
 
 void Context::forget() {
-  // A copy that is completed early may find that its kernel has spoiled its barrier. That is the kernel's mistake, and
-  // not of whoever makes the memory go away: the copy ends without telling the barrier, and the rest goes on.
+  // A copy that is completed early may trap because its kernel overwrote the mbarrier. That is the kernel's fault, not
+  // the caller's: the copy ends without signalling the mbarrier, and the others are completed.
   bool again = true;
   while (again) {
     again = false;
@@ -41,7 +41,7 @@ mem::Address Context::heap_allocate(uint64_t bytes) {
 bool Context::heap_release(mem::Address a) {
   const auto found = heap_.find(a);
   if (found == heap_.end()) return false;
-  // Nobody may still hold the bytes: neither a copy in flight nor a loop that waits for them to change.
+  // First complete the copies in flight and wake the warps that sleep on these bytes.
   forget();
   heap_used_ -= found->second;
   heap_.erase(found);

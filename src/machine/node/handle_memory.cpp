@@ -99,7 +99,7 @@ Status on_free(NodeServices& node, Call& call, const wire::Free& m, wire::Empty&
 Status on_register_host(NodeServices& node, Call& call, const wire::RegisterHost& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   if (m.bytes == 0 || m.address % kPage != 0 || m.bytes % kPage != 0 || !call.descriptor) return Status::invalid_value;
-  // What the machine hands out is not the process's to register.
+  // Addresses that the machine hands out can't be registered.
   if (m.address < mem::kGlobalEnd || m.address + m.bytes < m.address) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   const auto next = process.regions.lower_bound(m.address);

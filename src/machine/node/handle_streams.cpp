@@ -31,7 +31,7 @@ Status on_stream_destroy(NodeServices& node, Call& call, const wire::OfHandle& m
   Process& process = *call.thread->process;
   const auto found = process.streams.find(m.handle);
   if (found == process.streams.end()) return Status::invalid_handle;
-  // Its work goes on.
+  // Its operations still run.
   const bool unjoined = node.streams.default_stream(process, found->second.device).unjoined.erase(m.handle) != 0;
   if (found->second.last && !found->second.last->has_ended) {
     std::erase_if(process.orphans, [](const Orphan& o) { return o.work->has_ended; });

@@ -1,4 +1,4 @@
-// Work that host threads put on streams, and graphs of it.
+// Operations that host threads put on streams, and graphs of them.
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ Status on_launch(NodeServices& node, Call& call, const wire::Launch& m, wire::Em
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   OperationPtr op;
   if (const Status s = node.streams.make_launch(process, m, call.blob, stream->priority, op); s != Status::ok) return s;
-  // The host is through before the device has heard of it.
+  // The host call returns before the launch reaches the device.
   call.thread->spend(node.platform.calls.launch);
   op->issued = call.thread->now - node.platform.calls.launch + node.platform.kernel.launch;
   node.streams.enqueue(*call.thread, *stream, m.stream.stream, op);
@@ -107,7 +107,7 @@ Status on_callback_next(NodeServices& node, Call& call, const wire::CallbackNext
   return kLater;
 }
 
-// Memory in the order of a stream is memory at once: addresses are never handed out twice, so nothing can be too early.
+// Stream-ordered memory is allocated at once: addresses are never reused, so it can't be too early.
 Status on_allocate_ordered(NodeServices& node, Call& call, const wire::AllocateOrdered& m, wire::Address& reply,
                            Answer&) {
   Process& process = *call.thread->process;
@@ -164,7 +164,7 @@ Status on_graph_create(NodeServices&, Call& call, const wire::GraphCreate& m, wi
     return why;
   };
   if (graph.nodes.size() + m.nodes > kMostNodes) return refuse();
-  // Each node costs more here than on its way.
+  // A node takes more memory here than in the message.
   const uint64_t bytes = call.blob.size() + m.nodes * sizeof(GraphOperation);
   graph.bytes += bytes;
   process.kept_bytes += bytes;

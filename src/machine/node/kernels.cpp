@@ -169,11 +169,11 @@ void StreamScheduler::kernel_ended(const OperationPtr& op, GridRun& run, Outcome
   node_.report(make_incident(record::IncidentReason::kernel_fault, process.rank,
                              fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome))));
   const Status status = status_of(outcome.fault.kind);
-  // Whoever is told that the kernel has ended asks whether the context still works.
+  // Threads that wait for the kernel read the sticky error when they are answered.
   break_context(process, device, status);
 }
 
-// Nothing of a context that has faulted goes on; whoever waits is told.
+// After a fault all operations of the context end, and threads that wait for them are answered.
 void StreamScheduler::break_context(Process& process, uint32_t device, Status status) {
   Context& c = node_.memory.context(process, device);
   if (c.sticky_error != Status::ok) return;

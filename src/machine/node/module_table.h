@@ -23,7 +23,7 @@ class ModuleTable {
   ModuleTable(const LoadOptions& options, NodeMemory& memory, Checking* checking, const Report& report)
       : options_(options), memory_(memory), checking_(checking), report_(report) {}
 
-  // Each text is parsed once: processes of a node run the same program. Null: it is no PTX; reported.
+  // Each text is parsed once: processes of a node run the same program. Null: not PTX; reported.
   std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
   // Loads it into the context on first use. Null: there is no such module, or the machine can't run it; then `problem`,
   // if given, says why.

@@ -70,7 +70,7 @@ std::shared_ptr<mem::Allocation> NodeMemory::take_shared(Process& process, uint6
 
 Region* NodeMemory::add_region(Process& process, Region region) {
   if (region.begin == 0) {
-    // Memory that a host process maps too takes whole pages; large memory is aligned as large pages are.
+    // Memory that a host process also maps takes whole pages; large memory is aligned to large pages.
     constexpr uint64_t kPage = 4096, kLargePage = 1 << 21, kLarge = 1 << 20;
     const uint64_t pages = (region.bytes + kPage - 1) / kPage * kPage;
     region.begin = region.allocation->shared

@@ -1,7 +1,7 @@
 #pragma once
 
-// Work that a host has handed over: an operation begins when those before it have ended. Streams, events and graphs
-// are only ways to say who comes before whom.
+// An operation that a host has enqueued; it begins when those before it have ended. Streams, events and graphs only add
+// dependency edges between operations.
 
 #include <cstdint>
 #include <functional>
@@ -35,25 +35,25 @@ struct Operation {
   uint32_t device = 0;
   uint64_t stream = 0;  // of its process, for traces
   std::string name;
-  Time issued = 0;  // the host was through with it
+  Time issued = 0;  // the host call has returned
   Time begun = 0, ended = 0;
   bool has_begun = false, has_ended = false;
   bool counted = false;  // among those of its process that have not ended
   uint64_t payload = 0;  // bytes that it carries
   wire::Status status = wire::Status::ok;
   OperationFacts facts;
-  uint64_t tie = 0;               // its place among operations that begin at the same time
+  uint64_t tie = 0;               // order among operations that begin at the same time
   bool begins_in_memory = false;  // its work reads or writes what kernels see, at once
 
   bool kernel = false;
   bool of_judge = false;
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 
-  // For the race checker: what is known when it begins, and to whoever comes behind it; its number there.
+  // For the race detector: the clock when it begins, the clock that successors inherit, and its number there.
   race::ClockRef known, leaves;
   uint32_t checked = 0;
 
-  // Does the work and sees to it that finish() is called. Empty: there is nothing to do.
+  // Does the work and makes sure that finish() is called. Empty: nothing to do.
   std::function<void(const std::shared_ptr<Operation>&)> work;
 
   uint32_t before = 0;  // operations that it waits for

@@ -58,10 +58,10 @@ struct Stream {
 
 // The default stream of a device.
 struct DefaultStream : Stream {
-  std::set<wire::Id> unjoined;  // blocking streams with work that it has not waited for
+  std::set<wire::Id> unjoined;  // blocking streams with operations that it has not waited for
 };
 
-// The last work of a stream that was destroyed before it ended.
+// The last operation of a stream that was destroyed before it ended.
 struct Orphan {
   uint32_t device = 0;
   bool unjoined = false;  // the default stream is to wait for it
@@ -73,7 +73,7 @@ struct Event {
   bool timing = true;
   bool shareable = false;
   OperationPtr recorded;  // null: never
-  uint64_t token = 0;     // under which others can open it; 0: none
+  uint64_t token = 0;     // IPC token; 0: not exported
 };
 
 struct Module {
@@ -114,8 +114,8 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   Time now = 0;
   uint64_t tie = 0;  // order among threads that act at the same time
   bool gone = false;
-  bool waiting = false;                 // a request of it is unanswered
-  wire::Kind request{};                 // … this one
+  bool waiting = false;                 // has an unanswered request
+  wire::Kind request{};                 // the last one
   std::vector<OperationPtr> waits_for;  // operations that the request waits for
   uint64_t calls = 0;                   // hash of them
   uint32_t polls = 0;                   // unsuccessful queries in a row

@@ -38,7 +38,7 @@ DefaultStream& StreamScheduler::default_stream(Process& process, uint32_t device
   return stream;
 }
 
-// The default stream is idle when the streams are that it would wait for.
+// The default stream is idle when all streams that it would wait for are.
 std::vector<OperationPtr> StreamScheduler::operations_of(Process& process, const wire::StreamRef& ref) {
   if (ref.stream != 0) return {process.streams.at(ref.stream).last};
   const DefaultStream& legacy = default_stream(process, ref.device);
@@ -96,7 +96,7 @@ void StreamScheduler::enqueue(HostThread& thread, Stream& stream, uint64_t strea
   op->issued = std::max(op->issued, thread.now);
   Operations::order(stream.last, op);
   if (stream_id == 0) {
-    // Each of them once: what this operation has waited for, those behind it need not.
+    // Each of them once: later operations of the default stream are ordered behind this one.
     for (const wire::Id id : std::exchange(default_stream(process, stream.device).unjoined, {}))
       Operations::order(process.streams.at(id).last, op);
     std::erase_if(process.orphans, [](const Orphan& o) { return o.work->has_ended; });

@@ -52,7 +52,7 @@ class StreamScheduler {
   void deliver_callback(Process& process);
   // Host processes may have written to memory that streams wait for.
   void look_again();
-  // Before a process is reset: ends all its operations. Events of it that others wait for happen.
+  // Before a process is reset: ends all its operations. Streams of other processes that wait for its events continue.
   void end_all_of(Process& process);
   // Before the node is destroyed: breaks the cycles between operations.
   void clear(const std::vector<std::unique_ptr<Process>>& processes);

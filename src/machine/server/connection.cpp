@@ -12,9 +12,9 @@
 namespace fb::machine {
 namespace {
 
-// What kernels print between two answers, and an answer.
+// Output of kernels between two answers, and an answer.
 constexpr size_t kMostUnsent = 40 << 20;
-// Room for what is to come is made so much at a time: an announcement alone costs nothing.
+// The buffer grows by this much as bytes arrive, so that a large size in the header alone costs nothing.
 constexpr size_t kGrowth = 64 << 10;
 
 }  // namespace
@@ -42,7 +42,7 @@ bool Connection::read() {
     if (got == 0) return false;
     got_ += static_cast<size_t>(got);
     if (got_ == head) {
-      // The first thing that is believed: how much more will come.
+      // Check the sizes before relying on them.
       if (wire::request_bytes(frame.kind) == 0 || frame.body != wire::request_bytes(frame.kind) ||
           frame.blob > (thread ? wire::kLargestBlob : 0) || frame.descriptors > 1 || frame.status != wire::Status::ok) {
         fail(fmt::format("sent {} bytes that are no message", head));
@@ -61,7 +61,7 @@ wire::Received Connection::take() {
   return std::exchange(incoming_, {});
 }
 
-// Whoever waits for something to happen on the socket hears of it, too.
+// Also wakes a thread that polls the socket.
 void Connection::fail(std::string why) {
   gone_ = true;
   fault_ = std::move(why);
@@ -89,7 +89,7 @@ void Connection::append(const wire::Frame& frame, std::span<const std::byte> bod
 }
 
 void Connection::send(const Answer& answer, wire::Kind kind) {
-  // Who waits for an answer reads it before asking again.
+  // A thread reads its answer before it sends the next request.
   if (!gone_ && std::ranges::any_of(unsent_, &Parcel::is_answer)) return fail("does not read its answers");
   wire::Frame frame;
   frame.kind = kind;

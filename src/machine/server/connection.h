@@ -1,7 +1,7 @@
 #pragma once
 
-// The machine's end of one host thread's socket: collects bytes until a message is whole, sends what was not taken yet.
-// Never blocks.
+// The machine's end of one host thread's socket: collects bytes until a message is complete, and sends what the socket
+// did not take yet. Never blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ class Connection {
   Connection(uint64_t own_number, UniqueFd socket) : number(own_number), socket_(std::move(socket)) {}
 
   const uint64_t number;
-  int rank = -1;                 // whose socket it came by; -1: there is one for all
+  int rank = -1;                 // of the socket that it connected to; -1: one socket for all
   HostThread* thread = nullptr;  // after hello
   int32_t pid = 0;
   uint64_t since = 0;  // wall nanoseconds

@@ -24,7 +24,7 @@ constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
 constexpr uint64_t kSpinningExpected = 1'000'000;
 constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
-// Who sleeps by the clock is waited for so long.
+// How long to wait for a thread that sleeps by the clock.
 constexpr uint64_t kPatience = 100'000'000;
 
 uint64_t wall_nanoseconds() {
@@ -55,7 +55,7 @@ uint64_t cpu_of(int32_t pid, uint32_t thread) {
   return leading_number<uint64_t>(read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, thread), buffer));
 }
 
-// -1: in none, or nobody may know; kIsAwake: it is in none because it runs.
+// -1: none, or unknown; kIsAwake: none because the thread runs.
 constexpr long kIsAwake = -2;
 long system_call_of(int32_t pid, uint32_t thread) {
   char buffer[512];
@@ -75,7 +75,7 @@ std::vector<uint32_t> threads_of(int32_t pid) {
   return threads;
 }
 
-// Whoever reads the other end will do so: it is no wait for another rank.
+// The process at the other end will read: not a wait for another rank.
 bool writes(long call) { return call == SYS_write || call == SYS_writev; }
 
 bool sleeps_by_the_clock(long call) { return call == SYS_nanosleep || call == SYS_clock_nanosleep; }
@@ -122,7 +122,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
                          : expect_spinning_ ? kSpinningExpected
                          : polls_memory     ? kSpinning
                                             : kSpinningWithoutMemory;
-  // On a busy computer who spins politely gets so little time that counting it would take for ever.
+  // On a busy computer a thread that spins with sched_yield() gets so little time that counting it takes too long.
   const bool long_ago = expect_spinning_ && wall_nanoseconds() - thread.answered > kSpinningExpectedWall;
   if (computed < limit && !long_ago) return Activity::runs;
   thread.spinner = true;

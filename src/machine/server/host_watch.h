@@ -14,20 +14,20 @@ enum class Activity : uint8_t {
   runs,    // or is about to: wait for it
   spins,   // has computed for so long that it can only be waiting for memory to change
   sleeps,  // until some time; counts as running for a while
-  waits,   // in a system call, for somebody else
+  waits,   // in a system call, for another thread or process
   gone,
 };
 
 class HostWatch {
  public:
-  // `expect_spinning`: the program waits by spinning from the start (MPI), so little is enough to believe it.
+  // `expect_spinning`: the program waits by spinning from the start (MPI), so little processor time is enough.
   explicit HostWatch(bool expect_spinning) : expect_spinning_(expect_spinning) {}
 
   // Of all threads of a process but those in `inside` (sorted thread ids: they wait in the machine): the busiest
   // activity. `polls_memory`: the process has memory that devices can write, so that spinning is likely.
   Activity look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory);
   // A message between two ranks may be under way while both look asleep: the system delivers it from a thread of its
-  // own when it is busy. False: it may be. Who waits outside must be looked at again afterwards.
+  // own when it is busy. False: one may be under way. Check threads that wait outside once more afterwards.
   bool network_is_quiet();
   // Threads that a process has.
   static size_t count(int32_t pid);
@@ -46,7 +46,7 @@ class HostWatch {
     uint64_t cpu_at_answer = 0;  // nanoseconds
     uint64_t answered = 0;       // … of wall time
     bool known = false;
-    bool spinner = false;  // was caught once: the next time it takes less to believe it
+    bool spinner = false;  // has spun before: less processor time is enough
     uint64_t asleep_since = 0;
   };
   Activity look_at(int32_t pid, uint32_t thread, bool polls_memory);

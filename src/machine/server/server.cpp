@@ -23,9 +23,9 @@ constexpr size_t kMostConnections = 4096;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kPatienceForHello = 3'000 * kMillisecond;
 constexpr uint64_t kPatienceForRanks = 20'000 * kMillisecond;
-// Everybody waits, some of them outside the machine where it can't see for what: this long, and it is a deadlock.
+// If all threads wait this long, some of them outside the machine where it can't see why, it is a deadlock.
 constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
-// … and this long, and kernels that look at the clock see time pass.
+// If they wait this long, virtual time passes for kernels that read the clock.
 constexpr uint64_t kQuietPassesTime = 50 * kMillisecond;
 // Of all ranks, in a run that is judged.
 constexpr uint64_t kMostRequests = 400'000;
@@ -112,27 +112,26 @@ void Server::accept_all(const UniqueFd& listener, int rank) {
   }
 }
 
-// --- Messages
-// ---------------------------------------------------------------------------------------------------------
+// Messages
 
 bool Server::poll(int milliseconds) {
   std::vector<pollfd> set;
-  std::vector<Connection*> who;
+  std::vector<Connection*> polled;
   set.push_back({STDIN_FILENO, POLLIN, 0});
   for (const Listener& listener : listeners_) set.push_back({listener.socket.get(), POLLIN, 0});
   const size_t first = set.size();
   const auto watch = [&](Connection& connection) {
-    // While a thread waits for its answer it has nothing to say: what it sends then is not read, so that nobody can
-    // fill the machine's memory. That it has gone is heard of all the same.
+    // A thread that waits for its answer must not send anything: it is not read, so that it can't fill the machine's
+    // memory. That it has left is noticed all the same.
     const short events = static_cast<short>((is_not_read(connection) ? POLLRDHUP : POLLIN) |
                                             (connection.wants_to_write() ? POLLOUT : 0));
     set.push_back({connection.fd(), events, 0});
-    who.push_back(&connection);
+    polled.push_back(&connection);
   };
   for (const auto& [number, connection] : connections_) {
     if (number != judge_) watch(*connection);
   }
-  // The judge last: what came before its next step has come between steps.
+  // The judge last: requests that arrived before its next step arrived between steps.
   if (const auto judge = connections_.find(judge_); judge != connections_.end()) watch(*judge->second);
   if (::poll(set.data(), set.size(), milliseconds) <= 0) return false;
   bool any = false;
@@ -147,11 +146,11 @@ bool Server::poll(int milliseconds) {
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) finished_ = true;
   }
   std::vector<uint64_t> lost;
-  for (size_t k = 0; k < who.size(); ++k) {
+  for (size_t k = 0; k < polled.size(); ++k) {
     const short events = set[k + first].revents;
     if (events == 0) continue;
     any = true;
-    Connection& c = *who[k];
+    Connection& c = *polled[k];
     if ((events & POLLOUT) != 0) c.flush();
     const bool waits = is_not_read(c);
     if (!waits && c.read()) {
@@ -169,7 +168,7 @@ bool Server::poll(int milliseconds) {
   return any;
 }
 
-// A thread that goes on calling when everything is done would keep a step from ending.
+// A thread that still makes calls after everything has ended would keep the step from ending.
 void Server::end_overtime(const Connection& connection) {
   if (!session_ || connection.number == judge_ || !session_->is_over()) return;
   constexpr uint32_t kMostInOvertime = 64;
@@ -182,7 +181,7 @@ bool Server::is_not_read(const Connection& connection) const {
   return (connection.thread && connection.thread->waiting) || (frozen() && connection.has_message());
 }
 
-// What came while ranks were frozen.
+// Requests that arrived while ranks were frozen.
 void Server::serve_held() {
   for (const auto& [number, connection] : connections_) {
     if (connection->has_message() && !connection->gone()) serve(*connection);
@@ -290,14 +289,13 @@ void Server::drop(Connection& connection) {
   settled_.erase(process.number);
 }
 
-// --- When time may move
-// -----------------------------------------------------------------------------------------------
+// When time may move
 
 std::vector<uint32_t> Server::inside(const Process& process) const {
   std::vector<uint32_t> threads;
   for (const auto& t : node_.threads()) {
     if (t->process != &process || t->gone) continue;
-    // Answered, but the answer is not read yet: the thread may look asleep and is not.
+    // Answered, but it has not read the answer yet: it looks blocked and is not.
     if (t->waiting) threads.push_back(t->id);
   }
   std::ranges::sort(threads);
@@ -308,7 +306,7 @@ std::vector<uint32_t> Server::inside(const Process& process) const {
 Activity Server::settle() {
   const Activity activity = look_at_all();
   if (activity == Activity::runs) return activity;
-  // Those who wait outside the machine wait for each other's messages.
+  // Threads that wait outside the machine wait for each other's messages.
   if (std::ranges::all_of(settled_, [](const auto& s) { return s.second; })) return activity;
   if (!watch_.network_is_quiet()) return Activity::runs;
   return look_at_all();
@@ -338,7 +336,7 @@ Activity Server::look_at_all() {
     const Activity a = watch_.look(process->pid, threads, process->has_shared_memory);
     if (a == Activity::runs) return a;
     busiest = std::min(busiest, a);
-    // All its threads wait here: none of them can change that.
+    // All its threads wait in the machine, and none of them can change that.
     const auto known =
         std::ranges::count_if(node_.threads(), [&](const auto& t) { return t->process == process.get() && !t->gone; });
     settled = a == Activity::waits && static_cast<size_t>(known) == threads.size() &&
@@ -366,7 +364,7 @@ void Server::run(record::RunRecord& record) {
       poll(1);
       continue;
     }
-    // Who looks asleep may have sent something first.
+    // A thread that looks blocked may already have written its request: poll once more.
     if (poll(0) || finished_) {
       quiet_since_ = 0;
       continue;
@@ -376,7 +374,7 @@ void Server::run(record::RunRecord& record) {
       node_.look_again();
     }
     const bool more = node_.run(activity == Activity::spins ? 200 : kStepsAtOnce);
-    // What a run that was ended has left must not go to the judge: wrong values would hide the race that made them.
+    // Results of a run that was ended must not reach the judge: wrong values would hide the race that caused them.
     if (finished_) break;
     if (more) {
       quiet_since_ = 0;
@@ -390,7 +388,7 @@ void Server::run(record::RunRecord& record) {
   node_.fill(record);
 }
 
-// Nothing can go on by itself.
+// Nothing can make progress by itself.
 void Server::idle(Activity activity) {
   if (node_.out_of_budget()) {
     report(make_incident(IncidentReason::instructions_used_up, std::nullopt,
@@ -414,7 +412,7 @@ void Server::idle(Activity activity) {
   const uint64_t now = wall();
   if (quiet_since_ == 0) quiet_since_ = now;
   if (waiting_since_ == 0) waiting_since_ = now;
-  // Those who look at the clock can go on; but if the host is about to do something, it comes first.
+  // Kernels that read the clock can make progress, unless a host thread is about to act.
   if ((all_inside || now - quiet_since_ > kQuietPassesTime) && node_.pass_time()) return;
   if (all_inside || (activity == Activity::waits && now - std::max(quiet_since_, waiting_since_) > kQuietIsDeadlock)) {
     if (std::ranges::any_of(connections_,

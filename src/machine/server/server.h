@@ -17,7 +17,7 @@
 namespace fb::machine {
 
 struct ServerOptions {
-  std::string socket;  // with a judge: the rank's number is added, "<socket>.3"
+  std::string socket;  // with a judge the rank's number is appended, "<socket>.3"
   int ranks = 0;       // processes that must have come before time moves; 0: unknown
   bool hosts_spin = false;
   int judge = -1;  // a connected socket: the judge is at its other end, and need not say hello
@@ -58,7 +58,7 @@ class Server {
   struct Listener {
     std::string path;
     UniqueFd socket;
-    int rank = -1;  // of those who connect there; -1: as they say
+    int rank = -1;  // of processes that connect there; -1: as hello says
   };
   std::vector<Listener> listeners_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;

@@ -114,7 +114,7 @@ TEST_F(ConnectionTest, WhatIsNoMessageEndsIt) {
   frame = frame_of(Kind::launch);
   frame.kind = static_cast<Kind>(60'000);
   EXPECT_TRUE(ends(frame, true));
-  // Who has not said hello has nothing long to say.
+  // Before hello no large message is accepted.
   EXPECT_TRUE(ends(frame_of(Kind::module_load, 1000), false));
   EXPECT_FALSE(ends(frame_of(Kind::hello), false));
 }

@@ -242,7 +242,7 @@ std::string compare(const Contents& c, const std::string& type, const std::strin
   return text;
 }
 
-// --- Multicast objects -----------------------------------------------------------------------------------------------
+// Multicast objects
 
 // Chosen so that nothing lines up: the window begins inside the object, members are bound in pieces.
 constexpr uint64_t kWindowOffset = 256;

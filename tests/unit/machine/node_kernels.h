@@ -1,6 +1,6 @@
 #pragma once
 
-// Small kernels for those who drive a node without a compiler. All take up to three 64-bit parameters.
+// Small kernels for tests that drive a node without a compiler. All take up to three 64-bit parameters.
 
 namespace fb::node_kernels {
 
@@ -52,7 +52,7 @@ AGAIN:
   ret;
 }
 
-// *to += 1, without a fence and not atomic: who is not in order loses some
+// *to += 1, without a fence and not atomic: unordered increments are lost
 .visible .entry add_one(.param .u64 to)
 {
   .reg .b32 %r<4>;

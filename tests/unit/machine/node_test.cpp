@@ -1,4 +1,4 @@
-// Memory of devices and who may touch it; processes that share it, break, and go.
+// Memory of devices and access to it; processes that share it, fault, and leave.
 
 #include <gtest/gtest.h>
 

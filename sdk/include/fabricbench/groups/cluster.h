@@ -19,7 +19,7 @@ class cluster_group {
     __cluster_barrier_wait();
   }
 
-  // The same variable in the shared memory of another block, and whose shared memory an address lies in.
+  // The same variable in the shared memory of another block, and the rank of the block that owns an address.
   template <class T>
   static FABRICBENCH_DEVICE T* map_shared_rank(T* address, int rank) {
     return static_cast<T*>(__cluster_map_shared_rank(address, static_cast<unsigned int>(rank)));

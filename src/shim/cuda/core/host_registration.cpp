@@ -63,7 +63,7 @@ Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
     return failure(cudaErrorMemoryAllocation);
   const Error e =
       call<wire::Kind::register_host>({.address = begin, .bytes = bytes}, nullptr, {}, nullptr, memory.get());
-  if (e != cudaSuccess) return failure(e);  // The pages are shared with nobody then, which does no harm.
+  if (e != cudaSuccess) return failure(e);  // The pages are then shared with no process, which is harmless.
   auto run = std::make_shared<PageRun>();
   run->begin = begin;
   run->bytes = bytes;

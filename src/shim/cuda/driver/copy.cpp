@@ -124,7 +124,7 @@ CUresult fill_box(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t element
 
 using namespace fb::shim;
 
-// --- Copies ---------------------------------------------------------------------------------------------------------
+// Copies
 
 FB_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return copy_line(to, from, bytes, cudaMemcpyDefault, nullptr, true);
@@ -190,7 +190,7 @@ FB_API CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* s
   });
 }
 
-// --- Fills ----------------------------------------------------------------------------------------------------------
+// Fills
 
 #define FILL(bits, Type)                                                                                          \
   FB_API CUresult cuMemsetD##bits##Async(CUdeviceptr to, Type value, size_t count, CUstream stream) {             \

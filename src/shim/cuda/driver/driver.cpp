@@ -96,7 +96,7 @@ FB_API CUresult cuGetProcAddress(const char* name, void** function, int version,
   // A program built for a later CUDA than this one gets what this one has.
   *function = find_driver_function(name, std::min(version, kVersion));
   if (result) *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  // Who asks for the result learns of a missing name there.
+  // A missing name is reported through the status, if the caller asked for one.
   return *function || result ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

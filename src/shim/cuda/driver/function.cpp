@@ -130,7 +130,7 @@ Expected<Occupancy> occupancy_of(CUfunction handle, const CUlaunchConfig* config
 
 }  // namespace
 
-// --- Attributes -----------------------------------------------------------------------------------------------------
+// Attributes
 
 FB_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   return in_context([&] { return read_attribute(value, attribute, function, thread().device); });
@@ -211,7 +211,7 @@ FB_API CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offs
   return with_init([&] { return read_param(function_of(kernel), index, offset, bytes); });
 }
 
-// --- Launches -------------------------------------------------------------------------------------------------------
+// Launches
 
 FB_API CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                                unsigned int block_x, unsigned int block_y, unsigned int block_z,
@@ -246,7 +246,7 @@ FB_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction functi
   });
 }
 
-// --- Occupancy ------------------------------------------------------------------------------------------------------
+// Occupancy
 
 FB_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block_size,
                                                             size_t shared_bytes) {

@@ -71,7 +71,7 @@ Expected<Work> to_work(const CUDA_HOST_NODE_PARAMS* parameters) {
 
 }  // namespace
 
-// --- Capture --------------------------------------------------------------------------------------------------------
+// Capture
 
 FB_API CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   return in_context([&] { return begin_capture(stream, static_cast<cudaStreamCaptureMode>(mode)); });
@@ -125,7 +125,7 @@ FB_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   });
 }
 
-// --- Nodes ----------------------------------------------------------------------------------------------------------
+// Nodes
 
 FB_API CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                      const CUDA_KERNEL_NODE_PARAMS* parameters) {
@@ -239,7 +239,7 @@ FB_API CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* depe
   });
 }
 
-// --- Graphs ---------------------------------------------------------------------------------------------------------
+// Graphs
 
 FB_API CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
   return in_context([&] { return as_runtime([&] { return cudaGraphCreate(graph, flags); }); });
@@ -309,7 +309,7 @@ FB_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUp
   });
 }
 
-// --- User objects ---------------------------------------------------------------------------------------------------
+// User objects
 
 FB_API CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy, unsigned int references,
                                    unsigned int flags) {

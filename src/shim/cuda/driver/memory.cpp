@@ -134,7 +134,7 @@ FB_API CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer,
   });
 }
 
-// --- Other processes ------------------------------------------------------------------------------------------------
+// Other processes
 
 FB_API CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
   return in_context([&] {

@@ -17,7 +17,7 @@ namespace {
 CUlibrary library_of(CUmodule module) { return reinterpret_cast<CUlibrary>(module); }
 CUmodule module_of(CUlibrary library) { return reinterpret_cast<CUmodule>(library); }
 
-// Handles of modules, for who has the module and wants its handle.
+// Handles of modules, by module.
 struct Handles {
   std::mutex mutex;
   std::map<const Module*, CUlibrary> known;
@@ -107,7 +107,7 @@ Error take_module(CUmodule* module, const Expected<CUlibrary>& loaded) {
 
 }  // namespace
 
-// --- Modules --------------------------------------------------------------------------------------------------------
+// Modules
 
 FB_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return in_context([&] {
@@ -155,7 +155,7 @@ FB_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   });
 }
 
-// --- Libraries: the same without a current context, and loaded when used --------------------------------------------
+// Libraries: the same without a current context, and loaded when used
 
 FB_API CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit_options, void** jit_values,
                                   unsigned int jit_count, CUlibraryOption*, void**, unsigned int) {

@@ -104,7 +104,7 @@ FB_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data)
   });
 }
 
-// --- Events ---------------------------------------------------------------------------------------------------------
+// Events
 
 FB_API CUresult cuEventCreate(CUevent* event, unsigned int flags) {
   return in_context([&] {

@@ -8,7 +8,7 @@ namespace shim = fb::shim;
 
 namespace {
 
-// A context that died keeps its error, whoever asks.
+// A sticky error stays, whichever call reads it.
 cudaError_t last_error(bool reset) {
   shim::ThreadState& mine = shim::thread();
   const cudaError_t error = mine.last_error;

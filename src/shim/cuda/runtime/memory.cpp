@@ -71,7 +71,7 @@ cudaError_t attributes_of(cudaPointerAttributes* attributes, const void* pointer
       attributes->devicePointer = attributes->hostPointer = plain;
       return cudaSuccess;
     case MemoryKind::unknown:
-      // Variables of modules are nobody's allocation.
+      // Variables of modules are not allocations.
       if (facts->device < 0) break;
       attributes->type = cudaMemoryTypeDevice;
       attributes->devicePointer = plain;

@@ -31,7 +31,7 @@ FB_API void** __cudaRegisterFatBinary(void* image) {
 }
 FB_API void __cudaRegisterFatBinaryEnd(void**) {}
 FB_API void __cudaUnregisterFatBinary(void** handle) {
-  // The process ends: other destructors may still want the kernels' names, and nobody wants the memory.
+  // The process ends: other destructors may still want the kernels' names, and freeing memory is needless.
   if (handle) registered(handle)->module = nullptr;
 }
 FB_API char __cudaInitModule(void**) { return 1; }
