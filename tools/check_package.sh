@@ -8,7 +8,7 @@
 # mmdebstrap is missing.
 set -euo pipefail
 build=$(realpath "${1:?usage: check_package.sh BUILD_FOLDER}")
-command -v mmdebstrap >/dev/null && [[ $(id -u) == 0 ]] || { echo "needs mmdebstrap and root"; exit 77; }
+if ! command -v mmdebstrap >/dev/null || [[ $(id -u) != 0 ]]; then echo "needs mmdebstrap and root"; exit 77; fi
 
 work=$(mktemp -d /var/tmp/fabricbench-package.XXXXXX)
 trap 'rm -rf --one-file-system "$work"' EXIT
