@@ -4,7 +4,7 @@
 Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones. Only the machine's
 process is measured, and only in these schedules: compilers, sandboxes and the starts of ranks take longer than small kernels, and would
 hide what the checker takes. Both ways take turns, and the least of each counts: what others do at the same time only adds.
-Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--turns N] [--most RATIO] [--most-of-all RATIO]
+Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--repetitions N] [--most RATIO] [--most-of-all RATIO]
 """
 import argparse
 import math
@@ -89,7 +89,7 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("problems", nargs="*")
     parser.add_argument("--schedules", type=int, default=2)
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--most", type=float, default=0, help="fail if a named problem costs more")
     parser.add_argument("--most-of-all", type=float, default=0, help="fail if the geometric mean is more")
     options = parser.parse_args()
@@ -101,8 +101,8 @@ def main():
         measure = Measure(options.tool, folder)
         for problem in folders:
             pack = measure.pack_of(problem)
-            turns = [[measure.run(problem, pack, options.schedules, races) for races in (False, True)] for _ in range(options.turns)]
-            plain, checked = (min(turn[way] for turn in turns) for way in (0, 1))
+            runs = [[measure.run(problem, pack, options.schedules, races) for races in (False, True)] for _ in range(options.repetitions)]
+            plain, checked = (min(run[way] for run in runs) for way in (0, 1))
             ratios.append((checked[0] / plain[0], problem.name))
             print(f"{problem.name:24} {plain[0]:7.2f} s {plain[1]:6.0f} MiB without, {checked[0]:7.2f} s {checked[1]:6.0f} MiB with: "
                   f"{ratios[-1][0]:.2f}", flush=True)

@@ -7,27 +7,27 @@
 
 namespace fb::fabric {
 
-// What limits one multiprocessor.
+// In-flight limits of one multiprocessor.
 struct Fabric::Ports {
   FlowControl loads, stores, remote_loads, remote_stores;
 };
 
 struct Fabric::Device {
-  Server memory, atomics;
-  Server peer_out, peer_in;  // NVLink
-  Server multicast;          // what of that goes to or comes from many, both ways together
-  Server to_host, from_host;
-  Server nic_out, nic_in;
+  BandwidthCalendar memory, atomics;
+  BandwidthCalendar peer_out, peer_in;  // NVLink
+  BandwidthCalendar multicast;          // the part of it that is multicast or reduced, both directions together
+  BandwidthCalendar to_host, from_host;
+  BandwidthCalendar nic_out, nic_in;
   FlowControl remote_stores;  // of all multiprocessors
   std::vector<Ports> ports;   // by multiprocessor; empty until one is used
-  std::vector<Time> engines;  // until when each copy engine is busy
+  std::vector<Time> engines;  // busy until, by copy engine
   Counters counters{};
 };
 
-// The way from one memory to another: what it leaves through, what it enters through, and how long that takes.
+// From one memory to another: the resources it leaves and enters through, and the latency between them.
 struct Fabric::Route {
-  Server* out = nullptr;
-  Server* in = nullptr;
+  BandwidthCalendar* out = nullptr;
+  BandwidthCalendar* in = nullptr;
   Time latency = 0;
 };
 
@@ -42,20 +42,20 @@ uint64_t ratio(double full, double effective) {
 Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platform.devices()) {
   const Platform& p = platform_;
   for (Device& d : devices_) {
-    d.memory = Server(p.memory.bandwidth);
-    d.atomics = Server(p.memory.atomic_rate);
+    d.memory = BandwidthCalendar(p.memory.bandwidth);
+    d.atomics = BandwidthCalendar(p.memory.atomic_rate);
     if (p.peer.nvlink) {
-      d.peer_out = Server(p.peer.copy_bandwidth);
-      d.peer_in = Server(p.peer.copy_bandwidth);
+      d.peer_out = BandwidthCalendar(p.peer.copy_bandwidth);
+      d.peer_in = BandwidthCalendar(p.peer.copy_bandwidth);
     }
-    if (p.multicast.supported) d.multicast = Server(p.multicast.duplex_bandwidth);
-    d.to_host = Server(p.host_link.to_host_bandwidth);
-    d.from_host = Server(p.host_link.from_host_bandwidth);
+    if (p.multicast.supported) d.multicast = BandwidthCalendar(p.multicast.duplex_bandwidth);
+    d.to_host = BandwidthCalendar(p.host_link.to_host_bandwidth);
+    d.from_host = BandwidthCalendar(p.host_link.from_host_bandwidth);
     if (p.nic.per_node > 0) {
-      // A node's network cards are shared out evenly among its devices.
+      // The devices of a node share its network cards evenly.
       const double share = p.nic.bandwidth * p.nic.per_node / p.node.devices;
-      d.nic_out = Server(share);
-      d.nic_in = Server(share);
+      d.nic_out = BandwidthCalendar(share);
+      d.nic_in = BandwidthCalendar(share);
     }
     d.engines.resize(p.device.copy_engines);
   }
@@ -300,8 +300,7 @@ Time Fabric::way_back(uint32_t device, uint32_t owner) const {
   return platform_.node_of(device) == platform_.node_of(owner) ? platform_.peer.latency : platform_.nic.latency;
 }
 
-// --- Copies
-// -----------------------------------------------------------------------------------------------------------
+// Copies
 
 Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {
   Copy c;
@@ -312,7 +311,7 @@ Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t by
   c.to = to;
   c.left = bytes;
   c.begin = c.next = c.end = std::max(at, engines[c.engine]) + platform_.copy.start;
-  // The engine is spoken for from now on: who comes next chooses another one.
+  // The engine is reserved from now on: the next copy takes another one.
   devices_[device].engines[c.engine] = c.begin;
   if (pageable || (from == kHost && to == kHost)) {
     c.not_faster = static_cast<Time>(std::llround(1e12 * 1024 / platform_.host_link.pageable_bandwidth));
@@ -328,8 +327,7 @@ Copy Fabric::start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at) {
 
 void Fabric::advance(Copy& c) {
   if (c.done()) return;
-  // Short enough to share a link with others, long enough to be few. All copies use the same, so that they share
-  // evenly.
+  // Short enough to share a link, long enough that pieces are few. The same for all copies, so that they share evenly.
   constexpr uint64_t kPiece = 256 << 10;
   Time& engine = devices_[c.engine_of].engines[c.engine];
   const uint64_t bytes = std::min(kPiece, c.left);
@@ -338,7 +336,7 @@ void Fabric::advance(Copy& c) {
   if (c.from != c.to) {
     const Route r = route(c.from, c.to);
     arrived = send(r, bytes, begin);
-    // No faster than they can enter.
+    // No faster than the destination accepts them.
     sent = arrived - r.latency;
   }
   const auto touch = [&](uint32_t owner, uint64_t n) {
@@ -355,8 +353,8 @@ void Fabric::advance(Copy& c) {
   c.end = std::max({c.end, arrived, sent});
   c.left -= bytes;
   c.sent[c.pieces++ % Copy::kWindow] = sent;
-  // The next piece is asked for when the oldest one under way has left; the engine is busy until the last one has.
-  const Time oldest = c.sent[c.pieces % Copy::kWindow];  // 0: fewer are under way
+  // The next piece is requested when the oldest one in flight has left; the engine is busy until the last one has.
+  const Time oldest = c.sent[c.pieces % Copy::kWindow];  // 0: fewer are in flight
   engine = c.next = c.done() ? sent : std::max(begin, oldest);
 }
 

@@ -2,9 +2,9 @@
 
 // How long accesses and copies take on a platform: memories, links between devices, the switch, links to the host.
 //
-// A fabric knows times and bytes, not contents and not who may do what. Whoever asks must have checked that the access
-// is possible. Calls need not come in the order of their times (see server.h), but an answer does not change later:
-// what comes afterwards can't delay what was answered before.
+// A fabric models times and bytes, not contents and not permissions: the caller must have checked that the access is
+// possible. Calls need not come in the order of their times (bandwidth_calendar.h), but a later call never delays a
+// request that was already served.
 
 #include <array>
 #include <cstdint>
@@ -12,25 +12,25 @@
 #include <span>
 #include <vector>
 
+#include "fabric/bandwidth_calendar.h"
 #include "fabric/flow_control.h"
 #include "fabric/platform.h"
-#include "fabric/server.h"
 #include "fabric/time.h"
 #include "fabric/traffic.h"
 
 namespace fb::fabric {
 
-// There and back again.
+// A round trip.
 struct Trip {
-  Time issued = 0;  // when it left the multiprocessor: later than wanted if too much was under way
+  Time issued = 0;  // when it left the multiprocessor: delayed if too many bytes were in flight
   Time there = 0;   // when the owner's memory was read, written or changed
   Time back = 0;    // when the data or the acknowledgement was back
 };
 
-// A copy in progress. Whoever keeps the time calls Fabric::advance() at `next`, again and again until it is done, so
-// that copies and kernels on one link share it as they go.
+// A copy in progress. The caller calls Fabric::advance() at `next`, repeatedly until it is done, so that copies and
+// kernels on one link share its bandwidth.
 struct Copy {
-  uint32_t engine_of = 0;  // whose copy engine
+  uint32_t engine_of = 0;  // the device that owns the copy engine
   uint32_t engine = 0;
   uint32_t from = 0, to = 0;  // owners
   uint64_t left = 0;
@@ -39,7 +39,7 @@ struct Copy {
   Time end = 0;         // when all that was sent has arrived
   Time not_faster = 0;  // picoseconds per 1024 bytes: the copy's own limit; 0: none
   bool reads = true;    // false: fills memory
-  // When pieces have left, of those sent last: so many are under way.
+  // When the last kWindow pieces have left: this many are in flight.
   static constexpr size_t kWindow = 11;
   std::array<Time, kWindow> sent = {};
   uint64_t pieces = 0;
@@ -54,11 +54,11 @@ class Fabric {
 
   const Platform& platform() const { return platform_; }
 
-  // --- Accesses of multiprocessor `sm` of `device` to the memory of `owner`: a device, or kHost
-  // ----------------------- `in_l2`: the bytes are those of a flag, and no access to device memory is needed.
+  // Accesses of multiprocessor `sm` of `device` to the memory of `owner`: a device, or kHost. `in_l2`: the bytes are
+  // those of a flag, and no access to device memory is needed.
   Trip read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2 = false);
   Trip write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
-  // The same by a bulk copy of a kernel, whose packets are larger.
+  // The same by a bulk copy of a kernel, which uses larger packets.
   Trip bulk_read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
   Trip bulk_write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
   // `operations`: 32-byte sectors that are changed.
@@ -69,21 +69,19 @@ class Fabric {
   // Reads from all members, reduced on the way.
   Trip multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at);
 
-  // From the owner's memory to the device, for a line that is known to be there.
+  // Latency from the owner's memory to the device, for a line that is known to be in L2.
   Time way_back(uint32_t device, uint32_t owner) const;
 
-  // --- Copies by a copy engine of `device`
-  // ----------------------------------------------------------------------------
+  // Copies by a copy engine of `device`
   Copy start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
   Copy start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at);
   void advance(Copy& copy);
-  // All of it at once, as if nothing came in between; returns the finished copy.
+  // All pieces at once, without other traffic in between; returns the finished copy.
   Copy copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
 
-  // --- What happened
-  // --------------------------------------------------------------------------------------------------
+  // Counters
   const Counters& counters(uint32_t device) const;
-  // From now on also by time; the log lives as long as the fabric.
+  // Logs traffic by time from now on; the log lives as long as the fabric.
   const TrafficLog& log_traffic(Time interval);
 
  private:
@@ -91,15 +89,15 @@ class Fabric {
   struct Ports;
   struct Route;
 
-  // 16 bits behind the point.
+  // Fixed point, 16 fractional bits.
   using Ratio = uint64_t;
   static uint64_t scaled(uint64_t bytes, Ratio ratio) { return bytes * ratio >> 16; }
 
   Ports& ports(Device& device, uint32_t sm);
   Route route(uint32_t from, uint32_t to);
-  // Through both ends of a link, with the way between them; `weight` is what the bytes weigh on it.
+  // Through both ends of a link, with its latency; `weight`: the bytes it is charged with.
   Time send(const Route& route, uint64_t weight, Time at);
-  // `weight`: of a byte, on a link between devices.
+  // `weight`: charged for a byte on a link between devices.
   Trip fetch(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2, Ratio weight);
   Trip deliver(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, Ratio weight);
   void count(uint32_t device, Traffic kind, Time at, uint64_t bytes);

@@ -12,7 +12,7 @@ void FlowControl::leave(Time back, uint64_t bytes, uint64_t limit) {
       return;
     }
   }
-  // All but the last hold a sixteenth or more, and enter() keeps the sum below the limit.
+  // All but the last hold at least a sixteenth, and enter() keeps the sum below the limit.
   batches_[(first_ + count_) % kBatches] = {back, bytes};
   ++count_;
 }

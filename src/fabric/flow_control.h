@@ -1,8 +1,8 @@
 #pragma once
 
-// So many bytes may be under way at once: who wants to send more waits until the oldest have come back. This is what
-// makes one multiprocessor slower than a link (Little's law: rate = bytes under way / round trip), and what keeps
-// senders from running ahead of a link that is full.
+// A limit on bytes in flight: a sender at the limit waits until the oldest bytes have been acknowledged. It makes one
+// multiprocessor slower than a link (Little's law: rate = bytes in flight / round trip), and provides backpressure when
+// a link is full.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fb::fabric {
 
 class FlowControl {
  public:
-  // When `bytes` that want to leave at `at` can.
+  // When `bytes` that are ready at `at` may leave.
   Time enter(Time at, uint64_t bytes, uint64_t limit) {
     while (held_ + bytes > limit && count_ > 0) {
       const Batch& oldest = batches_[first_ % kBatches];
@@ -25,7 +25,7 @@ class FlowControl {
     return std::max(at, room_from_);
   }
 
-  // They have entered and are back at `back`.
+  // They have left and are acknowledged at `back`.
   void leave(Time back, uint64_t bytes, uint64_t limit);
 
  private:
@@ -38,7 +38,7 @@ class FlowControl {
     uint64_t bytes = 0;
   };
   uint64_t held_ = 0;
-  Time room_from_ = 0;  // what is not held was under way until then
+  Time room_from_ = 0;  // the last acknowledgement among bytes no longer held
   uint32_t first_ = 0;
   uint32_t count_ = 0;
   Batch batches_[kBatches];

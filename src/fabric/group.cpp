@@ -21,7 +21,7 @@ T less(T value, double by) {
   return static_cast<T>(smaller);
 }
 
-// Groups as words of constants.def.
+// The names of groups in constants.def.
 namespace words {
 constexpr std::optional<Group> none;
 constexpr std::optional latency = Group::latency;
@@ -38,7 +38,7 @@ kinds::duration duration(kinds::duration value, double by) {
 }
 kinds::rate rate(kinds::rate value, double by) { return less(value, by); }
 kinds::bytes bytes(kinds::bytes value, double by) { return less(value, by); }
-// What is in no group stays.
+// Kinds that are in no group are unchanged.
 kinds::count count(kinds::count value, double) { return value; }
 kinds::flag flag(kinds::flag value, double) { return value; }
 kinds::ratio ratio(kinds::ratio value, double) { return value; }
@@ -80,7 +80,7 @@ Result<Platform> slower(const Platform& platform, std::string_view group_and_fac
   if (group && equals != std::string_view::npos) read_number(group_and_factor.substr(equals + 1), by);
   constexpr double kMost = 100;
   if (!group || !(by >= 1 / kMost && by <= kMost))
-    return error(fmt::format("'{}' is no group and factor, as latency=1.1 is", group_and_factor));
+    return error(fmt::format("'{}' is not a group and a factor, as in latency=1.1", group_and_factor));
   return slower(platform, *group, by);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Constants by what they are about. A time answers to each group more or less: run again on a platform on which one
-// group is slower, it tells how much. So it is known what bounds a program, and how far its time may be off.
+// Groups of constants. A time has a sensitivity to each group, measured by a second run on a platform on which that
+// group is slower. Sensitivities say what bounds a program, and how uncertain its time is.
 
 #include <array>
 #include <cstddef>
@@ -21,13 +21,13 @@ inline constexpr std::array kGroups = {Group::latency, Group::bandwidth, Group::
 // A figure for each group, by its number.
 using ByGroup = std::array<double, kGroups.size()>;
 
-// As platform files spell it: "in_flight".
+// As in platform files: "in_flight".
 std::string_view name_of(Group group);
 std::optional<Group> group_from(std::string_view name);
 
 // The platform with the group's constants worse by a factor: durations longer, rates and limits lower.
 Platform slower(const Platform& platform, Group group, double by);
-// The same, as an option says it: "latency=1.1".
+// The same from the text of an option: "latency=1.1".
 Result<Platform> slower(const Platform& platform, std::string_view group_and_factor);
 
 // Platform::uncertainty.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a node is made of, and how long its parts take: read from a platform file (platforms/*.toml).
+// The parts of a node and their times, read from a platform file (platforms/*.toml).
 //
 // Every constant of a file has a source. A file may build on another (base = "h100x8") and name only what differs.
 
@@ -26,7 +26,7 @@ using rate = double;       // bytes per second
 using frequency = double;  // per second
 }  // namespace kinds
 
-// Where a constant comes from.
+// The source of a constant.
 struct Provenance {
   std::string key;  // "memory.bandwidth"
   std::string source;
@@ -55,7 +55,7 @@ struct Platform {
   uint32_t node_of(uint32_t device_number) const { return device_number / node.devices; }
 };
 
-// Every constant with its value: where it is the same, so are all modelled times of one machine.
+// Every constant with its value: platforms with equal texts give equal modelled times.
 std::string values_text(const Platform& platform);
 
 // Text of a platform file. Its `base` is found and read by load_platform. `depth`: how many platforms build on this one

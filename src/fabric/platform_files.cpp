@@ -55,7 +55,7 @@ Result<Platform> load_platform(std::string_view name_or_file, int depth) {
   if (!file) return std::unexpected(file.error());
   auto platform = parse_platform(read_file(*file), depth);
   if (platform) return platform;
-  // The caller knows a name; messages need the file behind it.
+  // The caller passed a name; messages need the file.
   Errors located;
   for (const Diagnostic& d : platform.error().list)
     located.list.push_back({{}, std::string(trim(to_string(Errors(d.message, d.at), *file)))});

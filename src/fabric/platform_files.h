@@ -1,6 +1,6 @@
 #pragma once
 
-// Where platform files lie.
+// Finds platform files.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace fb::fabric {
 
-// The file behind a name, or the file itself if that is what the name is.
+// The file of a name, or the argument itself if it is a file.
 Result<std::string> find_platform_file(std::string_view name_or_file);
 
 }  // namespace fb::fabric

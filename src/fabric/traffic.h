@@ -1,6 +1,6 @@
 #pragma once
 
-// Bytes that went where, for counters and traces.
+// Bytes by direction, for counters and traces.
 
 #include <array>
 #include <cstddef>

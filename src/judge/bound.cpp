@@ -15,9 +15,9 @@ namespace {
 
 using fabric::Group;
 
-// What a bound is called, and what the time answers to.
+// The name of a bound, and of what the time scales with.
 struct Words {
-  const char *bound, *answers_to;
+  const char *bound, *scales_with;
 };
 constexpr std::array<Words, fabric::kGroups.size()> kWords = {
     {{"a chain of latencies", "latencies"},
@@ -31,8 +31,8 @@ struct Share {
   double part = 0;  // of the time
 };
 
-// Largest first. What is bound by bytes in flight answers to latencies as much (Little's law); only the rest is a
-// chain.
+// Largest first. A time that is bound by bytes in flight scales with latencies as much (Little's law); only the rest is
+// a chain.
 std::array<Share, fabric::kGroups.size()> shares_of(const record::Timing& timing) {
   fabric::ByGroup parts = elasticities(timing);
   const double in_flight = std::max(0.0, parts[static_cast<size_t>(Group::in_flight)]);
@@ -46,7 +46,7 @@ std::array<Share, fabric::kGroups.size()> shares_of(const record::Timing& timing
   return shares;
 }
 
-// Which of those that have a bandwidth.
+// The resource with the highest utilisation.
 std::string busiest(const Utilisation& use) {
   constexpr double kAlike = 0.95;
   const double link = std::max(use.egress, use.ingress), host = std::max(use.to_host, use.from_host);
@@ -86,19 +86,19 @@ Utilisation utilisation(const record::Timing& timing, const fabric::Platform& pl
 }
 
 std::string bound_sentence(const record::Timing& timing, const fabric::Platform& platform) {
-  if (timing.answers_to.size() != fabric::kGroups.size()) return {};
+  if (timing.sensitivity.size() != fabric::kGroups.size()) return {};
   const Utilisation use = utilisation(timing, platform);
   const auto shares = shares_of(timing);
   std::string text = "bound by ";
   text += kWords[static_cast<size_t>(shares[0].group)].bound;
   if (shares[0].group == Group::bandwidth) text += ": " + busiest(use);
-  // The largest, and who comes next.
+  // The largest, and the next ones.
   constexpr double kWorthSaying = 0.1;
-  text += fmt::format(" ({} of the time answers to {}", per_cent(shares[0].part),
-                      kWords[static_cast<size_t>(shares[0].group)].answers_to);
+  text += fmt::format(" ({} of the time scales with {}", per_cent(shares[0].part),
+                      kWords[static_cast<size_t>(shares[0].group)].scales_with);
   for (const Share& next : std::span(shares).subspan(1)) {
     if (next.part < kWorthSaying) break;
-    text += fmt::format(", {} to {}", per_cent(next.part), kWords[static_cast<size_t>(next.group)].answers_to);
+    text += fmt::format(", {} with {}", per_cent(next.part), kWords[static_cast<size_t>(next.group)].scales_with);
   }
   return text + fmt::format("); links at {} of their peak, memory at {}", per_cent(use.links()), per_cent(use.memory));
 }

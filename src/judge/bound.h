@@ -1,6 +1,6 @@
 #pragma once
 
-// What bounds a candidate at one size, from what its time answers to (judge/intervals.h) and from the bytes that it
+// What bounds a candidate at one size, from the sensitivity of its time (judge/intervals.h) and from the bytes that it
 // moved.
 
 #include <string>
@@ -19,7 +19,7 @@ struct Utilisation {
 };
 Utilisation utilisation(const record::Timing& timing, const fabric::Platform& platform);
 
-// "bound by a chain of latencies (61 % of the time answers to latencies, 22 % to launches); links at 4 % of their
+// "bound by a chain of latencies (61 % of the time scales with latencies, 22 % with launches); links at 4 % of their
 // peak". Empty where elasticities are missing.
 std::string bound_sentence(const record::Timing& timing, const fabric::Platform& platform);
 

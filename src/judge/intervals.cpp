@@ -16,7 +16,7 @@ const Timing* same_call(const std::vector<Timing>& timings, const Timing& t) {
   return found == timings.end() ? nullptr : &*found;
 }
 
-bool answers(const Timing& t) { return t.seconds > 0 && t.answers_to.size() == fabric::kGroups.size(); }
+bool is_measured(const Timing& t) { return t.seconds > 0 && t.sensitivity.size() == fabric::kGroups.size(); }
 
 Range around(double value, double error) { return {value * std::exp(-error), value * std::exp(error)}; }
 
@@ -27,7 +27,7 @@ double elasticity(double seconds, double slower) { return std::log(slower / seco
 ByGroup elasticities(const Timing& timing) {
   ByGroup by_group{};
   for (size_t g = 0; g < fabric::kGroups.size(); ++g)
-    by_group[g] = timing.answers_to.at(std::string(name_of(fabric::kGroups[g])));
+    by_group[g] = timing.sensitivity.at(std::string(name_of(fabric::kGroups[g])));
   return by_group;
 }
 
@@ -41,7 +41,7 @@ void add_elasticities(std::vector<Timing>& timings, fabric::Group group, const s
   for (Timing& t : timings) {
     const Timing* slower = same_call(slow, t);
     if (slower == nullptr || t.seconds <= 0 || slower->seconds <= 0) continue;
-    t.answers_to[std::string(name_of(group))] = elasticity(t.seconds, slower->seconds);
+    t.sensitivity[std::string(name_of(group))] = elasticity(t.seconds, slower->seconds);
   }
 }
 
@@ -51,11 +51,11 @@ void add_intervals(record::Verdict& verdict, const std::vector<Timing>& referenc
   double speeds = 0, compared = 0;
   for (Timing& t : verdict.timings) {
     if (t.reference_seconds > 0 && t.seconds > 0) ++speeds;
-    if (!answers(t)) continue;
+    if (!is_measured(t)) continue;
     const ByGroup own = elasticities(t);
     t.range = around(t.seconds, relative_error(own, uncertain));
     const Timing* of_reference = same_call(reference, t);
-    if (of_reference == nullptr || !answers(*of_reference)) continue;
+    if (of_reference == nullptr || !is_measured(*of_reference)) continue;
     ByGroup difference = elasticities(*of_reference);
     for (size_t g = 0; g < own.size(); ++g) {
       difference[g] -= own[g];

@@ -291,7 +291,7 @@ class Judgement {
     say_progress({"measuring sensitivities"});
     const auto measured = measure_sensitivities(timed, side_by_side());
     if (!measured) {
-      verdict_.notes.push_back("no intervals: what the times answer to could not be measured: " +
+      verdict_.notes.push_back("no intervals: the sensitivity of the times could not be measured: " +
                                first_line(join(measured.error())));
     } else {
       for (size_t g = 0; g < fabric::kGroups.size(); ++g)

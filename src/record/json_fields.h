@@ -145,7 +145,8 @@ void visit_fields(T& t, F&& field) {
   field("speed_range", t.speed_range);
   field("limit_seconds", t.limit_seconds);
   field("bound", t.bound);
-  field("answers_to", t.answers_to);
+  if constexpr (!std::is_const_v<T>) field("answers_to", t.sensitivity);  // its name before schema 1
+  field("sensitivity", t.sensitivity);
   field("moved", t.moved);
   field("link_use", t.link_use);
   field("memory_use", t.memory_use);

@@ -55,9 +55,9 @@ struct Timing {
   double limit_seconds = 0;      // no machine of this kind can be faster
   Range range = {};              // of seconds
   Range speed_range = {};        // of reference / candidate; errors that both share are not in it
-  // By group of constants ("latency", "bandwidth", …): how many per cent the time grows when the group is slower by one
-  // per cent. Empty: was not measured.
-  std::map<std::string, double> answers_to = {};
+  // By group of constants ("latency", "bandwidth", …): the elasticity of the time, in per cent that it grows when the
+  // group is slower by one per cent. Empty: was not measured.
+  std::map<std::string, double> sensitivity = {};
   Moved moved = {};
   double link_use = 0, memory_use = 0;  // of the busiest link and memory: shares of what they could have moved
   std::string bound = {};               // what bounds it, as a sentence without its end; empty: not known

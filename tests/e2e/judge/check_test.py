@@ -105,7 +105,7 @@ def case_intervals():
     verdict = expect(run("check", "--json", SHORT, SHORT_REFERENCE), 0).verdict()
     assert abs(verdict["speed_range"]["low"] - 1) < 1e-6 and abs(verdict["speed_range"]["high"] - 1) < 1e-6, verdict
     for t in verdict["timings"]:
-        groups = t["answers_to"]
+        groups = t["sensitivity"]
         assert set(groups) == {"latency", "bandwidth", "in_flight", "issue", "launch"}, t
         # If all is slower by the same factor, so is the time.
         assert 0.9 < sum(groups.values()) < 1.1, t

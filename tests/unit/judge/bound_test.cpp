@@ -22,11 +22,11 @@ class Bound : public testing::Test {
     const record::Timing t{.size = "a",
                            .world = 2,
                            .seconds = 1e-3,
-                           .answers_to = {{"latency", latency},
-                                          {"bandwidth", bandwidth},
-                                          {"in_flight", in_flight},
-                                          {"issue", issue},
-                                          {"launch", launch}},
+                           .sensitivity = {{"latency", latency},
+                                           {"bandwidth", bandwidth},
+                                           {"in_flight", in_flight},
+                                           {"issue", issue},
+                                           {"launch", launch}},
                            .moved = moved};
     return bound_sentence(t, platform_);
   }
@@ -34,9 +34,10 @@ class Bound : public testing::Test {
 };
 
 TEST_F(Bound, IsWhatTheTimeAnswersToMost) {
-  EXPECT_EQ(sentence(0.61, 0.04, 0, 0.09, 0.22, {.peer_out = 4'000'000, .peer_in = 1, .memory = 3'000'000}),
-            "bound by a chain of latencies (61 % of the time answers to latencies, 22 % to launches); links at 4 % of "
-            "their peak, memory at 0.3 %");
+  EXPECT_EQ(
+      sentence(0.61, 0.04, 0, 0.09, 0.22, {.peer_out = 4'000'000, .peer_in = 1, .memory = 3'000'000}),
+      "bound by a chain of latencies (61 % of the time scales with latencies, 22 % with launches); links at 4 % of "
+      "their peak, memory at 0.3 %");
   EXPECT_THAT(sentence(0.2, 0, 0, 0, 0.8), StartsWith("bound by launches and host calls (80 % of the time"));
   EXPECT_THAT(sentence(0.2, 0, 0, 0.7, 0.1), StartsWith("bound by the issue of instructions (70 %"));
 }

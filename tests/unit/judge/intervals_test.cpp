@@ -9,11 +9,11 @@ namespace {
 
 using record::Timing;
 
-Timing timing(const char* size, double seconds, std::map<std::string, double> answers_to = {}) {
+Timing timing(const char* size, double seconds, std::map<std::string, double> sensitivity = {}) {
   Timing t{.size = size, .world = 8, .seconds = seconds};
-  if (answers_to.empty()) return t;
-  for (const auto group : fabric::kGroups) t.answers_to[std::string(name_of(group))] = 0;
-  for (const auto& [name, e] : answers_to) t.answers_to[name] = e;
+  if (sensitivity.empty()) return t;
+  for (const auto group : fabric::kGroups) t.sensitivity[std::string(name_of(group))] = 0;
+  for (const auto& [name, e] : sensitivity) t.sensitivity[name] = e;
   return t;
 }
 
@@ -32,8 +32,8 @@ TEST(Intervals, ATimeThatIsAllOneThingAnswersToItWhole) {
 TEST(Intervals, ElasticitiesAreOfTheSameCall) {
   std::vector<Timing> timings = {timing("small", 1), timing("large", 4)};
   add_elasticities(timings, fabric::Group::latency, {timing("large", 4 * kSlower), timing("other", 9)});
-  EXPECT_TRUE(timings[0].answers_to.empty());
-  EXPECT_NEAR(timings[1].answers_to.at("latency"), 1, 1e-12);
+  EXPECT_TRUE(timings[0].sensitivity.empty());
+  EXPECT_NEAR(timings[1].sensitivity.at("latency"), 1, 1e-12);
 }
 
 TEST(Intervals, ErrorsOfGroupsAddLikeIndependentOnes) {

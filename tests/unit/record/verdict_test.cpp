@@ -41,7 +41,7 @@ Verdict whole() {
                 .limit_seconds = 0.1e-6,
                 .range = {1.0e-6, 1.2e-6},
                 .speed_range = {1.9, 2.1},
-                .answers_to = {{"latency", 0.6}, {"launch", 0.3}},
+                .sensitivity = {{"latency", 0.6}, {"launch", 0.3}},
                 .moved = {.peer_out = 1, .peer_in = 2, .to_host = 3, .from_host = 4, .memory = uint64_t{1} << 40},
                 .link_use = 0.25,
                 .memory_use = 0.125,
@@ -57,6 +57,15 @@ Verdict whole() {
 Verdict again(const Verdict& v) { return parse_verdict(to_json(v)).value(); }
 
 TEST(Verdict, KeepsEveryFieldThroughJson) { EXPECT_EQ(again(whole()), whole()); }
+
+TEST(Verdict, ReadsTheSensitivityOfEarlierVersions) {
+  std::string json = to_json(whole());
+  const std::string name = "\"sensitivity\"";
+  const size_t at = json.find(name);
+  ASSERT_NE(at, std::string::npos);
+  json.replace(at, name.size(), "\"answers_to\"");
+  EXPECT_EQ(parse_verdict(json).value(), whole());
+}
 
 TEST(Verdict, KeepsDefaultsThroughJson) {
   const Verdict defaults;

@@ -1,4 +1,4 @@
-#include "fabric/server.h"
+#include "fabric/bandwidth_calendar.h"
 
 #include <gtest/gtest.h>
 
@@ -11,55 +11,55 @@ namespace {
 
 constexpr double kRate = 100e9;  // 10 ps per byte
 
-TEST(Server, BytesThatAreAloneTakeTheirOwnTime) {
-  Server s(kRate);
+TEST(BandwidthCalendar, BytesThatAreAloneTakeTheirOwnTime) {
+  BandwidthCalendar s(kRate);
   EXPECT_EQ(s.reserve(5 * kMicrosecond, 100), 5 * kMicrosecond + 1000);
 }
 
-TEST(Server, BytesThatComeTogetherPassOneAfterTheOther) {
-  Server s(kRate);
+TEST(BandwidthCalendar, BytesThatArriveTogetherAreServedOneAfterTheOther) {
+  BandwidthCalendar s(kRate);
   Time last = 0;
   for (int k = 0; k < 1000; ++k) last = s.reserve(0, 1000);
   EXPECT_NEAR(static_cast<double>(last), 1000 * 1000 * 10.0, 0.001 * 1e7);
 }
 
-TEST(Server, AnArrivalFromEarlierFindsTheRoomThatLaterOnesLeft) {
-  Server s(kRate);
+TEST(BandwidthCalendar, AnArrivalFromEarlierFindsTheRoomThatLaterOnesLeft) {
+  BandwidthCalendar s(kRate);
   s.reserve(100 * kMicrosecond, 1'000'000);
   EXPECT_EQ(s.reserve(50 * kMicrosecond, 100), 50 * kMicrosecond + 1000);
 }
 
-TEST(Server, TwoFlowsGetHalfEach) {
-  Server s(kRate);
+TEST(BandwidthCalendar, TwoFlowsGetHalfEach) {
+  BandwidthCalendar s(kRate);
   Time next[2] = {0, 0};
   uint64_t sent[2] = {0, 0};
   while (std::min(next[0], next[1]) < 1000 * kMicrosecond) {
-    const int who = next[0] <= next[1] ? 0 : 1;
-    next[who] = s.reserve(next[who], 512);
-    sent[who] += 512;
+    const int flow = next[0] <= next[1] ? 0 : 1;
+    next[flow] = s.reserve(next[flow], 512);
+    sent[flow] += 512;
   }
   EXPECT_NEAR(static_cast<double>(sent[0]), 50e6, 0.5e6);
   EXPECT_NEAR(static_cast<double>(sent[1]), 50e6, 0.5e6);
 }
 
-TEST(Server, ATransferLargerThanTheCalendarTakesBytesOverRate) {
-  Server s(kRate);
+TEST(BandwidthCalendar, ATransferLargerThanTheCalendarTakesBytesOverRate) {
+  BandwidthCalendar s(kRate);
   const Time end = s.reserve(0, 1 << 30);
   EXPECT_NEAR(static_cast<double>(end), (1 << 30) * 10.0, 0.001 * (1 << 30) * 10.0);
-  // Those who come meanwhile wait behind it: it left no room.
+  // Requests that arrive meanwhile wait behind it: it left no room.
   EXPECT_GT(s.reserve(10 * kMicrosecond, 1000), end);
 }
 
-TEST(Server, ForgottenTimesDelayNobody) {
-  Server s(kRate);
+TEST(BandwidthCalendar, DroppedIntervalsDelayNoRequest) {
+  BandwidthCalendar s(kRate);
   s.reserve(0, 1000);
   s.reserve(10'000 * kMicrosecond, 1000);
   EXPECT_EQ(s.reserve(1 * kMicrosecond, 1000), 1 * kMicrosecond + 10'000);
 }
 
-TEST(Server, ALongQueueNeverExceedsTheRate) {
-  // Arrivals from all over a window, in no order, more than fit: what is through by the end is what the rate allows.
-  Server s(kRate);
+TEST(BandwidthCalendar, ALongQueueNeverExceedsTheRate) {
+  // Arrivals from all over a window, in no order, more than fit: no more is served by the end than the rate allows.
+  BandwidthCalendar s(kRate);
   uint64_t state = 1;
   Time last = 0;
   for (int k = 0; k < 40'000; ++k) {
@@ -69,7 +69,7 @@ TEST(Server, ALongQueueNeverExceedsTheRate) {
   EXPECT_GT(static_cast<double>(last), 40'000 * 512 * 10.0 * 0.99);
 }
 
-TEST(FlowControl, RateIsWhatMayBeUnderWayOverTheRoundTrip) {
+TEST(FlowControl, RateIsBytesInFlightOverTheRoundTrip) {
   constexpr uint64_t kLimit = 64 << 10;
   constexpr Time kRoundTrip = 2 * kMicrosecond;
   FlowControl flow;

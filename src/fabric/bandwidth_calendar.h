@@ -1,13 +1,13 @@
 #pragma once
 
-// Something that passes a number of units (bytes, operations) a second: a link, a memory.
+// A resource of limited bandwidth, in units (bytes, operations) a second: a link, a memory.
 //
-// Arrivals need not come in the order of their times: agents run ahead of each other. So a server is a calendar of
-// short intervals with a capacity each. An arrival takes room in the first intervals from its own time on, whoever came
-// before; flows that arrive together share what there is.
+// Requests need not come in the order of their arrival times: agents run ahead of each other. So bandwidth is a
+// calendar of short intervals with a capacity each. A request takes room in the first intervals from its own arrival
+// on, regardless of the order of calls; flows that arrive together share the capacity.
 //
-// The calendar reaches some hundred microseconds. What falls out of it is forgotten; an arrival from before it passes
-// as if it were alone, unless the server was busy without a pause from then on.
+// The calendar covers some hundred microseconds. Older intervals are dropped; a request from before them is served as
+// if it were alone, unless all intervals from then on were full.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace fb::fabric {
 
-class Server {
+class BandwidthCalendar {
  public:
-  // Passes nothing; must not be asked to.
-  Server() = default;
-  explicit Server(double units_per_second);
+  // No bandwidth; reserve() must not be called.
+  BandwidthCalendar() = default;
+  explicit BandwidthCalendar(double units_per_second);
 
-  // When the last of `units` that arrive at `at` is through.
+  // When the last of `units` that arrive at `at` has been served.
   Time reserve(Time at, uint64_t units) {
     const uint64_t slot = at >> kShift;
     if (slot - first_ < kept_) [[likely]] {
@@ -46,7 +46,7 @@ class Server {
 
   struct Interval {
     uint32_t used = 0;
-    uint32_t skip = 0;  // full: the next that may have room is so many further; 0: this one may have
+    uint32_t skip = 0;  // if full: slots to skip to the next candidate (path compression); 0: not known to be full
   };
 
   Time reserve_more(Time at, uint64_t units);

@@ -1,4 +1,4 @@
-#include "fabric/server.h"
+#include "fabric/bandwidth_calendar.h"
 
 #include <cmath>
 
@@ -6,19 +6,19 @@
 
 namespace fb::fabric {
 
-Server::Server(double units_per_second)
+BandwidthCalendar::BandwidthCalendar(double units_per_second)
     : capacity_(static_cast<uint64_t>(units_per_second * 1e-12 * (uint64_t{1} << kShift))),
       time_per_unit_(static_cast<uint64_t>(std::llround(1e12 / units_per_second * (1 << kFraction)))) {
-  FB_CHECK(capacity_ > 0 && capacity_ <= UINT32_MAX && time_per_unit_ > 0, "a rate out of reach");
+  FB_CHECK(capacity_ > 0 && capacity_ <= UINT32_MAX && time_per_unit_ > 0, "a bandwidth out of range");
 }
 
-// Makes the calendar reach `slot`.
-void Server::keep(uint64_t slot) {
+// Extends the calendar to `slot`.
+void BandwidthCalendar::keep(uint64_t slot) {
   if (slot < first_ + kept_) return;
   if (kept_ == 0) {
-    FB_CHECK(capacity_ > 0, "a server that passes nothing was asked to");
+    FB_CHECK(capacity_ > 0, "no bandwidth");
     calendar_ = std::make_unique<Interval[]>(kIntervals);
-    // Some room for those who come late.
+    // Half of it for requests that arrive earlier.
     first_ = slot - std::min(slot, kIntervals / 2);
     busy_from_ = first_;
     kept_ = kIntervals;
@@ -35,8 +35,8 @@ void Server::keep(uint64_t slot) {
   first_ = first;
 }
 
-// The first interval from `slot` on that has room. Shortens the way for those who come next.
-uint64_t Server::with_room(uint64_t slot) {
+// The first interval from `slot` on that has room; compresses the path for later calls.
+uint64_t BandwidthCalendar::with_room(uint64_t slot) {
   keep(slot);
   uint64_t at = slot;
   while (const uint32_t skip = interval(at).skip) {
@@ -48,7 +48,7 @@ uint64_t Server::with_room(uint64_t slot) {
   return at;
 }
 
-Time Server::reserve_more(Time at, uint64_t units) {
+Time BandwidthCalendar::reserve_more(Time at, uint64_t units) {
   uint64_t slot = at >> kShift;
   if (slot < first_) {
     if (slot < busy_from_) return at + duration(units);
