@@ -19,8 +19,7 @@ constexpr uint32_t kManySchedulers = 1 << 20;
 Device::Device(DeviceLimits limits) : limits_(limits) {}
 Device::~Device() = default;
 
-// --- Memory
-// -----------------------------------------------------------------------------------------------------------
+// Memory
 
 mem::Address Device::allocate(uint64_t bytes, std::string label) {
   if (bytes > limits_.memory - memory_used_) return 0;
@@ -43,7 +42,7 @@ std::byte* Device::bytes(mem::Address a, uint64_t size) {
 }
 
 mem::Address Device::heap_allocate(uint64_t bytes) {
-  // Small ones cost a page on the host as well.
+  // Small allocations cost a page on the host as well.
   const uint64_t charged = std::max<uint64_t>(bytes, 4096);
   if (bytes == 0 || charged > limits_.heap - heap_used_) return 0;
   const mem::Address a = allocate(bytes, "malloc");
@@ -56,7 +55,7 @@ mem::Address Device::heap_allocate(uint64_t bytes) {
 bool Device::heap_release(mem::Address a) {
   const auto found = heap_.find(a);
   if (found == heap_.end()) return false;
-  // Nobody may still hold the bytes: neither a copy in flight nor a loop that waits for them to change.
+  // No copy in flight and no sleeping loop may refer to the bytes.
   engine_->forget(*this);
   heap_used_ -= found->second;
   heap_.erase(found);
@@ -64,7 +63,7 @@ bool Device::heap_release(mem::Address a) {
 }
 
 Result<LoadedModule*> Device::load(std::string_view text, const LoadOptions& options) {
-  auto loaded = LoadedModule::load(text, options, [&](const ptx::Variable& v) -> LoadedModule::Placed {
+  auto loaded = LoadedModule::load(text, options, [&](const ptx::Variable& v) -> LoadedModule::Storage {
     if (v.bytes > limits_.memory - memory_used_) return {};
     const bool constant = v.space == ptx::Space::constant;
     const mem::Address a = constant ? memory_.reserve_constant(v.bytes, v.align) : memory_.reserve(v.bytes, v.align);
@@ -78,8 +77,7 @@ Result<LoadedModule*> Device::load(std::string_view text, const LoadOptions& opt
   return modules_.back().get();
 }
 
-// --- Output and time
-// --------------------------------------------------------------------------------------------------
+// Output and time
 
 void Device::print(std::string_view text) {
   if (output_.size() + text.size() <= kMostOutput) output_ += text;
@@ -87,8 +85,7 @@ void Device::print(std::string_view text) {
 
 std::string Device::take_output() { return std::exchange(output_, {}); }
 
-// --- Launching
-// --------------------------------------------------------------------------------------------------------
+// Launching
 
 Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& request, const RunOptions& options) {
   auto grid = make_grid(module, request, limits_);

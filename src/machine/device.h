@@ -44,7 +44,7 @@ class Device final : private simt::Environment {
 
   Result<LoadedModule*> load(std::string_view ptx, const LoadOptions& options = {});
 
-  // Wrong requests (no such kernel, block too large, …) are errors; what the guest does is in the outcome.
+  // Wrong requests (no such kernel, block too large, …) are errors; faults and deadlocks of the guest are outcomes.
   Result<Outcome> run(const LoadedModule& module, const LaunchRequest& request, const RunOptions& options = {});
 
   // What guests have printed since the last call.

@@ -173,7 +173,7 @@ void Engine::end(GridRun& run, Outcome&& outcome) {
   if (on_end) on_end(*kept, std::move(outcome));
 }
 
-// Takes a grid off its GPU: after a fault warps sleep and copies are in flight.
+// Takes a grid off its GPU: after a fault, warps may sleep and copies may be in flight.
 void Engine::remove(GridRun& run) {
   policy_->remove(run.grid);
   const auto of_run = [&](const simt::AsyncCopy& c) { return &c.block->grid() == &run.grid; };

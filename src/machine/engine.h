@@ -82,7 +82,7 @@ class Engine {
   void abandon(const simt::Environment& environment);
 
   // An event at a time. Events at the same time fire by `tie`, then by order of scheduling: an event on behalf of a
-  // host, whose messages arrive in any order, needs a tie of its own.
+  // host needs a tie of its own, because messages of hosts arrive in any order.
   void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
 
   // Performs what the policy selects. False: nothing can run (or the budget is used up).
@@ -104,7 +104,7 @@ class Engine {
   uint64_t nanoseconds();
   // Before memory is freed or moved: completes all copies, and wakes the warps that sleep on memory.
   void forget(const simt::Environment& environment);
-  // A host process may have written memory: wakes warps whose watched bytes have changed.
+  // A host process may have written memory: wakes the warps that sleep on changed bytes.
   void recheck_watches();
 
   Time now() const { return now_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a launch asks for, and whether a device can do it.
+// The request of a launch, and its checks against a device.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct LaunchProblem {
   std::string message;
 };
 
-// The grid, ready to run but for its workspace and id.
+// The grid, complete except for its workspace and id.
 std::expected<simt::Grid, LaunchProblem> make_grid(const LoadedModule& module, const LaunchRequest& request,
                                                    const DeviceLimits& limits);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// When lines of memory were written last by strong stores: 128-byte lines of allocations. Bounded: where many lines are
-// written, the oldest stamps are forgotten. Lines are known by allocation and offset, never by host address, so that
-// what is forgotten is the same in every run.
+// When lines of memory were last written by strong stores: 128-byte lines of allocations. Bounded: the oldest stamps of
+// a set are evicted. Lines are identified by allocation and offset, never by host address, so that evictions are the
+// same in every run.
 
 #include <algorithm>
 #include <array>
@@ -23,28 +23,28 @@ class LineStamps {
     newest_ = std::max(newest_, arrival);
     const Key key = key_of(allocation, line);
     Set& set = sets_[hash(key)];
-    Stamp* place = &set[0];
+    Stamp* oldest = &set[0];
     for (Stamp& s : set) {
       if (s.key == key) {
         s.arrival = std::max(s.arrival, arrival);
         return;
       }
-      if (s.arrival < place->arrival) place = &s;
+      if (s.arrival < oldest->arrival) oldest = &s;
     }
-    *place = {key, arrival};
+    *oldest = {key, arrival};
   }
 
-  // One access after the other, `turn` apart. Who asks later may have come somewhat earlier: it is behind the others
-  // then; who came much earlier was before them all. Returns when it has been there.
-  uint64_t take_turn(const mem::Allocation& allocation, uint64_t line, uint64_t arrival, uint64_t turn) {
-    constexpr uint64_t kSomewhat = 16;  // turns
+  // Serialises strong accesses to one line, `interval` apart. Requests up to 16 intervals out of order queue at the
+  // tail; older ones are not delayed. Returns when the access is performed.
+  uint64_t serialise(const mem::Allocation& allocation, uint64_t line, uint64_t arrival, uint64_t interval) {
+    constexpr uint64_t kTolerated = 16;  // intervals
     const uint64_t last = find(allocation, line);
-    if (last != 0 && arrival < last + turn && arrival + kSomewhat * turn >= last) arrival = last + turn;
+    if (last != 0 && arrival < last + interval && arrival + kTolerated * interval >= last) arrival = last + interval;
     set(allocation, line, arrival);
     return arrival;
   }
 
-  // 0: none is known.
+  // 0: no stamp.
   uint64_t find(const mem::Allocation& allocation, uint64_t line) const {
     if (sets_.empty()) return 0;
     const Key key = key_of(allocation, line);

@@ -17,30 +17,30 @@ constexpr uint64_t kLargestVariable = 1ull << 32;
 }  // namespace
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, const LoadOptions& options,
-                                                         const LocateFn& place) {
+                                                         const AllocateFn& allocate) {
   auto parsed = ptx::parse(text);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
-  return load(std::make_shared<const ptx::Module>(std::move(*parsed)), options, place);
+  return load(std::make_shared<const ptx::Module>(std::move(*parsed)), options, allocate);
 }
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const ptx::Module> parsed,
-                                                         const LoadOptions& options, const LocateFn& place) {
+                                                         const LoadOptions& options, const AllocateFn& allocate) {
   auto loaded = std::make_unique<LoadedModule>();
   loaded->module_ = std::move(parsed);
   const ptx::Module& module = *loaded->module_;
 
   for (const ptx::Variable& v : module.variables) {
-    Placed placed;
+    Storage storage;
     if (in_memory(v)) {
       if (v.linkage == ptx::Linkage::external)
         return error(fmt::format("variable {} is declared but defined nowhere", v.name), v.at);
       if (v.bytes > kLargestVariable) return error(fmt::format("variable {} is larger than 4 GiB", v.name), v.at);
-      placed = place(v);
-      if (placed.address == 0)
+      storage = allocate(v);
+      if (storage.address == 0)
         return error(fmt::format("no memory left for variable {} of {} bytes", v.name, v.bytes), v.at);
-      if (!v.init.empty()) std::memcpy(placed.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
+      if (!v.init.empty()) std::memcpy(storage.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
     }
-    loaded->variables_.push_back(placed);
+    loaded->variables_.push_back(storage);
   }
   for (size_t k = 0; k < module.variables.size(); ++k) {
     for (const ptx::Relocation& r : module.variables[k].relocations) {

@@ -22,18 +22,18 @@ struct LoadOptions {
 
 class LoadedModule {
  public:
-  struct Placed {
+  struct Storage {
     mem::Address address = 0;
     std::byte* host = nullptr;
   };
-  // Finds memory for a variable; address 0: there is none left.
-  using LocateFn = std::function<Placed(const ptx::Variable& variable)>;
+  // Allocates memory for a variable; address 0: there is none left.
+  using AllocateFn = std::function<Storage(const ptx::Variable& variable)>;
 
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view ptx, const LoadOptions& options,
-                                                    const LocateFn& place);
+                                                    const AllocateFn& allocate);
   // The same for a module that is parsed already; several devices and processes may share it.
   static Result<std::unique_ptr<LoadedModule>> load(std::shared_ptr<const ptx::Module> module,
-                                                    const LoadOptions& options, const LocateFn& place);
+                                                    const LoadOptions& options, const AllocateFn& allocate);
 
   const ptx::Module& source() const { return *module_; }
   std::shared_ptr<const ptx::Module> share_source() const { return module_; }
@@ -44,7 +44,7 @@ class LoadedModule {
  private:
   std::shared_ptr<const ptx::Module> module_;
   std::unique_ptr<simt::Program> program_;
-  std::vector<Placed> variables_;
+  std::vector<Storage> variables_;
 };
 
 }  // namespace fb::machine

@@ -26,10 +26,10 @@ using simt::Scope;
 using simt::Warp;
 
 constexpr uint64_t kSector = 32;
-// A warp whose clock has run this far in one turn makes room for those who are behind.
-constexpr Time kTurn = fabric::kMicrosecond;
+// A quantum ends after this much virtual time, so that warps with earlier clocks catch up.
+constexpr Time kQuantum = fabric::kMicrosecond;
 
-// The next turn of a loop that polls comes within this time.
+// The longest time between two loads of one polling loop.
 constexpr Time kPollGap = 200 * fabric::kNanosecond;
 
 static_assert(fabric::kHost == mem::kHostMemory);
@@ -38,7 +38,7 @@ uint32_t sectors_between(mem::Address begin, mem::Address end) {
   return static_cast<uint32_t>((end + kSector - 1) / kSector - begin / kSector);
 }
 
-// a[l + kHalf] - a[l] == kHalf * bytes for all l below kHalf. A loop that compilers make vectors of.
+// 0 if a[l + kHalf] - a[l] == kHalf * bytes for all l below kHalf. Compilers vectorise this loop.
 template <uint32_t kHalf>
 uint64_t unlike(const mem::Address* a, uint64_t bytes) {
   uint64_t bad = 0;
@@ -46,17 +46,17 @@ uint64_t unlike(const mem::Address* a, uint64_t bytes) {
   return bad;
 }
 
-// Lane l at a[0] + l * bytes, all lanes: the upper half follows the lower, and so on within it.
-bool in_one_piece(const mem::Address* a, uint64_t bytes) {
+// Lane l at a[0] + l * bytes, all lanes: the upper half follows the lower, and so on recursively.
+bool is_contiguous(const mem::Address* a, uint64_t bytes) {
   if (a[kLanes - 1] - a[0] != (kLanes - 1) * bytes) return false;
   return (unlike<16>(a, bytes) | unlike<8>(a, bytes) | unlike<4>(a, bytes) | unlike<2>(a, bytes) |
           unlike<1>(a, bytes)) == 0;
 }
 
-// Sectors of one access. Few of them have a bit in common, so that hardly any is compared with others.
+// Sectors of one access. A Bloom filter in front, so that few of them are compared.
 class SectorSet {
  public:
-  // False: it was there.
+  // False: it is in the set already.
   bool insert(uint64_t sector) {
     const uint64_t hashed = sector * 0x9e3779b97f4a7c15 >> (64 - kLogBits);
     uint64_t& word = bits_[hashed / 64];
@@ -79,11 +79,11 @@ struct Extent {
   uint32_t sectors = 0;
 };
 
-// Different sectors among those of `lanes`. Each lane's bytes are aligned to their size, if that is a sector or less.
+// Distinct sectors of `lanes`. Each lane's bytes are aligned to their size, if that is a sector or less.
 Extent measure(const Access& access, Mask lanes) {
   const mem::Address* a = access.addresses;
   const uint64_t bytes = access.bytes;
-  if (lanes == kAllLanes && in_one_piece(a, bytes)) {
+  if (lanes == kAllLanes && is_contiguous(a, bytes)) {
     const mem::Address end = a[0] + kLanes * bytes;
     return {a[0], end, sectors_between(a[0], end)};
   }
@@ -108,7 +108,7 @@ Extent measure(const Access& access, Mask lanes) {
   return e;
 }
 
-// The same in every run, other than the warp's address.
+// The same in every run, unlike the warp's address.
 uint64_t identity_of(const Warp& w) {
   const simt::Block& block = w.block();
   uint64_t mixed = block.grid().id * 0x9e3779b97f4a7c15 + block.index();
@@ -121,11 +121,11 @@ bool has_result(const Warp& w, const simt::Inst& inst) { return ptx::has_result(
 
 void wait_for_loads(Warp& w) { w.clock.now = std::max(w.clock.now, w.clock.loads); }
 
-// Calls f(line) for the lines of `part`, each once in a row.
+// Calls f(line) for the lines of `lanes`; equal lines in a row once.
 template <class F>
 void each_line(const Access& access, const mem::Window& window, Mask lanes, F f) {
   uint64_t last = ~uint64_t{0};
-  const bool whole = lanes == kAllLanes && in_one_piece(access.addresses, access.bytes);
+  const bool whole = lanes == kAllLanes && is_contiguous(access.addresses, access.bytes);
   const uint64_t bytes = whole ? kLanes * access.bytes : access.bytes;
   for (Mask rest = whole ? Mask{1} : lanes; rest != 0; rest &= rest - 1) {
     const uint64_t offset = access.addresses[first_of(rest)] - window.begin + window.offset;
@@ -144,12 +144,12 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   if (steps_ && is_strong(access.order)) steps_->take(w, access);
   if (running_ != &w) {
     running_ = &w;
-    turn_start_ = w.clock.now;
+    quantum_start_ = w.clock.now;
   }
   const mem::Address first = access.addresses[first_of(access.lanes)];
   if (!mem::is_global(first)) return not_global(w, access);
   const Extent e = measure(access, access.lanes);
-  // What is not mapped faults right after this.
+  // An unmapped address faults right after this.
   const mem::Window* window = nullptr;
   if (access.proxy == Proxy::multimem || !w.find_global(first, 1)) {
     window = w.environment().global().find(first);
@@ -168,13 +168,13 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   } else {
     charge_by_window(w, access, access.lanes);
   }
-  end_turn_if_long(w);
+  end_quantum_if_long(w);
 }
 
-// Lanes in different windows: each window's on its own, one right after the other.
+// Lanes in different windows: one window after the other.
 void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
-  // What an instruction does in several places takes the unit for loads and stores several turns.
-  const Time turn = fabric_->platform().issue_time();
+  // The load/store unit issues the instruction once for each window.
+  const Time interval = fabric_->platform().issue_time();
   Time begin = w.clock.now, end = begin, arrival = 0;
   while (lanes != 0) {
     const mem::Window* window = w.environment().global().find(access.addresses[first_of(lanes)]);
@@ -189,7 +189,7 @@ void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
       charge(w, access, {window, here, measure(access, here).sectors});
       end = std::max(end, w.clock.now);
       arrival = std::max(arrival, last_arrival_);
-      begin += turn;
+      begin += interval;
     }
     lanes &= ~here;
   }
@@ -204,7 +204,7 @@ void MemoryClock::not_global(Warp& w, const Access& access) {
     // has arrived, and nothing else waits for it.
     w.clock.loads = loads_before_;
   } else if (access.inst != last_async_ || &w != last_async_warp_) {
-    // Shared memory: who is woken by it goes on at once, but no earlier than the value was there.
+    // Shared memory: warps that it wakes continue at once, but no earlier than the value is there.
     last_arrival_ = std::max(w.clock.now, w.clock.loads);
   }
   last_load_ = nullptr;
@@ -240,12 +240,12 @@ void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& 
   const Time way = fabric_->way_back(device, owner);
   const Time stamp = stamps_.newest() == 0 ? 0 : newest_stamp(access, part);
   last_load_ = nullptr;
-  // A load is performed when it is issued, but on a real device when it has come to the owner. So a load that polls
-  // misses what arrives meanwhile, and the next one sees what this one should have seen: that one is then free.
-  const uint64_t who = identity_of(w);
-  Poll& poll = polls_[who >> 54];
+  // The simulator performs a load when it is issued, a real device when it has reached the owner. So a polling load
+  // misses a store that arrives meanwhile, and the next load sees what this one should have seen: that one is free.
+  const uint64_t warp = identity_of(w);
+  Poll& poll = polls_[warp >> 54];
   const mem::Address address = access.addresses[first_of(access.lanes)];
-  const bool again = poll.who == who && poll.address == address && w.clock.now >= poll.returned &&
+  const bool again = poll.warp == warp && poll.address == address && w.clock.now >= poll.returned &&
                      w.clock.now - poll.returned <= kPollGap;
   if (again && stamp > poll.stamp && stamp + way <= w.clock.now) {
     last_arrival_ = w.clock.now;
@@ -253,7 +253,7 @@ void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& 
     const auto trip = fabric_->read(device, w.block().sm, owner, part.sectors * kSector, w.clock.now, true);
     last_arrival_ = w.clock.now = std::max({w.clock.now, trip.back, stamp + way});
   }
-  poll = {who, address, w.clock.now, stamp};
+  poll = {warp, address, w.clock.now, stamp};
 }
 
 void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, uint32_t owner) {
@@ -269,7 +269,7 @@ void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part,
   w.clock.now = std::max(w.clock.now, trip.issued);
   last_arrival_ = trip.there;
   if (has_result(w, *access.inst)) {
-    // It has seen what was there: no earlier than that arrived.
+    // It has read the previous value: no earlier than that arrived.
     last_arrival_ = stamp(access, part, std::max(last_arrival_, newest_stamp(access, part)));
     w.clock.now = std::max({w.clock.now, trip.back, last_arrival_ + fabric_->way_back(device, owner)});
   } else {
@@ -278,7 +278,7 @@ void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part,
   }
 }
 
-// A piece of a copy by hardware beside the warp's threads.
+// A piece of a copy by the asynchronous copy unit.
 void MemoryClock::charge_async(Warp& w, const Access& access, const Part& part, uint32_t owner) {
   const Time before = access.inst == last_async_ && &w == last_async_warp_ ? last_arrival_ : 0;
   last_async_ = access.inst;
@@ -320,16 +320,16 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
 void MemoryClock::release(Warp& w, const Access& access) {
   if (!releases(access.order) || access.scope < Scope::gpu) return;
   const auto& costs = fabric_->platform().fence;
-  // A round trip behind the stores that are under way: it is back when they are, or later.
+  // A round trip behind the stores in flight: it returns when they do, or later.
   w.clock.now = std::max(w.clock.now + (access.scope == Scope::sys ? costs.system : costs.device), w.clock.stores);
 }
 
 Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
   const mem::Allocation& allocation = *part.window->allocation;
-  const Time turn = fabric_->platform().memory.same_line_interval;
+  const Time interval = fabric_->platform().memory.same_line_interval;
   Time last = arrival;
   each_line(access, *part.window, part.lanes, [&](uint64_t line) {
-    const Time done = stamps_.take_turn(allocation, line, arrival, turn);
+    const Time done = stamps_.serialise(allocation, line, arrival, interval);
     last = std::max(last, done);
   });
   return last;
@@ -356,15 +356,15 @@ Time MemoryClock::newest_stamp(const Access& access, const Part& part) const {
   return newest;
 }
 
-void MemoryClock::end_turn_if_long(Warp& w) {
-  if (w.clock.now < turn_start_ + kTurn) return;
+void MemoryClock::end_quantum_if_long(Warp& w) {
+  if (w.clock.now < quantum_start_ + kQuantum) return;
   running_ = nullptr;
   w.preempt();
 }
 
 void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
   using simt::SyncKind;
-  // Waiting for copies ends when they do.
+  // A wait for copies ends when they complete.
   if (sync.kind == SyncKind::async_commit || sync.kind == SyncKind::async_wait) return;
   last_load_ = nullptr;
   if (steps_) steps_->take(w, sync);
@@ -394,7 +394,7 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
     case simt::SyncKind::async_wait:
       break;
   }
-  if (running_ == &w) end_turn_if_long(w);
+  if (running_ == &w) end_quantum_if_long(w);
 }
 
 void MemoryClock::on_warp_exit(Warp& w) {

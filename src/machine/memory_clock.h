@@ -2,15 +2,15 @@
 
 // Charges a warp's accesses to its clock, by asking the fabric how long they take.
 //
-// What is promised about order: memory changes when an instruction is executed, but the change counts from the time at
-// which it arrives at the memory's owner. Whoever reads a flag that was written with a strong store or an atomic
-// operation goes on no earlier than that arrival and the way back, whatever its own clock said.
+// What is promised about order: memory changes when an instruction is executed, but the change takes effect at the time
+// at which it arrives at the memory's owner. A warp that reads a flag written by a strong store or an atomic operation
+// continues no earlier than that arrival plus the latency back, regardless of its own clock.
 //
 // Within a warp: loads overlap until something depends on them (a store, an atomic operation, a fence, a barrier, the
 // end); strong loads and atomic operations with a result are waited for at once; stores are never waited for, except by
-// fences and releases. The time to issue instructions is the scheduler's business, and so is what barriers add.
+// fences and releases. The engine adds the time to issue instructions and the time of barriers.
 //
-// At the end of a warp clock.stores may lie behind clock.now: its stores are still under way, and a kernel has ended
+// At the end of a warp clock.stores may be later than clock.now: its stores are still in flight, and a kernel has ended
 // only when they have arrived.
 
 #include <array>
@@ -31,13 +31,13 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
  public:
   explicit MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric) { sees_local_loads = false; }
 
-  // Writes and strong loads are noted there, too.
+  // Also records writes and strong loads in `history`.
   void keep_history(WriteHistory* history) { history_ = history; }
 
   // When the access reported last has its effect: at the owner of the bytes for stores and atomic operations, at the
   // warp for loads. Of an asynchronous copy: when its last byte has arrived.
   Time last_arrival() const override { return last_arrival_; }
-  // Counts synchronisation steps here, too.
+  // Also counts synchronisation steps in `steps`.
   void count_steps(SyncSteps& steps) {
     steps.attach();
     steps_ = &steps;
@@ -55,12 +55,12 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
     uint32_t sectors = 0;  // of 32 bytes
   };
 
-  // The strong load that a warp did last.
+  // The last strong load of a warp.
   struct Poll {
-    uint64_t who = 0;  // which warp; 0: none
+    uint64_t warp = 0;  // identity_of(); 0: none
     mem::Address address = 0;
     Time returned = 0;
-    Time stamp = 0;  // of the line, as it was seen
+    Time stamp = 0;  // of the line, at that load
   };
   static constexpr size_t kPolls = 1024;
 
@@ -74,13 +74,13 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   void charge_by_window(simt::Warp& w, const simt::Access& access, simt::Mask lanes);
   void not_global(simt::Warp& w, const simt::Access& access);
 
-  // Those before it must be done, and be seen: what a release waits for.
+  // A release waits until all earlier accesses are performed and visible.
   void release(simt::Warp& w, const simt::Access& access);
-  // When the last of its lines is written: strong accesses to one line take turns.
+  // When the last of its lines is written: strong accesses to one line are serialised.
   Time stamp(const simt::Access& access, const Part& part, Time arrival);
   void stamp_members(const simt::Access& access, const Part& part, Time arrival);
   Time newest_stamp(const simt::Access& access, const Part& part) const;
-  void end_turn_if_long(simt::Warp& w);
+  void end_quantum_if_long(simt::Warp& w);
 
   fabric::Fabric* fabric_;
   WriteHistory* history_ = nullptr;
@@ -89,11 +89,11 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   std::array<Poll, kPolls> polls_;
   Time last_arrival_ = 0;
 
-  // The turn of the running warp.
+  // The quantum of the running warp.
   const simt::Warp* running_ = nullptr;
-  Time turn_start_ = 0;
+  Time quantum_start_ = 0;
 
-  // The load reported last, in case it turns out to be a cp.async: then nothing waits for it.
+  // The load reported last, in case it turns out to be part of a cp.async: then nothing waits for it.
   const simt::Inst* last_load_ = nullptr;
   Time loads_before_ = 0;
   const simt::Inst* last_async_ = nullptr;

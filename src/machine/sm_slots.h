@@ -12,7 +12,7 @@
 
 namespace fb::machine {
 
-// What one block takes.
+// The resources of one block.
 struct BlockNeeds {
   uint32_t threads = 0;
   uint32_t registers = 0;

@@ -56,7 +56,7 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
   Context& c = memory_.context(process, device);
   if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
   std::vector<mem::Address> variables;
-  auto module = LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Placed {
+  auto module = LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Storage {
     if (!process.may_make_more()) return {};
     const bool constant = v.space == ptx::Space::constant;
     const mem::Address a =
