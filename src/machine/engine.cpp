@@ -14,7 +14,6 @@ constexpr Time kMicrosecond = 1'000'000;
 constexpr Time kFirstJump = kMicrosecond / 2;
 constexpr Time kLongestJump = uint64_t{1} << 53;  // hours: no sane time-out is longer
 constexpr Time kPollInterval = 150 * kMicrosecond;
-constexpr Time kAsyncLatency = 600'000;  // of a copy that no listener has timed
 
 }  // namespace
 
@@ -288,7 +287,7 @@ void Engine::make_ready(simt::Warp& warp, simt::Environment::Cause cause) {
 }
 
 Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
-  const Time at = copy.warp->clock.now + kAsyncLatency;
+  const Time at = copy.warp->clock.now + options_.async_latency;
   return options_.time_keeper ? std::max(at, options_.time_keeper->last_arrival()) : at;
 }
 

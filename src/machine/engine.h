@@ -63,6 +63,7 @@ struct EngineOptions {
   std::vector<uint32_t> choices;     // ScheduleKind::chosen: the first ones; after them always the first option
   uint64_t budget = 20'000'000'000;  // warp instructions of the whole run
   const TimeKeeper* time_keeper = nullptr;
+  Time async_latency = 0;  // by time: an asynchronous copy takes at least this long
 };
 
 class Engine {

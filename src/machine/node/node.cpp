@@ -33,7 +33,7 @@ DeviceLimits limits_of(const fabric::Platform& p) {
   return l;
 }
 
-EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keeper) {
+EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions& options, const TimeKeeper& keeper) {
   EngineOptions o;
   o.schedule = options.choices     ? ScheduleKind::chosen
                : options.untimed   ? ScheduleKind::first_come
@@ -43,6 +43,7 @@ EngineOptions engine_options(const NodeOptions& options, const TimeKeeper& keepe
   o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;
   if (!options.untimed) o.time_keeper = &keeper;
+  o.async_latency = platform.memory.async_latency;
   return o;
 }
 
@@ -73,7 +74,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       budget_(platform.devices(), limits_.memory, options.memory),
       fabric_(platform),
       clock_(fabric_),
-      engine_(engine_options(options, clock_)),
+      engine_(engine_options(platform, options, clock_)),
       checking_(make_checking(options, clock_, report_)),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
       memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get()),

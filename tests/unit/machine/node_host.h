@@ -21,9 +21,9 @@ namespace fb::machine {
 class NodeHost {
  public:
   explicit NodeHost(uint64_t memory = uint64_t{256} << 20, uint64_t seed = 0) : NodeHost(options(memory, seed)) {}
-  explicit NodeHost(const NodeOptions& of_node)
+  explicit NodeHost(const NodeOptions& of_node, const fabric::Platform& on = platform())
       : node(
-            platform(), of_node, [this](HostThread& thread, Answer&& answer) { answers_[&thread] = std::move(answer); },
+            on, of_node, [this](HostThread& thread, Answer&& answer) { answers_[&thread] = std::move(answer); },
             [this](record::Incident incident) { incidents.push_back(std::move(incident)); }) {}
 
   static fabric::Platform platform() {

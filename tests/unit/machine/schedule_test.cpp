@@ -125,9 +125,44 @@ AGAIN:
   st.global.u32 [%rd2+4], %r3;
   ret;
 }
+
+// copies 16 bytes to shared memory, and waits for them
+.visible .entry copy_async(.param .u64 from)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  .shared .align 16 .b8 buffer[16];
+  ld.param.u64 %rd1, [from];
+  mov.u32 %r1, buffer;
+  cp.async.ca.shared.global [%r1], [%rd1], 16;
+  cp.async.wait_all;
+  ret;
+}
 )";
 
 NodeOptions with_seed(uint64_t seed) { return NodeHost::options(uint64_t{256} << 20, seed); }
+
+// Virtual seconds of a kernel that waits for an asynchronous copy.
+double seconds_of_async_copy(fabric::Time latency) {
+  fabric::Platform platform = NodeHost::platform();
+  platform.memory.async_latency = latency;
+  NodeHost host(with_seed(0), platform);
+  Rank rank(host, 0);
+  rank.module = rank.load(kKernels);
+  const wire::StreamRef stream = rank.stream();
+  const uint64_t words = rank.allocate(0, 256);
+  EXPECT_EQ(rank.launch(stream, "copy_async", {words}), Status::ok);
+  EXPECT_EQ(rank.status<Kind::stream_wait>(stream), Status::ok);
+  record::RunRecord record;
+  host.node.fill(record);
+  return record.virtual_seconds;
+}
+
+TEST(ByTime, AnAsynchronousCopyTakesAtLeastThePlatformsLatency) {
+  const double with_one = seconds_of_async_copy(fabric::kMicrosecond);
+  EXPECT_NEAR(seconds_of_async_copy(5 * fabric::kMicrosecond) - with_one, 4e-6, 1e-9);
+  EXPECT_EQ(seconds_of_async_copy(0), seconds_of_async_copy(1));  // the load itself takes longer
+}
 
 NodeOptions with_choices(std::vector<uint32_t> choices) {
   NodeOptions options = with_seed(0);
