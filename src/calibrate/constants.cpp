@@ -10,7 +10,7 @@
 namespace fb::calibrate {
 namespace {
 
-// Where the number of "start = { value = 5.8, …" stands in the line; empty: this is no constant.
+// The range of the number in "start = { value = 5.8, …"; empty if the line is no constant.
 struct Number {
   size_t begin = 0, end = 0;
 };

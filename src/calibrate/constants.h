@@ -1,6 +1,7 @@
 #pragma once
 
-// Constants of a platform file, to be changed: by key ("copy.start"), in the file's own units, all else untouched.
+// Reads and changes constants of a platform file by key ("copy.start"), in the file's own units; all other text is
+// kept.
 
 #include <map>
 #include <string>
@@ -12,7 +13,7 @@ namespace fb::calibrate {
 
 using Values = std::map<std::string, double>;
 
-// Of the keys that are asked for; one that the file does not have itself, but its base, is an error.
+// The values of `keys`. A key that only the file's base has is an error.
 Result<Values> read_values(std::string_view platform_text, const std::vector<std::string>& keys);
 
 // The file's text with these values; sources and comments stay.

@@ -56,7 +56,7 @@ class CurveReader {
                 .algorithm = reader_.optional_text(table, "algorithm").value_or("")};
     const std::string split = reader_.text(table, "split");
     if (split != "fit" && split != "held_out") reader_.complain(table, "split is \"fit\" or \"held_out\"");
-    curve.split = split == "fit" ? Split::fit : Split::held_out;
+    curve.split = split == "fit" ? CurveUse::fit : CurveUse::held_out;
     if (!reader_.flag(table, "ranks_are_sizes")) {
       curve.ranks = static_cast<uint32_t>(reader_.integer(table, "ranks").value_or(1));
     }
@@ -81,7 +81,7 @@ class CurveReader {
     return curve;
   }
 
-  // A pair of another platform's curves is not ours.
+  // Pairs of another platform's curves are skipped.
   void read_pair(const toml::table& table, Curves& curves) {
     const auto names = reader_.texts(table, "curves");
     if (names.size() != 2) return reader_.complain(table, "a pair has two curves");
@@ -105,7 +105,7 @@ Result<Curves> load_curves(const std::string& platform) {
   Errors errors;
   CurveReader(errors).read(read_file(*folder + "/curves.toml"), platform, curves);
   if (!errors.list.empty()) return error(to_string(errors, *folder + "/curves.toml"));
-  if (curves.curves.empty()) return error(fmt::format("nothing was measured on '{}': no curve names it", platform));
+  if (curves.curves.empty()) return error(fmt::format("no curve was measured on '{}'", platform));
   return curves;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Measured times of real hardware, each with the program that does the same work here: calibration/curves.toml.
+// Times measured on real hardware, each with the program that does the same work here: calibration/curves.toml.
 
 #include <cstdint>
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace fb::calibrate {
 
-enum class Split : uint8_t { fit, held_out };
+enum class CurveUse : uint8_t { fit, held_out };
 
 struct Point {
   uint64_t size = 0;
   double microseconds = 0;
 };
 
-// What the measuring host did besides, in microseconds.
+// Overhead of the measuring harness, in microseconds.
 struct Harness {
   double before = 0;    // in front of each operation
-  double at_least = 0;  // it ran ahead: shorter operations do not show
+  double at_least = 0;  // a floor: the host enqueues no faster
 };
 
 struct Curve {
   std::string id = {}, about = {}, platform = {};
-  Split split = Split::held_out;
+  CurveUse split = CurveUse::held_out;
   std::string program = {}, algorithm = {};
   uint32_t ranks = 0;  // 0: the sizes are numbers of ranks
   uint64_t exact = 0;  // the largest size that is simulated; 0: all
@@ -44,7 +44,7 @@ struct Curves {
   std::vector<Pair> pairs = {};
 };
 
-// Those of one platform. Messages name the file and the line.
+// The curves of one platform. Messages name the file and the line.
 Result<Curves> load_curves(const std::string& platform);
 
 }  // namespace fb::calibrate

@@ -7,7 +7,7 @@
 namespace fb::calibrate {
 namespace {
 
-// Between the points as a straight line on logarithmic axes.
+// Interpolates on logarithmic axes.
 double at_size(const Curve& curve, const std::vector<double>& times, uint64_t size) {
   const auto& points = curve.points;
   const auto above = std::ranges::lower_bound(points, size, {}, &Point::size);
@@ -50,7 +50,7 @@ std::vector<double> errors_of(const Curve& curve, const Modelled& modelled) {
 Summary summarise(const Curves& curves, const std::vector<Modelled>& modelled) {
   std::vector<double> fit, held_out;
   for (size_t c = 0; c < curves.curves.size(); ++c) {
-    auto& all = curves.curves[c].split == Split::fit ? fit : held_out;
+    auto& all = curves.curves[c].split == CurveUse::fit ? fit : held_out;
     const auto errors = errors_of(curves.curves[c], modelled[c]);
     all.insert(all.end(), errors.begin(), errors.end());
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Modelled against measured: how far off, and whether the order is right.
+// Errors of modelled against measured times, and whether the order of two ways is right.
 
 #include <string>
 #include <vector>
@@ -32,9 +32,9 @@ struct Ordering {
   double measured = 0, modelled = 0;  // time of the first / time of the second
   bool right() const { return (measured < 1) == (modelled < 1); }
 };
-// Differences up to this are not held against the model.
+// Smaller differences are not compared.
 inline constexpr double kClearGap = 0.15;
-// At the sizes of either curve that lie within the other, between whose points time is a power of size.
+// At the sizes of either curve within the range of the other; times are interpolated on logarithmic axes.
 std::vector<Ordering> compare_orders(const Curves& curves, const std::vector<Modelled>& modelled);
 size_t count_right(const std::vector<Ordering>& orders);
 

@@ -13,12 +13,12 @@ namespace {
 using Vector = std::vector<double>;
 using Matrix = std::vector<Vector>;
 
-// How far a constant is moved to see what it does.
+// The step of finite differences.
 constexpr double kProbe = 0.05;
-// No step changes a constant by more than this factor: the model is not a line.
+// The largest change of a constant in one step: the model is not linear.
 constexpr double kLongestStep = 0.5;
 
-// Solves a x = b by elimination; `a` is symmetric and positive, thanks to its diagonal.
+// Solves a x = b by Gaussian elimination; `a` is symmetric positive definite, because of the prior.
 Vector solve(Matrix a, Vector b) {
   const size_t n = b.size();
   for (size_t k = 0; k < n; ++k) {
@@ -53,7 +53,7 @@ class Fit {
     if (!residuals) return std::unexpected(residuals.error());
     Vector best = x;
     double least = square(*residuals);
-    tell(0, least, x);
+    report_step(0, least, x);
     for (int step = 1; step <= options_.steps; ++step) {
       Matrix slopes;  // by parameter
       for (size_t p = 0; p < x.size(); ++p) {
@@ -69,7 +69,7 @@ class Fit {
       residuals = residuals_at(x);
       if (!residuals) return std::unexpected(residuals.error());
       const double cost = square(*residuals);
-      tell(step, cost, x);
+      report_step(step, cost, x);
       if (cost < least) {
         best = x;
         least = cost;
@@ -101,7 +101,7 @@ class Fit {
     return values;
   }
 
-  // Those of the points, and those of the constants, which are drawn to where they were.
+  // Residuals of the points and of the prior.
   Result<Vector> residuals_at(const Vector& x) const {
     const TempDir scratch;
     const std::string file = scratch.path() + "/platform.toml";
@@ -117,14 +117,14 @@ class Fit {
                             std::sqrt(static_cast<double>(times.size())));
       }
     }
-    // A constant may move by its freedom for an error of this size in one curve.
+    // Moving a constant by its freedom costs as much as this error in one curve.
     constexpr double kUnit = 0.05;
     for (size_t p = 0; p < x.size(); ++p) residuals.push_back(kUnit * x[p] / fitted_parameters()[p].freedom);
     return residuals;
   }
 
-  void tell(int step, double cost, const Vector& x) const {
-    if (options_.tell) options_.tell({step, cost, values_at(x)});
+  void report_step(int step, double cost, const Vector& x) const {
+    if (options_.on_step) options_.on_step({step, cost, values_at(x)});
   }
 
   const Curves& curves_;
@@ -135,7 +135,7 @@ class Fit {
 
 }  // namespace
 
-// What no curve tells apart is not here: its value is a prior, and says so in the file.
+// Constants that no curve determines are not listed: their values are priors, as their sources in the file say.
 const std::vector<Parameter>& fitted_parameters() {
   static const std::vector<Parameter> all = {
       {"peer.latency", 0.1},          {"peer.copy_bandwidth", 0.3},

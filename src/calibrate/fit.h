@@ -1,8 +1,7 @@
 #pragma once
 
-// Chooses constants so that the model gives the curves that may be used for it: least squares of ln(modelled /
-// measured), each curve with the same weight, by Gauss and Newton with damping. A constant that curves say little about
-// stays near where it was.
+// Fits constants to the curves marked `fit`: least squares of ln(modelled / measured), each curve with the same weight,
+// by damped Gauss-Newton steps. A prior keeps a constant that curves say little about near its old value.
 
 #include <functional>
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace fb::calibrate {
 
-// What is fitted, and how far a value may be expected to move (as a factor, e.g. 0.3) where nothing speaks against it.
+// A fitted constant; `freedom` is the width of its prior, as a factor (e.g. 0.3).
 struct Parameter {
   const char* key;
   double freedom;
@@ -23,7 +22,7 @@ const std::vector<Parameter>& fitted_parameters();
 
 struct FitStep {
   int number = 0;
-  double cost = 0;  // mean square of ln(modelled / measured), and of how far constants have moved
+  double cost = 0;  // sum of squares of ln(modelled / measured), and of the prior
   Values values = {};
 };
 
@@ -31,7 +30,7 @@ struct FitOptions {
   std::string platform_file;
   size_t side_by_side = 1;
   int steps = 3;
-  std::function<void(const FitStep&)> tell = {};
+  std::function<void(const FitStep&)> on_step = {};
 };
 
 // The best values seen.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::minutes kTimeLimit{10};
 
-// One start of a program.
+// One execution of a program.
 struct Run {
   std::string program, algorithm;
   uint32_t ranks = 0;
@@ -58,7 +58,7 @@ std::vector<std::string> command_of(const std::string& folder, const std::string
   return command;
 }
 
-Result<std::map<Run, Times>> run_all(const Curves& curves, const RunOptions& options,
+Result<std::map<Run, Times>> run_all(const Curves& curves, const ModelOptions& options,
                                      const std::map<Run, Sizes>& wanted) {
   const std::vector<std::pair<Run, Sizes>> runs(wanted.begin(), wanted.end());
   const auto job = [&](size_t k) {
@@ -82,7 +82,7 @@ Result<std::map<Run, Times>> run_all(const Curves& curves, const RunOptions& opt
   return all;
 }
 
-// In a steady state each byte takes as long as the one before it: a line through the two largest sizes.
+// In a steady state time is linear in bytes: a line through the two largest sizes.
 double along_a_line(uint64_t size, uint64_t half, double at_half, uint64_t whole, double at_whole) {
   const double slope = (at_whole - at_half) / static_cast<double>(whole - half);
   return at_whole + slope * static_cast<double>(size - whole);
@@ -95,9 +95,9 @@ double extrapolated(const Curve& curve, const Times& times, uint64_t size) {
 
 }  // namespace
 
-Result<std::vector<Modelled>> model_curves(const Curves& curves, const RunOptions& options) {
+Result<std::vector<Modelled>> model_curves(const Curves& curves, const ModelOptions& options) {
   std::map<Run, Sizes> wanted;
-  const auto is_wanted = [&](const Curve& curve) { return curve.split == Split::fit || !options.fit_only; };
+  const auto is_wanted = [&](const Curve& curve) { return curve.split == CurveUse::fit || !options.fit_only; };
   for (const Curve& curve : curves.curves) {
     if (!is_wanted(curve)) continue;
     for (const Point& point : curve.points) {
@@ -125,7 +125,7 @@ Result<std::vector<Modelled>> model_curves(const Curves& curves, const RunOption
   return modelled;
 }
 
-Result<std::vector<Sample>> compare_sampling(const Curves& curves, const RunOptions& options) {
+Result<std::vector<Extrapolation>> compare_extrapolation(const Curves& curves, const ModelOptions& options) {
   std::map<Run, Sizes> wanted;
   std::map<Run, size_t> first;  // a run of several curves is compared once
   for (size_t c = 0; c < curves.curves.size(); ++c) {
@@ -136,13 +136,13 @@ Result<std::vector<Sample>> compare_sampling(const Curves& curves, const RunOpti
   }
   const auto all = run_all(curves, options, wanted);
   if (!all) return std::unexpected(all.error());
-  std::vector<Sample> samples;
+  std::vector<Extrapolation> compared;
   for (const auto& [run, c] : first) {
     const uint64_t size = 2 * curves.curves[c].exact;
     const Times& times = all->at(run);
-    samples.push_back({c, size, times.at(size), extrapolated(curves.curves[c], times, size)});
+    compared.push_back({c, size, times.at(size), extrapolated(curves.curves[c], times, size)});
   }
-  return samples;
+  return compared;
 }
 
 }  // namespace fb::calibrate

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the virtual node says of the measured points.
+// Modelled times of the measured points, from runs on the virtual node.
 
 #include <string>
 #include <vector>
@@ -15,22 +15,22 @@ struct Modelled {
   std::vector<bool> extrapolated = {};
 };
 
-struct RunOptions {
+struct ModelOptions {
   std::string platform = {};  // a name or a file
   size_t side_by_side = 1;
-  bool fit_only = false;  // curves that are held out are left empty
+  bool fit_only = false;  // held-out curves are left empty
 };
 
-// By curve. Programs that serve several curves run once. Errors: a program that did not build, that failed, or that
-// told no time.
-Result<std::vector<Modelled>> model_curves(const Curves& curves, const RunOptions& options);
+// By curve. A program of several curves runs once. Errors: a program that did not build, that failed, or that printed
+// no time.
+Result<std::vector<Modelled>> model_curves(const Curves& curves, const ModelOptions& options);
 
-// How far extrapolation is from simulation, where both can be had: at twice the largest size that is simulated.
-struct Sample {
+// An extrapolated time against the simulated one, at twice the largest size that is usually simulated.
+struct Extrapolation {
   size_t curve = 0;
   uint64_t size = 0;
   double exact = 0, extrapolated = 0;  // microseconds
 };
-Result<std::vector<Sample>> compare_sampling(const Curves& curves, const RunOptions& options);
+Result<std::vector<Extrapolation>> compare_extrapolation(const Curves& curves, const ModelOptions& options);
 
 }  // namespace fb::calibrate

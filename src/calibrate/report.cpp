@@ -10,12 +10,12 @@
 namespace fb::calibrate {
 namespace {
 
-std::string_view name_of(Split split) { return split == Split::fit ? "fit" : "held_out"; }
+std::string_view name_of(CurveUse split) { return split == CurveUse::fit ? "fit" : "held_out"; }
 
-// In the order of the file, those that constants were chosen by first.
+// In the order of the file, fit curves first.
 std::vector<size_t> in_order(const Curves& curves) {
   std::vector<size_t> order;
-  for (const Split split : {Split::fit, Split::held_out}) {
+  for (const CurveUse split : {CurveUse::fit, CurveUse::held_out}) {
     for (size_t c = 0; c < curves.curves.size(); ++c) {
       if (curves.curves[c].split == split) order.push_back(c);
     }
@@ -23,7 +23,7 @@ std::vector<size_t> in_order(const Curves& curves) {
   return order;
 }
 
-std::string pair_name(const Findings& f, size_t pair) {
+std::string pair_name(const CalibrationReport& f, size_t pair) {
   const Pair& p = f.curves.pairs[pair];
   return fmt::format("{} / {}", f.curves.curves[p.first].id, f.curves.curves[p.second].id);
 }
@@ -34,7 +34,7 @@ nlohmann::json to_object(const Spread& s) {
 
 }  // namespace
 
-std::string to_text(const Findings& f) {
+std::string to_text(const CalibrationReport& f) {
   std::string text = fmt::format("{:<28} {:>8}  {:>6} {:>6} {:>6}   modelled against measured, point by point\n",
                                  f.platform, "split", "median", "p90", "max");
   const auto out = std::back_inserter(text);
@@ -58,14 +58,14 @@ std::string to_text(const Findings& f) {
     fmt::format_to(out, "  wrong: {} at {}: measured {:.2f}, modelled {:.2f}\n", pair_name(f, o.pair), o.size,
                    o.measured, o.modelled);
   }
-  for (const Sample& s : f.samples) {
+  for (const Extrapolation& s : f.extrapolations) {
     fmt::format_to(out, "sampling: {} at {}: {:.1f} us simulated, {:.1f} us extrapolated ({:+.1f} %)\n",
                    f.curves.curves[s.curve].id, s.size, s.exact, s.extrapolated, 100 * (s.extrapolated / s.exact - 1));
   }
   return text;
 }
 
-std::string to_json(const Findings& f) {
+std::string to_json(const CalibrationReport& f) {
   nlohmann::json json = {{"platform", f.platform},
                          {"fit", to_object(f.summary.fit)},
                          {"held_out", to_object(f.summary.held_out)},
@@ -90,7 +90,7 @@ std::string to_json(const Findings& f) {
                                          {"measured_ratio", o.measured},
                                          {"modelled_ratio", o.modelled}});
   }
-  for (const Sample& s : f.samples) {
+  for (const Extrapolation& s : f.extrapolations) {
     json["sampling"].push_back({{"curve", f.curves.curves[s.curve].id},
                                 {"size", s.size},
                                 {"simulated_us", s.exact},
@@ -99,7 +99,7 @@ std::string to_json(const Findings& f) {
   return json.dump(2) + "\n";
 }
 
-std::string to_html(const Findings& f) {
+std::string to_html(const CalibrationReport& f) {
   std::string text = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Calibration of {0}</title>\n"
       "<style>body{{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2em auto;padding:0 1em;color:#1d232b}}\n"
@@ -110,7 +110,7 @@ std::string to_html(const Findings& f) {
       "figure{{margin:0;border:1px solid "
       "#e3e7ec;border-radius:6px;padding:.6em}}figcaption{{font-size:.85em;color:#4a5563}}\n"
       "figcaption b{{color:#1d232b}}</style>\n<h1>Calibration of {0}</h1>\n"
-      "<p>Times of the virtual node against published measurements. Constants of the platform were chosen by the "
+      "<p>Times of the virtual node against published measurements. Constants of the platform were fitted to the "
       "curves "
       "marked <i>fit</i>; those marked <i>held out</i> only state the error.</p>\n"
       "<table><tr><th>curves</th><th>points</th><th>median</th><th>90th percentile</th><th>largest</th></tr>\n",
@@ -125,8 +125,8 @@ std::string to_html(const Findings& f) {
       "</table>\n<p>Of two ways to do the same work the model names the faster one at {} of {} sizes at which "
       "the measured times differ by more than {:.0f} %.</p>\n",
       count_right(f.orders), f.orders.size(), 100 * kClearGap);
-  for (const Split split : {Split::fit, Split::held_out}) {
-    fmt::format_to(out, "<h2>{}</h2>\n<div class=\"plots\">\n", split == Split::fit ? "Fit" : "Held out");
+  for (const CurveUse split : {CurveUse::fit, CurveUse::held_out}) {
+    fmt::format_to(out, "<h2>{}</h2>\n<div class=\"plots\">\n", split == CurveUse::fit ? "Fit" : "Held out");
     for (size_t c = 0; c < f.curves.curves.size(); ++c) {
       const Curve& curve = f.curves.curves[c];
       if (curve.split != split) continue;

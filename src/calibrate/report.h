@@ -1,6 +1,6 @@
 #pragma once
 
-// What a calibration found, for people and programs.
+// Results of a calibration as text, JSON and HTML.
 
 #include <string>
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace fb::calibrate {
 
-struct Findings {
+struct CalibrationReport {
   std::string platform;
   const Curves& curves;
   std::vector<Modelled> modelled;
   Summary summary;
   std::vector<Ordering> orders;
-  std::vector<Sample> samples = {};  // empty: were not compared
+  std::vector<Extrapolation> extrapolations = {};  // empty: were not compared
 };
 
-std::string to_text(const Findings& findings);
-std::string to_json(const Findings& findings);
+std::string to_text(const CalibrationReport& report);
+std::string to_json(const CalibrationReport& report);
 // One page that needs nothing else: tables, and a plot of each curve, measured and modelled, on logarithmic axes.
-std::string to_html(const Findings& findings);
+std::string to_html(const CalibrationReport& report);
 
 }  // namespace fb::calibrate

@@ -30,13 +30,13 @@ int fail_with(const Errors& errors) {
 
 // Prints the fitted constants; changes the file only with --write.
 Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, const std::string& file, size_t jobs) {
-  const auto tell = [](const calibrate::FitStep& step) {
+  const auto print_step = [](const calibrate::FitStep& step) {
     fmt::print(stderr, "step {}: {:.5f}", step.number, step.cost);
     for (const auto& [key, value] : step.values) fmt::print(stderr, "  {}={:.4g}", key, value);
     fmt::print(stderr, "\n");
   };
   const auto values =
-      calibrate::fit(curves, {.platform_file = file, .side_by_side = jobs, .steps = o.steps, .tell = tell});
+      calibrate::fit(curves, {.platform_file = file, .side_by_side = jobs, .steps = o.steps, .on_step = print_step});
   if (!values) return std::unexpected(values.error());
   for (const auto& [key, value] : *values) fmt::print(stderr, "{} = {:.4g}\n", key, value);
   if (o.writes) write_file(file, calibrate::with_values(read_file(file), *values));
@@ -44,11 +44,11 @@ Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, co
 }
 
 // Bounds that do not hold, one line each.
-std::string shortcomings(const Options& o, const calibrate::Findings& f) {
+std::string shortcomings(const Options& o, const calibrate::CalibrationReport& f) {
   std::string text;
   const auto compare = [&](const char* what, double found, double most) {
     if (most > 0 && found > most)
-      text += fmt::format("{} is {:.1f} %, at most {:.1f} % is asked\n", what, 100 * found, 100 * most);
+      text += fmt::format("{} is {:.1f} %, at most {:.1f} % is allowed\n", what, 100 * found, 100 * most);
   };
   compare("the median error of fit curves", f.summary.fit.median, o.most_fit_median);
   compare("the median error of held-out curves", f.summary.held_out.median, o.most_median);
@@ -57,8 +57,8 @@ std::string shortcomings(const Options& o, const calibrate::Findings& f) {
   const size_t right = calibrate::count_right(f.orders);
   const double share = f.orders.empty() ? 1 : static_cast<double>(right) / static_cast<double>(f.orders.size());
   if (share < o.least_order)
-    text +=
-        fmt::format("order is right at {:.0f} % of the sizes, {:.0f} % are asked\n", 100 * share, 100 * o.least_order);
+    text += fmt::format("order is right at {:.0f} % of the sizes, at least {:.0f} % is required\n", 100 * share,
+                        100 * o.least_order);
   return text;
 }
 
@@ -71,18 +71,18 @@ int run_calibration(const Options& o) {
   if (o.fits) {
     if (const auto done = fit_constants(o, *curves, *file, jobs); !done) return fail_with(done.error());
   }
-  const calibrate::RunOptions options{.platform = o.platform, .side_by_side = jobs};
+  const calibrate::ModelOptions options{.platform = o.platform, .side_by_side = jobs};
   auto modelled = calibrate::model_curves(*curves, options);
   if (!modelled) return fail_with(modelled.error());
-  calibrate::Findings findings{.platform = o.platform,
-                               .curves = *curves,
-                               .modelled = *modelled,
-                               .summary = calibrate::summarise(*curves, *modelled),
-                               .orders = calibrate::compare_orders(*curves, *modelled)};
+  calibrate::CalibrationReport findings{.platform = o.platform,
+                                        .curves = *curves,
+                                        .modelled = *modelled,
+                                        .summary = calibrate::summarise(*curves, *modelled),
+                                        .orders = calibrate::compare_orders(*curves, *modelled)};
   if (o.sampling) {
-    auto samples = calibrate::compare_sampling(*curves, options);
-    if (!samples) return fail_with(samples.error());
-    findings.samples = std::move(*samples);
+    auto compared = calibrate::compare_extrapolation(*curves, options);
+    if (!compared) return fail_with(compared.error());
+    findings.extrapolations = std::move(*compared);
   }
   fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
   if (!o.report.empty()) write_file(o.report, to_html(findings));

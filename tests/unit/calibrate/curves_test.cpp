@@ -65,10 +65,10 @@ TEST(Curves, OfThisProjectHaveTheirPrograms) {
   EXPECT_EQ(points, 103u);
 }
 
-TEST(Curves, ThatNobodyMeasuredAreAnError) {
+TEST(Curves, ThatWereNeverMeasuredAreAnError) {
   const auto curves = load_curves("pcie_x4");
   ASSERT_FALSE(curves);
-  EXPECT_EQ(curves.error().list[0].message, "nothing was measured on 'pcie_x4': no curve names it");
+  EXPECT_EQ(curves.error().list[0].message, "no curve was measured on 'pcie_x4'");
 }
 
 }  // namespace

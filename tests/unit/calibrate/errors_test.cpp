@@ -7,8 +7,8 @@ namespace {
 
 Curves two_curves() {
   Curves curves;
-  curves.curves = {{.id = "a", .split = Split::fit, .points = {{100, 10}, {400, 20}, {1600, 40}}},
-                   {.id = "b", .split = Split::held_out, .points = {{200, 20}, {800, 20}}}};
+  curves.curves = {{.id = "a", .split = CurveUse::fit, .points = {{100, 10}, {400, 20}, {1600, 40}}},
+                   {.id = "b", .split = CurveUse::held_out, .points = {{200, 20}, {800, 20}}}};
   curves.pairs = {{0, 1}};
   return curves;
 }
