@@ -19,13 +19,13 @@ constexpr const char* kHeader = ".version 8.6\n.target sm_90\n.address_size 64\n
 
 // A loop of 16 arithmetic instructions, as compilers mix them, and 3 for its control.
 const std::string kArithmetic = std::string(kHeader) + R"(
-.visible .entry arithmetic(.param .u64 out, .param .u32 turns) {
+.visible .entry arithmetic(.param .u64 out, .param .u32 iterations) {
   .reg .b32 %r<16>;
   .reg .f32 %f<8>;
   .reg .b64 %rd<8>;
   .reg .pred %p;
   ld.param.u64 %rd1, [out];
-  ld.param.u32 %r1, [turns];
+  ld.param.u32 %r1, [iterations];
   mov.u32 %r2, %tid.x;
   mov.u32 %r3, 0;
   mov.u32 %r4, 12345;

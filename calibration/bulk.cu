@@ -2,7 +2,7 @@
 // own before and after, and the host waits for the last.
 //   all_gather   tiles go to the multicast address; the size is that of the output
 //   all_to_all   tiles go to the peers; the size is that of one GPU's input
-#include "common/device_meeting.h"
+#include "common/peer_barrier.h"
 #include "common/multicast.h"
 
 constexpr int kBlocks = 128, kStages = 4, kTile = 16384;
@@ -67,14 +67,14 @@ __global__ void all_gather(const char* mine, char* all, long tiles) {
 __global__ void all_to_all(const char* in, Peers<char> outputs, long tiles, int rank, int world) {
   const long part = tiles / world;
   stream_tiles(in, tiles, [&](long tile, uint32_t bytes) {
-    const long turn = (tile + rank) % world, index = tile / world;
+    const long peer = (tile + rank) % world, index = tile / world;
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                     outputs.of[turn] + (rank * part + index) * kTile),
+                     outputs.of[peer] + (rank * part + index) * kTile),
                  "r"(bytes), "r"(kTile)
                  : "memory");
   });
 }
-__global__ void barrier(Meeting meeting, unsigned int epoch) { meeting.meet(epoch); }
+__global__ void barrier(PeerBarrier peer_barrier, unsigned int epoch) { peer_barrier.sync(epoch); }
 
 int main(int count, char** values) {
   const Arguments arguments(count, values);
@@ -85,18 +85,18 @@ int main(int count, char** values) {
     CHECK(cudaFuncSetAttribute(all_to_all, cudaFuncAttributeMaxDynamicSharedMemorySize, memory));
     const long tiles = bytes / kTile / gpu.world;
     const Shared<Words> words(gpu.bootstrap, 1);
-    const Meeting meeting(words.everybodys(), gpu.rank, gpu.world);
+    const PeerBarrier peer_barrier(words.peers(), gpu.rank, gpu.world);
     const Multicast gathered(gpu, gathers ? static_cast<size_t>(bytes) : 1);
     const Shared<char> in(gpu.bootstrap, bytes), out(gpu.bootstrap, gathers ? 1 : bytes);
     unsigned int epoch = 0;
     return gpu.one_by_one(2, [&] {
-      barrier<<<1, 32, 0, gpu.stream>>>(meeting, ++epoch);
+      barrier<<<1, 32, 0, gpu.stream>>>(peer_barrier, ++epoch);
       if (gathers) {
         all_gather<<<kBlocks, 32, memory, gpu.stream>>>(in.mine(), gathered.all<char>(gpu.rank * tiles * kTile), tiles);
       } else {
-        all_to_all<<<kBlocks, 32, memory, gpu.stream>>>(in.mine(), out.everybodys(), tiles * gpu.world, gpu.rank, gpu.world);
+        all_to_all<<<kBlocks, 32, memory, gpu.stream>>>(in.mine(), out.peers(), tiles * gpu.world, gpu.rank, gpu.world);
       }
-      barrier<<<1, 32, 0, gpu.stream>>>(meeting, ++epoch);
+      barrier<<<1, 32, 0, gpu.stream>>>(peer_barrier, ++epoch);
     });
   });
 }

@@ -35,7 +35,7 @@ int main(int count, char** values) {
   measure_all(Arguments(count, values), [](const Gpu& gpu, long) {
     const Shared<unsigned int> flags(gpu.bootstrap, 128);
     const Shared<long long> cycles(gpu.bootstrap, 1);
-    unsigned int* const first = flags.everybodys().of[0];
+    unsigned int* const first = flags.peers().of[0];
     play<<<1, 1, 0, gpu.stream>>>(first, first + 64, gpu.rank == 0, cycles.mine());
     CHECK(cudaGetLastError());
     return gpu.in_microseconds(cycles.mine()) / kRounds;

@@ -19,7 +19,7 @@ int main(int count, char** values) {
     const Shared<int4> buffer(gpu.bootstrap, bytes / 16);
     if (gpu.rank != 0) return 0.0;
     const int4* const from = buffer.mine();
-    int4* const to = buffer.everybodys().of[1];
+    int4* const to = buffer.peers().of[1];
     int sms = 0;
     CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
     return gpu.one_by_one(2, [&] { push<<<2 * sms, kThreads, 0, gpu.stream>>>(from, to, bytes / 16); });

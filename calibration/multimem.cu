@@ -1,8 +1,9 @@
-// Collectives in the switch, with kernels that follow each other. Every GPU looks after one slice.
+// Collectives in the switch, with kernels that follow each other. Every GPU reduces one slice.
 //   all_reduce       multimem.ld_reduce of the slice, multimem.st of the sums; the size is that of the vector
-//   reduce_scatter   multimem.ld_reduce of the slice into memory of one's own; the size is that of the input
-// All meet before and after. `_between_barriers`: the meetings are kernels of their own, and the host waits for the last.
-#include "common/device_meeting.h"
+//   reduce_scatter   multimem.ld_reduce of the slice into private memory; the size is that of the input
+// A barrier of all GPUs before and after. `_between_barriers`: the barriers are kernels of their own, and the host waits for the
+// last.
+#include "common/peer_barrier.h"
 #include "common/multicast.h"
 
 constexpr int kBlocks = 32, kThreads = 512, kBatch = 2;
@@ -39,8 +40,8 @@ __device__ void reduce_slice(const float4* all, long begin, long end, Store stor
 
 enum class Kind { all_reduce, reduce_scatter };
 
-__device__ void collective(Kind kind, const Meeting& meeting, float4* all, float4* out, long quads) {
-  const long slice = quads / meeting.world, begin = meeting.rank * slice;
+__device__ void collective(Kind kind, const PeerBarrier& peer_barrier, float4* all, float4* out, long quads) {
+  const long slice = quads / peer_barrier.world, begin = peer_barrier.rank * slice;
   if (kind == Kind::all_reduce) {
     reduce_slice(all, begin, begin + slice, [&](long i, float4 v) { store_to_all(all + i, v); });
   } else {
@@ -48,19 +49,19 @@ __device__ void collective(Kind kind, const Meeting& meeting, float4* all, float
   }
 }
 
-__global__ void __launch_bounds__(kThreads) fused(Kind kind, Meeting meeting, float4* all, float4* out, long quads,
+__global__ void __launch_bounds__(kThreads) fused(Kind kind, PeerBarrier peer_barrier, float4* all, float4* out, long quads,
                                                   unsigned int* epochs) {
   const unsigned int epoch = epochs[blockIdx.x] + 1;
-  meeting.meet(2 * epoch - 1);
-  collective(kind, meeting, all, out, quads);
-  meeting.meet(2 * epoch);
+  peer_barrier.sync(2 * epoch - 1);
+  collective(kind, peer_barrier, all, out, quads);
+  peer_barrier.sync(2 * epoch);
   if (threadIdx.x == 0) epochs[blockIdx.x] = epoch;
 }
 
-__global__ void __launch_bounds__(kThreads) alone(Kind kind, Meeting meeting, float4* all, float4* out, long quads) {
-  collective(kind, meeting, all, out, quads);
+__global__ void __launch_bounds__(kThreads) alone(Kind kind, PeerBarrier peer_barrier, float4* all, float4* out, long quads) {
+  collective(kind, peer_barrier, all, out, quads);
 }
-__global__ void barrier(Meeting meeting, unsigned int epoch) { meeting.meet(epoch); }
+__global__ void barrier(PeerBarrier peer_barrier, unsigned int epoch) { peer_barrier.sync(epoch); }
 
 int main(int count, char** values) {
   const Arguments arguments(count, values);
@@ -71,18 +72,18 @@ int main(int count, char** values) {
     const Shared<Words> words(gpu.bootstrap, 1);
     const Shared<float4> out(gpu.bootstrap, bytes / 16);
     const Shared<unsigned int> epochs(gpu.bootstrap, kBlocks);
-    const Meeting meeting(words.everybodys(), gpu.rank, gpu.world);
+    const PeerBarrier peer_barrier(words.peers(), gpu.rank, gpu.world);
     auto* const all = data.all<float4>(0);
     if (!apart) {
       return gpu.from_graph(3, [&] {
-        fused<<<kBlocks, kThreads, 0, gpu.stream>>>(kind, meeting, all, out.mine(), bytes / 16, epochs.mine());
+        fused<<<kBlocks, kThreads, 0, gpu.stream>>>(kind, peer_barrier, all, out.mine(), bytes / 16, epochs.mine());
       });
     }
     unsigned int epoch = 0;
     return gpu.one_by_one(2, [&] {
-      barrier<<<1, 32, 0, gpu.stream>>>(meeting, ++epoch);
-      alone<<<kBlocks, kThreads, 0, gpu.stream>>>(kind, meeting, all, out.mine(), bytes / 16);
-      barrier<<<1, 32, 0, gpu.stream>>>(meeting, ++epoch);
+      barrier<<<1, 32, 0, gpu.stream>>>(peer_barrier, ++epoch);
+      alone<<<kBlocks, kThreads, 0, gpu.stream>>>(kind, peer_barrier, all, out.mine(), bytes / 16);
+      barrier<<<1, 32, 0, gpu.stream>>>(peer_barrier, ++epoch);
     });
   });
 }

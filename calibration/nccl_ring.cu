@@ -118,7 +118,7 @@ int main(int count, char** values) {
     const Shared<Channel> channels(gpu.bootstrap, kChannels);
     const Shared<uint4> in(gpu.bootstrap, bytes / 16), out(gpu.bootstrap, bytes / 16);
     const Shared<unsigned int> counts(gpu.bootstrap, kChannels);
-    Channel* const peers = channels.everybodys().of[1 - gpu.rank];
+    Channel* const peers = channels.peers().of[1 - gpu.rank];
     return gpu.one_by_one(2, [&] {
       ring<<<kChannels, kThreads, 0, gpu.stream>>>(in.mine(), out.mine(), bytes / 16, gpu.rank, gathers, channels.mine(),
                                                    peers, counts.mine());

@@ -29,8 +29,8 @@ int main(int count, char** values) {
     const Shared<unsigned int> flag(gpu.bootstrap, 1);
     if (gpu.rank != 0) return 0.0;
     int4* const local = buffer.mine();
-    int4* const remote = buffer.everybodys().of[1];
-    unsigned int* const there = flag.everybodys().of[1];
+    int4* const remote = buffer.peers().of[1];
+    unsigned int* const there = flag.peers().of[1];
     return gpu.from_graph(2, [&] {
       if (puts) {
         put<<<1, kThreads, 0, gpu.stream>>>(local, remote, quads, there);

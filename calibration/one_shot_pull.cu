@@ -2,7 +2,7 @@
 // replayed from a graph. The size is that of one GPU's vector.
 #include <cuda_bf16.h>
 
-#include "common/device_meeting.h"
+#include "common/peer_barrier.h"
 #include "common/harness.h"
 
 constexpr int kThreads = 512, kMostBlocks = 36;
@@ -16,27 +16,27 @@ __device__ void add(float (&sum)[8], uint4 packed) {
   }
 }
 
-__global__ void __launch_bounds__(kThreads) all_reduce(Meeting meeting, Peers<uint4> vectors, uint4* out, long quads,
+__global__ void __launch_bounds__(kThreads) all_reduce(PeerBarrier peer_barrier, Peers<uint4> vectors, uint4* out, long quads,
                                                        unsigned int* epochs) {
   const unsigned int epoch = epochs[blockIdx.x] + 1;
-  meeting.meet_without_fences(2 * epoch - 1);
+  peer_barrier.meet_without_fences(2 * epoch - 1);
   for (long i = static_cast<long>(blockIdx.x) * kThreads + threadIdx.x; i < quads; i += gridDim.x * kThreads) {
     uint4 parts[kMostGpus];
 #pragma unroll
     for (int k = 0; k < kMostGpus; ++k) {
-      if (k < meeting.world) parts[k] = vectors.of[k][i];
+      if (k < peer_barrier.world) parts[k] = vectors.of[k][i];
     }
     float sum[8] = {};
 #pragma unroll
     for (int k = 0; k < kMostGpus; ++k) {
-      if (k < meeting.world) add(sum, parts[k]);
+      if (k < peer_barrier.world) add(sum, parts[k]);
     }
     uint4 result;
     auto* pairs = reinterpret_cast<__nv_bfloat162*>(&result);
     for (int k = 0; k < 4; ++k) pairs[k] = __floats2bfloat162_rn(sum[2 * k], sum[2 * k + 1]);
     out[i] = result;
   }
-  meeting.meet_without_fences(2 * epoch);
+  peer_barrier.meet_without_fences(2 * epoch);
   if (threadIdx.x == 0) epochs[blockIdx.x] = epoch;
 }
 
@@ -47,9 +47,9 @@ int main(int count, char** values) {
     const Shared<Words> words(gpu.bootstrap, 1);
     const Shared<uint4> in(gpu.bootstrap, quads), out(gpu.bootstrap, quads);
     const Shared<unsigned int> epochs(gpu.bootstrap, kMostBlocks);
-    const Meeting meeting(words.everybodys(), gpu.rank, gpu.world);
+    const PeerBarrier peer_barrier(words.peers(), gpu.rank, gpu.world);
     return gpu.from_graph(3, [&] {
-      all_reduce<<<blocks, kThreads, 0, gpu.stream>>>(meeting, in.everybodys(), out.mine(), quads, epochs.mine());
+      all_reduce<<<blocks, kThreads, 0, gpu.stream>>>(peer_barrier, in.peers(), out.mine(), quads, epochs.mine());
     });
   });
 }

@@ -6,7 +6,7 @@ int main(int count, char** values) {
     const Shared<char> buffer(gpu.bootstrap, bytes);
     if (gpu.rank != 0) return 0.0;
     char* const from = buffer.mine();
-    char* const to = buffer.everybodys().of[1];
+    char* const to = buffer.peers().of[1];
     return gpu.one_by_one(
         3, [&] { CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, gpu.stream)); });
   });

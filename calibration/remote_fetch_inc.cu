@@ -15,7 +15,7 @@ int main(int count, char** values) {
   measure_all(Arguments(count, values), [](const Gpu& gpu, long operations) {
     const Shared<unsigned int> counters(gpu.bootstrap, 1);
     const Shared<long long> cycles(gpu.bootstrap, 2);
-    increment<<<1, 1, 0, gpu.stream>>>(counters.everybodys().of[0], operations, cycles.mine());
+    increment<<<1, 1, 0, gpu.stream>>>(counters.peers().of[0], operations, cycles.mine());
     CHECK(cudaGetLastError());
     return gpu.in_microseconds(cycles.mine()) / static_cast<double>(operations);
   });

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the model of time costs: processor time of the same kernels with it and without, in one run.
 
-Each kind of kernel of bench/time_cost.cu is run once and many times, by `fabricbench exec` and by `fabricbench exec --untimed` in
-turn; the difference of the two is the kernels alone. Of several rounds the fastest runs count. With --most, two rounds are
+Each kind of kernel of bench/time_cost.cu is run once and many times, by `fabricbench exec` and by `fabricbench exec --untimed`
+alternately; the difference of the two is the kernels alone. The fastest run of several rounds counts. With --most, two rounds are
 enough for a kind that keeps to it.
 Usage: time_cost.py FABRICBENCH [KIND…] [--rounds N] [--most RATIO]
 """

@@ -1,4 +1,4 @@
-// What all calibration programs share: one process for each GPU, and the ways in which the published curves were timed.
+// Shared by all calibration programs: one process for each GPU, and the methods by which the published curves were timed.
 // Times are taken with events, in the machine's own time.
 //
 // A program is called with an algorithm, where it knows several, and sizes; it prints one line "SIZE MICROSECONDS" for each
@@ -28,14 +28,14 @@ struct Arguments {
   }
 };
 
-// Memory of this GPU, all zeros, and what the peers have at the same place.
+// Zeroed memory of this GPU, and the same buffer of each peer.
 template <class T>
 class Shared {
  public:
   Shared(Bootstrap& bootstrap, size_t count) : memory_(allocate(count)), buffers_(bootstrap, memory_) {}
   ~Shared() = default;  // memory is the process's until its end
   T* mine() const { return memory_; }
-  Peers<T> everybodys() const { return buffers_.template at<T>(0); }
+  Peers<T> peers() const { return buffers_.template at<T>(0); }
 
  private:
   static T* allocate(size_t count) {

@@ -16,14 +16,14 @@ __global__ void scatter(OnAll<uint4> to, const uint4* from, size_t vectors_each,
 }
 
 int main() {
-  // Blocks enough to fill a link, and shares that are whole turns of their loops.
+  // Enough blocks to fill a link, and shares that are whole iterations of their loops.
   constexpr int kBlocks = 32, kBlockThreads = 512;
-  constexpr size_t kTurn = kBlocks * kBlockThreads * kUnrolled;
+  constexpr size_t kIteration = kBlocks * kBlockThreads * kUnrolled;
   Gpus gpus(kMostGpus);
-  // Each sender has its own place in the receiver's array.
-  constexpr size_t kMostTurns = 16;
-  const auto sent = gpus.on_all<uint4>(2 * kMostTurns * kTurn);
-  const auto received = gpus.on_all<uint4>(kMostGpus * kMostTurns * kTurn);
+  // Each sender has its own range in the receiver's array.
+  constexpr size_t kMostIterations = 16;
+  const auto sent = gpus.on_all<uint4>(2 * kMostIterations * kIteration);
+  const auto received = gpus.on_all<uint4>(kMostGpus * kMostIterations * kIteration);
   for (const int n : {2, 3, 5, 8}) {
     const auto peers = static_cast<size_t>(n - 1);
     const auto push = [&](int gpu, int peer, size_t vectors, cudaStream_t stream) {
@@ -32,15 +32,15 @@ int main() {
     };
     // enqueue(gpu, stream, vectors that a GPU sends to each other one in the balanced case).
     const auto report = [&](const char* name, auto enqueue) {
-      const auto microseconds = [&](size_t turns) {
+      const auto microseconds = [&](size_t iterations) {
         return gpus
             .time([&](int gpu, cudaStream_t stream) {
-              if (gpu < n) enqueue(gpu, stream, turns / peers * kTurn);
+              if (gpu < n) enqueue(gpu, stream, iterations / peers * kIteration);
             })
             .all;
       };
-      const double half = microseconds(kMostTurns / 2);
-      std::printf("%s.%d %.4f\n", name, n, microseconds(kMostTurns) - half);
+      const double half = microseconds(kMostIterations / 2);
+      std::printf("%s.%d %.4f\n", name, n, microseconds(kMostIterations) - half);
     };
     report("one", [&](int gpu, cudaStream_t stream, size_t each) {
       if (gpu == 1) push(gpu, 0, each * peers, stream);

@@ -3,8 +3,8 @@
 
 int main() {
   Gpus gpus(2);
-  // Of each block: whole turns of its loop. What a launch takes is the same for both.
-  constexpr size_t kTurn = kUnrolled * kThreads * sizeof(uint4), kFew = 2 * kTurn, kMany = 6 * kTurn;
+  // Of each block: whole iterations of its loop. The time of the launch is the same for both.
+  constexpr size_t kIteration = kUnrolled * kThreads * sizeof(uint4), kFew = 2 * kIteration, kMany = 6 * kIteration;
   const int most = all_blocks();
   const size_t vectors = static_cast<size_t>(most) * kMany / sizeof(uint4);
   auto* here = gpus.allocate<uint4>(0, vectors);

@@ -51,12 +51,12 @@ __global__ void all_reduce(Ring ring, uint4* data, size_t chunk, unsigned int ep
 }
 
 int main() {
-  // Blocks enough to fill a link, and chunks that are whole turns of their loops: some, because what overlaps differs
-  // between the first turns.
+  // Enough blocks to fill a link, and chunks that are whole iterations of their loops: several, because the overlap of
+  // the first iterations differs.
   constexpr int kBlocks = 32, kBlockThreads = 512;
-  constexpr size_t kTurn = kBlocks * kBlockThreads * kUnrolled * sizeof(uint4);
-  constexpr size_t kSizes[] = {kMostGpus * sizeof(uint4), 2 * kMostGpus * kTurn, 4 * kMostGpus * kTurn,
-                               6 * kMostGpus * kTurn};
+  constexpr size_t kIteration = kBlocks * kBlockThreads * kUnrolled * sizeof(uint4);
+  constexpr size_t kSizes[] = {kMostGpus * sizeof(uint4), 2 * kMostGpus * kIteration, 4 * kMostGpus * kIteration,
+                               6 * kMostGpus * kIteration};
   Gpus gpus(kMostGpus);
   const auto data = gpus.on_all<uint4>(kSizes[3] / sizeof(uint4));
   const auto inboxes = gpus.on_all<uint4>(2 * kSizes[3] / sizeof(uint4));

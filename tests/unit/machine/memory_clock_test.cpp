@@ -26,7 +26,7 @@ fabric::Platform platform(const char* name) {
   return std::move(*p);
 }
 
-// Just enough of a machine: memory that all see, and warps that run in the order of their clocks.
+// A minimal machine: memory shared by all, and warps that run in the order of their clocks.
 class Node final : public simt::Environment {
  public:
   explicit Node(const char* name = "b300x8") : fabric(platform(name)), clock(fabric) {}
@@ -92,7 +92,7 @@ class Node final : public simt::Environment {
 
   // The earliest warp first, until all have ended. An instruction takes two nanoseconds.
   void run() {
-    for (int turn = 0; turn < 1'000'000; ++turn) {
+    for (int quantum = 0; quantum < 1'000'000; ++quantum) {
       simt::Warp* earliest = nullptr;
       for (Kernel& k : kernels_) {
         for (auto& w : k.block->warps()) {

@@ -1,4 +1,4 @@
-// What each strategy shows that others rarely do, that nobody starves, and that every run can be repeated.
+// Each strategy reaches schedules that others rarely reach, no warp starves, and every run can be repeated.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ AGAIN:
   ret;
 }
 
-// waits for *flag in a way that does not look like waiting
+// polls *flag in a loop that changes a register, so that it never sleeps
 .visible .entry count_until(.param .u64 flag, .param .u64 to)
 {
   .reg .pred %p<2>;
@@ -308,7 +308,7 @@ TEST(Strategies, DoTheCopiesOfOneDeviceLast) {
   EXPECT_EQ(slow.size(), 2u);
 }
 
-TEST(Strategies, StarveNobodyWhoOthersWaitForWithoutSleeping) {
+TEST(Strategies, StarveNoWarpThatOthersPollForWithoutSleeping) {
   for (uint64_t seed = 1; seed <= 35; ++seed) {
     TwoDevices node(with_seed(seed));
     node.launch(0, "count_until", {node.word(32), node.word(0)});
@@ -323,7 +323,7 @@ TEST(Strategies, StarveNobodyWhoOthersWaitForWithoutSleeping) {
 }
 
 TEST(Strategies, DoTheSameAgain) {
-  std::set<std::string> courses;
+  std::set<std::string> hashes;
   for (uint64_t seed = 1; seed <= 21; ++seed) {
     std::string hash[2];
     for (std::string& h : hash) {
@@ -334,12 +334,12 @@ TEST(Strategies, DoTheSameAgain) {
       h = node.record().event_log_hash;
     }
     EXPECT_EQ(hash[0], hash[1]) << "seed " << seed;
-    courses.insert(hash[0]);
+    hashes.insert(hash[0]);
   }
-  EXPECT_EQ(courses.size(), 21u);
+  EXPECT_EQ(hashes.size(), 21u);
 }
 
-// --- All schedules
+// All schedules
 
 launcher::Explored explore(const char* publisher, uint32_t preemptions, uint64_t most = 1000) {
   const auto run = [&](const launcher::LaunchRequest& request) -> Result<launcher::LaunchResult> {
@@ -385,7 +385,7 @@ TEST(AllSchedules, StopAtTheirLimit) {
   EXPECT_EQ(explored.schedules, 2u);
 }
 
-TEST(AllSchedules, LetOthersInWhereSomebodyWaitsWithoutSleeping) {
+TEST(AllSchedules, LetOthersInWhereAWarpPollsWithoutSleeping) {
   TwoDevices node(with_choices({}));
   node.launch(0, "count_until", {node.word(32), node.word(0)});
   node.launch(1, "publish", {node.word(8), node.word(32)});

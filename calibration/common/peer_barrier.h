@@ -5,22 +5,22 @@
 
 constexpr int kMostGpus = 8;
 
-// What each GPU has in its memory: a word for each block and each GPU that writes it.
+// In the memory of each GPU: a word for each block and each GPU that writes it.
 struct Words {
   static constexpr int kMostBlocks = 256;
   unsigned int of[kMostBlocks][kMostGpus];
 };
 
-struct Meeting {
+struct PeerBarrier {
   Words* words[kMostGpus];
   int rank, world;
 
-  Meeting(const Peers<Words>& everybodys, int rank, int world) : rank(rank), world(world) {
-    for (int k = 0; k < world; ++k) words[k] = everybodys.of[k];
+  PeerBarrier(const Peers<Words>& peers, int rank, int world) : rank(rank), world(world) {
+    for (int k = 0; k < world; ++k) words[k] = peers.of[k];
   }
 
-  // One thread for each peer tells it and waits for it. What the block wrote before is seen by the peers after.
-  __device__ void meet(unsigned int epoch) const {
+  // One thread for each peer signals it and waits for it. Writes of the block before are visible to the peers after.
+  __device__ void sync(unsigned int epoch) const {
     __syncthreads();
     if (threadIdx.x < static_cast<unsigned int>(world)) {
       post_flag(&words[threadIdx.x]->of[blockIdx.x][rank], epoch);
