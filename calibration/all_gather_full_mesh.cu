@@ -1,4 +1,4 @@
-// Every GPU writes its part to every peer, all peers at once, then all meet. Replayed from a graph. The size is that of the
+// Every GPU writes its part to every peer, all peers at once, then a barrier. Replayed from a graph. The size is that of the
 // whole output.
 #include "common/peer_barrier.h"
 #include "common/harness.h"

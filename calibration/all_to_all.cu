@@ -1,5 +1,5 @@
-// Every GPU sends a part of its input to every other one with 16-byte stores, in kernels that follow each other; all meet
-// before and after. The size is that of one GPU's input.
+// Every GPU sends a part of its input to every other one with 16-byte stores, in kernels that follow each other;
+// a barrier before and after. The size is that of one GPU's input.
 #include "common/peer_barrier.h"
 #include "common/harness.h"
 

@@ -1,5 +1,5 @@
-// Collectives by bulk copies (TMA): one warp of each block moves tiles through shared memory. All meet in kernels of their
-// own before and after, and the host waits for the last.
+// Collectives by bulk copies (TMA): one warp of each block moves tiles through shared memory. Barriers in kernels
+// of their own before and after; the host waits for the last.
 //   all_gather   tiles go to the multicast address; the size is that of the output
 //   all_to_all   tiles go to the peers; the size is that of one GPU's input
 #include "common/peer_barrier.h"

@@ -1,5 +1,5 @@
-// All-reduce in one shot, as inference engines do it: meet, read all peers' vectors and add, meet, with volatile flags. bf16,
-// replayed from a graph. The size is that of one GPU's vector.
+// All-reduce in one shot, as inference engines do it: a barrier, read and add all peers' vectors, a barrier, with
+// volatile flags. bf16, replayed from a graph. The size is that of one GPU's vector.
 #include <cuda_bf16.h>
 
 #include "common/peer_barrier.h"
@@ -19,7 +19,7 @@ __device__ void add(float (&sum)[8], uint4 packed) {
 __global__ void __launch_bounds__(kThreads) all_reduce(PeerBarrier peer_barrier, Peers<uint4> vectors, uint4* out, long quads,
                                                        unsigned int* epochs) {
   const unsigned int epoch = epochs[blockIdx.x] + 1;
-  peer_barrier.meet_without_fences(2 * epoch - 1);
+  peer_barrier.sync_without_fences(2 * epoch - 1);
   for (long i = static_cast<long>(blockIdx.x) * kThreads + threadIdx.x; i < quads; i += gridDim.x * kThreads) {
     uint4 parts[kMostGpus];
 #pragma unroll
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) all_reduce(PeerBarrier peer_barrier,
     for (int k = 0; k < 4; ++k) pairs[k] = __floats2bfloat162_rn(sum[2 * k], sum[2 * k + 1]);
     out[i] = result;
   }
-  peer_barrier.meet_without_fences(2 * epoch);
+  peer_barrier.sync_without_fences(2 * epoch);
   if (threadIdx.x == 0) epochs[blockIdx.x] = epoch;
 }
 

@@ -30,7 +30,7 @@ struct PeerBarrier {
   }
 
   // The same with volatile flags, which order nothing: enough where the data was written by an earlier kernel.
-  __device__ void meet_without_fences(unsigned int epoch) const {
+  __device__ void sync_without_fences(unsigned int epoch) const {
     __syncthreads();
     if (threadIdx.x < static_cast<unsigned int>(world)) {
       volatile unsigned int* const theirs = &words[threadIdx.x]->of[blockIdx.x][rank];
