@@ -1,4 +1,4 @@
-// Work for tools/time_cost.py: one kind of kernel, so many times. The results are checked, so that a run without the
+// Work for tools/time_cost.py: one kind of kernel, repeated. The results are checked, so that a run without the
 // model of time is known to have done the same.
 // Usage: time_cost KIND REPETITIONS
 #include <cuda_runtime.h>

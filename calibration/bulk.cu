@@ -17,7 +17,7 @@ struct Ring {
 };
 
 // Tiles of `from` that this block looks after, by what store(tile, its bytes in shared memory) says. One thread does it all: the copies are
-// asynchronous, and kStages of them are under way.
+// asynchronous, and kStages of them are in flight.
 template <class Store>
 __device__ void stream_tiles(const char* from, long tiles, Store store) {
   extern __shared__ char memory[];

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "bench" / "time_cost.cu"
-# How often, to take some tenths of a second.
+# Repetitions, for a few tenths of a second.
 KINDS = {"copy": 60, "gather": 100, "atomics": 60, "reduction": 40, "gemm": 6, "all_reduce": 30}
 
 

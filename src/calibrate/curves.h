@@ -19,7 +19,7 @@ struct Point {
 
 // Overhead of the measuring harness, in microseconds.
 struct Harness {
-  double before = 0;    // in front of each operation
+  double before = 0;    // before each operation
   double at_least = 0;  // a floor: the host enqueues no faster
 };
 

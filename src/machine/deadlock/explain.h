@@ -1,6 +1,6 @@
 #pragma once
 
-// The explanation of a deadlock. Of one device by itself (machine/device.h), or of a snapshot of a whole node.
+// The explanation of a deadlock, of a machine::Device or of a whole node.
 
 #include "machine/deadlock/wait_graph.h"
 #include "machine/loaded_module.h"

@@ -27,7 +27,7 @@ struct BlockedRun {
   std::function<mem::Address(std::string_view)> address_of;  // of the module's variables
   uint32_t process = 0;
   int32_t rank = -1;
-  std::string owner;    // "rank 0, device 1"; empty: a device by itself
+  std::string owner;    // "rank 0, device 1"; empty: machine::Device
   uint64_t launch = 0;  // of this kernel by this process, from 1; 0: not counted
 };
 

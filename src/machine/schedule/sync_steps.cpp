@@ -34,7 +34,7 @@ void SyncSteps::take(simt::Warp& warp, const simt::Sync& sync) {
     case SyncKind::fence:
     case SyncKind::block_arrive:
     case SyncKind::cluster_arrive:
-      return count(warp);  // a fence has no visible effect; a warp that waits at a barrier stops by itself
+      return count(warp);  // a fence has no visible effect; a warp that waits at a barrier stops anyway
     case SyncKind::mbarrier_arrive:
       count(warp);
       poll_ = {};

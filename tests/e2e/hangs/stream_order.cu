@@ -1,5 +1,5 @@
 // cause: waits for later work of its stream
-// The kernel that waits stands before the one that signals, on one stream.
+// The waiting kernel precedes the signalling one on the same stream.
 #include "hang.h"
 
 __global__ void wait(Word* flag) {

@@ -83,7 +83,7 @@ def one_shot(shape):
 
 
 def barrier(shape):
-    """All flags are under way at once: latency grows with every device that takes part, but far less than in proportion."""
+    """All flags are in flight at once: latency grows with every device that takes part, but far less than in proportion."""
     values, _ = shape.run()
     latency = {n: values[f"barrier.{n}"] for n in range(2, 9)}
     for n in range(3, 9):

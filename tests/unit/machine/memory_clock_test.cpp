@@ -304,7 +304,7 @@ TEST(MemoryClock, OneBlockPutAndGetAreNearTheirCurves) {
     return static_cast<double>(kBytes) / static_cast<double>(end) * 1e3;
   };
   EXPECT_NEAR(rate(false), 9.17, 1);
-  // Every thread has one load under way at a time here, so that the loads from its own memory bound a put as well.
+  // Every thread has one load in flight at a time here, so that the loads from its own memory bound a put as well.
   EXPECT_GT(rate(true), 20);
   EXPECT_LT(rate(true), 51);
 }
