@@ -374,7 +374,7 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
   const auto constants = fabric::load_platform(platform);
   if (!constants) return std::unexpected(constants.error());
   const std::string key = hash_words(
-      {"reference times", request.measure_sensitivity ? "with what they answer to" : "alone", request.problem->hash,
+      {"reference times", request.measure_sensitivity ? "with sensitivity" : "alone", request.problem->hash,
        fabric::values_text(*constants), machine_identity(), std::string(version())});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;

@@ -150,7 +150,7 @@ class Rig::Node final : public simt::Environment {
 
 Rig::Rig(const Program& program) : program_(program), ptx_(to_ptx(program)) {
   auto loaded = machine::LoadedModule::load(ptx_, {.observed = true},
-                                            [](const ptx::Variable&) { return machine::LoadedModule::Placed{}; });
+                                            [](const ptx::Variable&) { return machine::LoadedModule::Storage{}; });
   if (!loaded) throw std::runtime_error("litmus: " + to_string(loaded.error(), "kernel") + "\n" + ptx_);
   module_ = std::move(*loaded);
 }
