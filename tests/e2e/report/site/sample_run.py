@@ -119,7 +119,7 @@ def finding(rng, outcome, code, line, problem):
                          f"  block 0, warp 0, lanes 0x00000001, at {here} [PTX line {rng.randrange(20, 300)}: ld.acquire.sys.b32 %r1, [%rd2];]\n"
                          f"    sees {(seen := rng.randrange(2))} in 4 bytes at 0x1000000800: byte 0 of cudaMalloc #3 of rank {r}, device {r} "
                          f"(64 bytes); needs 2 or more\n"
-                         f"    last written by rank {r}, a fill: {seen}, 250.26 us before the last look\n"
+                         f"    last written by rank {r}, a fill: {seen}, 250.26 us before the last load\n"
                          f"    no remaining writer\n")
         summary = (f"never signalled: rank 0, device 0, kernel {kernel}, block 0, warp 0 needs 2 or more and sees 0 at {here}; the last to write "
                    "there was rank 0, a fill.")
