@@ -23,8 +23,8 @@ struct FormUse {
 struct PtxView {
   std::vector<std::string> kernels;
   std::vector<std::string> device_functions;
-  std::vector<std::string> external_functions;  // supplied by the machine, or by nobody
-  std::vector<std::string> missing_functions;   // called, and supplied by nobody
+  std::vector<std::string> external_functions;  // called and not defined: the machine may supply them
+  std::vector<std::string> missing_functions;   // those that the machine does not supply
   uint64_t instructions = 0;
   std::vector<FormUse> forms;  // most used first
 };

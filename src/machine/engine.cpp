@@ -105,7 +105,7 @@ bool Engine::start_blocks(GridRun& run) {
     block->device = run.gpu;
     block->cluster = cluster;
     block->rank_in_cluster = static_cast<uint32_t>(rank);
-    block->place = static_cast<uint32_t>(run.blocks.size());
+    block->resident_index = static_cast<uint32_t>(run.blocks.size());
     if (cluster) cluster->blocks.push_back(block.get());
     for (const auto& warp : block->warps()) {
       warp->clock.now = warp->clock.loads = warp->clock.stores = begins;
@@ -121,10 +121,10 @@ bool Engine::start_blocks(GridRun& run) {
 
 namespace {
 
-void take_out(std::vector<std::unique_ptr<simt::Block>>& blocks, uint32_t place) {
-  if (place + 1 != blocks.size()) {
-    blocks[place] = std::move(blocks.back());
-    blocks[place]->place = place;
+void take_out(std::vector<std::unique_ptr<simt::Block>>& blocks, uint32_t index) {
+  if (index + 1 != blocks.size()) {
+    blocks[index] = std::move(blocks.back());
+    blocks[index]->resident_index = index;
   }
   blocks.pop_back();
 }
@@ -148,11 +148,11 @@ void Engine::retire(simt::Block& ended) {
   }
   if (simt::Cluster* cluster = ended.cluster) {
     if (std::ranges::all_of(cluster->blocks, [](const simt::Block* b) { return b->finished(); })) {
-      for (simt::Block* block : std::vector(cluster->blocks)) take_out(run.blocks, block->place);
+      for (simt::Block* block : std::vector(cluster->blocks)) take_out(run.blocks, block->resident_index);
       std::erase_if(run.clusters, [&](const auto& c) { return c.get() == cluster; });
     }
   } else {
-    take_out(run.blocks, ended.place);
+    take_out(run.blocks, ended.resident_index);
   }
   if (run.finished_blocks == run.grid.grid.count()) {
     Outcome outcome;

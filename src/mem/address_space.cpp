@@ -137,17 +137,17 @@ const Window& AddressSpace::map(Address begin, std::shared_ptr<const Multicast> 
 const Window& AddressSpace::add(Window window) {
   window.live = true;
   auto& free = window.multicast ? free_multicast_windows_ : free_memory_windows_;
-  Window* place = nullptr;
+  Window* slot = nullptr;
   if (free.empty()) {
-    place = &windows_.emplace_back(std::move(window));
+    slot = &windows_.emplace_back(std::move(window));
   } else {
-    place = free.back();
+    slot = free.back();
     free.pop_back();
-    *place = std::move(window);
+    *slot = std::move(window);
   }
-  const bool fresh = live_.emplace(place->begin, place).second;
+  const bool fresh = live_.emplace(slot->begin, slot).second;
   FB_CHECK(fresh);
-  return *place;
+  return *slot;
 }
 
 namespace {

@@ -44,9 +44,9 @@ std::shared_ptr<Allocation> adopt_shared(uint32_t id, uint64_t size, std::string
 // A new descriptor for that: `size` zeroed bytes rounded up to pages, sealed. -1 when the system has no more.
 int create_shared(uint64_t size);
 
-// [begin, begin + size) is valid and lies at `host`. Windows never move and outlive their unmapping (size becomes 0),
-// so that a cached pointer to one is always safe to test. A later window may take the place of a dead one: who tests
-// finds that one's addresses then. A window of memory never becomes one of a multicast object.
+// [begin, begin + size) is valid and mapped at `host`. Windows never move and outlive their unmapping (size becomes 0),
+// so that a cached pointer to one is always safe to test. A later window may reuse the object of a dead one: code that
+// tests finds that one's addresses then. A window of memory never becomes one of a multicast object.
 struct Window {
   Address begin = 0;
   uint64_t size = 0;

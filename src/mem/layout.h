@@ -18,7 +18,7 @@ inline constexpr Address kWindowSize = 0x1'0000'0000;
 // Functions have addresses so that they can be called through pointers; no data lives there.
 inline constexpr Address kCodeWindow = 0x4'0000'0000;
 
-// Memory proper: what an AddressSpace maps. Constant variables lie below everything else.
+// Memory proper: what an AddressSpace maps. Constant variables are below everything else.
 inline constexpr Address kConstantBegin = 0x8'0000'0000;
 inline constexpr Address kGlobalBegin = 0x10'0000'0000;
 // Addresses that are handed out end here. Behind it a host process has memory of its own, which it can register.

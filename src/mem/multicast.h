@@ -1,6 +1,6 @@
 #pragma once
 
-// A multicast object: one range of addresses behind which the memory of several devices lies. A store goes to all of
+// A multicast object: one range of addresses that maps memory of several devices. A store goes to all of
 // them, a load reduces over all of them; only multimem instructions can do either.
 
 #include <cstddef>

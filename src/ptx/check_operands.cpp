@@ -135,7 +135,7 @@ bool fits_role(OperandRole role, const Operand& operand, bool may_sink) {
   return false;
 }
 
-// Decides which written operand stands where, by count alone. Optional ones are filled from the left.
+// Decides which written operand is which of the form, by count alone. Optional ones are filled from the left.
 bool find_places(const FormSpec& form, const WrittenInstruction& written, Places& places) {
   int spare = 0;
   bool open_ended = false;

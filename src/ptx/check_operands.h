@@ -17,7 +17,7 @@ struct WrittenOperand {
   bool after_bar = false;  // second of a pair p|q
 };
 
-// An instruction whose opcode is matched and whose operands are read but not yet placed. A name that nothing declares
+// An instruction whose opcode is matched and whose operands are read but not yet assigned. A name that nothing declares
 // is a `label` operand whose index points into `names`.
 struct WrittenInstruction {
   std::string_view opcode;  // as written
@@ -26,8 +26,8 @@ struct WrittenInstruction {
   std::vector<std::string_view> names;
 };
 
-// Chooses the form by the operands' shapes, moves the operands to their places in `out` (absent ones as `none`), checks
-// kinds and widths, and turns float immediates into the width of their type. Returns what is wrong, if anything.
+// Chooses the form by the operands' shapes, moves the operands to their positions in `out` (absent ones as `none`),
+// checks kinds and widths, and turns float immediates into the width of their type. Returns what is wrong, if anything.
 std::optional<Diagnostic> place_operands(WrittenInstruction& written, const Function& function, Instruction& out);
 
 // What the syntax cannot say: orderings that need a scope, operations that want certain types, sizes of packed lists.

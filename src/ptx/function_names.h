@@ -24,7 +24,7 @@ class FunctionNames {
   const std::string& target_list(uint32_t index) const { return target_lists_[index]; }
   // The labels in the order of Function::labels.
   const std::string& label(size_t position) const { return labels_[position]; }
-  // Some label that stands before the instruction.
+  // A label of the instruction.
   const std::string& label_at(uint32_t body_index) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace fb::ptx {
 
 // An opcode as written ("ld.global.v4.f32") held against the table. Forms that share a spelling (mov, mov_pack) are
-// told apart later, by their operands.
+// distinguished later, by their operands.
 struct OpcodeMatch {
   std::vector<const FormSpec*> forms;
   ModSet mods;

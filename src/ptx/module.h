@@ -87,7 +87,7 @@ enum class OperandKind : uint8_t {
   float64,      // bits: binary64 pattern (0d…, 1.5)
   symbol,       // index into Module::variables, or Function::variables when `in_function`; bits: byte offset added
   function,     // index into Module::functions
-  label,        // index into Function::body: the instruction the label stands before (may equal body.size())
+  label,        // index into Function::body: the instruction behind the label (may equal body.size())
   target_list,  // index into Function::target_lists (brx.idx, call through a .calltargets/.callprototype)
   vector,       // elements: {a, b, c, d}
   address,      // [base + bits]; elements[0] is the base (reg, symbol, integer or special);

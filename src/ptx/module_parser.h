@@ -20,7 +20,7 @@
 
 namespace fb::ptx {
 
-// Bounds that no honest module meets, so that hostile text costs little.
+// Bounds that no ordinary module reaches, so that hostile text costs little.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
 inline constexpr size_t kMaxErrors = 50;
 inline constexpr size_t kMaxScopeDepth = 100;
@@ -54,7 +54,7 @@ class ModuleParser {
     uint32_t elements = 1;  // 2 or 4 for .v2, .v4
   };
 
-  // --- parse_basics.cpp: errors, tokens, small pieces
+  // parse_basics.cpp: errors, tokens, small pieces
   bool fail(Location at, std::string message);
   bool fail_here(std::string message) { return fail(lexer_.token().at, std::move(message)); }
   bool fail_expected(std::string_view what);
@@ -71,7 +71,7 @@ class ModuleParser {
   bool skip_braces();
   bool skip_parentheses();
 
-  // --- parse_module.cpp
+  // parse_module.cpp
   bool parse_top_level();
   bool parse_version();
   bool parse_target();
@@ -82,7 +82,7 @@ class ModuleParser {
   bool parse_global(Linkage linkage);
   void finish_files();
 
-  // --- parse_variable.cpp
+  // parse_variable.cpp
   std::optional<Space> at_space() const;
   bool parse_variable_head(VariableHead& head);
   bool parse_declarator(const VariableHead& head, Variable& variable, std::vector<uint64_t>& dimensions,
@@ -92,7 +92,7 @@ class ModuleParser {
   bool add_module_variable(Variable variable, std::string_view name);
   bool parse_attribute();
 
-  // --- parse_initializer.cpp
+  // parse_initializer.cpp
   bool parse_initializer(Variable& variable, const std::vector<uint64_t>& dimensions);
   bool parse_init_list(Variable& variable, const std::vector<uint64_t>& dimensions, size_t level, uint64_t first);
   bool parse_init_value(Variable& variable, uint64_t index);
@@ -102,7 +102,7 @@ class ModuleParser {
   bool reserve_init(Variable& variable, uint64_t index);
   bool add_masked_byte(Variable& variable, uint64_t index, uint64_t mask, const Relocation& part, Location at);
 
-  // --- parse_function.cpp
+  // parse_function.cpp
   bool parse_function(Linkage linkage, bool entry);
   bool parse_signature(Function& function, std::string_view& name);
   bool parse_parameters(std::vector<Variable>& list, std::vector<std::string_view>* names);
@@ -110,7 +110,7 @@ class ModuleParser {
   bool parse_triple(uint32_t (&triple)[3]);
   bool add_function(Function&& function, std::string_view name, uint32_t& index);
 
-  // --- parse_body.cpp
+  // parse_body.cpp
   bool parse_body();
   bool parse_statement();
   bool parse_registers();
@@ -123,7 +123,7 @@ class ModuleParser {
   bool parse_call_prototype(TargetList& list);
   void close_scope();
 
-  // --- parse_instruction.cpp
+  // parse_instruction.cpp
   bool parse_instruction();
   bool parse_guard(Guard& guard);
   bool parse_opcode(Location& at);
@@ -134,7 +134,7 @@ class ModuleParser {
   bool check_call(const Instruction& call);
   void note_labels(const Instruction& instruction, uint32_t index);
 
-  // --- parse_operand.cpp
+  // parse_operand.cpp
   bool parse_operand(Operand& operand);
   bool parse_element(Operand& operand);
   bool parse_list(Operand& operand);
@@ -143,7 +143,7 @@ class ModuleParser {
   bool parse_constant_operand(Operand& operand);
   bool parse_offset(Operand& symbol);
 
-  // --- parse_constant.cpp
+  // parse_constant.cpp
   bool parse_constant(Constant& value);
   bool parse_conditional(Constant& value, int depth);
   bool parse_binary(Constant& value, int min_precedence, int depth);

@@ -68,7 +68,7 @@ ConstantOp ModuleParser::take_operator(int min_precedence) {
       return ConstantOp::none;
   }
   // Whether the two-character form is meant shows only after the first: all its readings bind tightly enough or none
-  // does, except & and |, whose doubled forms bind less tightly and are accepted at the same place.
+  // does, except & and |, whose doubled forms bind less tightly and are accepted at the same precedence.
   if (precedence_of(op) < min_precedence) return ConstantOp::none;
   lexer_.advance();
   switch (op) {

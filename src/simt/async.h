@@ -50,15 +50,15 @@ struct AsyncGroups {
 enum class GroupKind : uint8_t { none, plain, bulk };
 
 struct AsyncCopy {
-  // Performs the copy (or reduction), wakes who watches the bytes, and signals its mbarrier if it has one. May throw
-  // Trap: an mbarrier can become unusable after the copy was issued.
+  // Performs the copy (or reduction), wakes the watchers of the bytes, and signals its mbarrier if it has one. May
+  // throw Trap: an mbarrier can become unusable after the copy was issued.
   std::function<void()> perform;
   uint64_t bytes = 0;
   const Inst* inst = nullptr;
   Block* block = nullptr;  // that issued it
   Block* other = nullptr;  // of the cluster, whose shared memory it touches as well
   Warp* warp = nullptr;
-  // Whose commit groups it belongs to: these lanes' groups of number `group`.
+  // The commit groups that it belongs to: those of these lanes with number `group`.
   GroupKind kind = GroupKind::none;
   Mask lanes = 0;
   uint32_t group = 0;
@@ -68,8 +68,7 @@ struct AsyncCopy {
 // Performs `copy` and does the accounting of its groups.
 void complete(const AsyncCopy& copy);
 
-// --- For instructions
-// -------------------------------------------------------------------------------------------------
+// For instructions
 
 // Hands a copy of the given lanes to the machine; all these lanes must have the same open group (see same_group).
 // `other`: the block whose shared memory is touched, if it is not the warp's own.
@@ -88,7 +87,7 @@ inline constexpr uint32_t kGroupsMask = 0xffffff;
 inline constexpr uint32_t group_word(GroupKind kind, uint32_t newest) {
   return static_cast<uint32_t>(kind) << 24 | (newest & kGroupsMask);
 }
-// The executing lanes have waited for all but their newest groups: told to the listener.
+// The executing lanes have waited for all but their newest groups: reported to the listener.
 void tell_waited(Warp& w, const Inst& i, GroupKind kind, uint32_t newest);
 
 // cp.async.mbarrier.arrive of one lane.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the instructions that start bulk copies have in common: their checks at issue, who receives a multicast, and
-// what listeners are told.
+// What the instructions that start bulk copies have in common: their checks at issue, the recipients of a multicast,
+// and the reports to listeners.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +32,9 @@ struct Recipient {
 
 class Recipients {
  public:
-  // One: the given places, which must be in the same block.
+  // One: the given destination and mbarrier, which must be in the same block.
   Recipients(Warp& w, const Inst& i, uint32_t lane, const SharedRef& to, uint64_t bytes, const SharedRef& mbarrier);
-  // Instead of it, the same places in every block of the cluster whose bit is set.
+  // Instead of it, the same offsets in every block of the cluster whose bit is set.
   void multicast(uint16_t ranks);
   const std::vector<Recipient>& list() const { return list_; }
 

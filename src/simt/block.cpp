@@ -66,7 +66,7 @@ bool Block::arrive(Warp& warp, const Inst& inst, const Arrival& arrival) {
   b.votes += static_cast<uint32_t>(std::popcount(votes & lanes));
   b.voters += static_cast<uint32_t>(std::popcount(lanes));
   const bool full = is_full(b, warp.index());
-  // The first to come decides whether threads that exit are waited for: only who gives a count does.
+  // The first arrival decides whether the barrier waits for threads that exit: only with an explicit count it does.
   if (!b.in_use) {
     b.in_use = true;
     b.votes_taken = use == BarrierUse::vote;

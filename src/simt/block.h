@@ -84,8 +84,8 @@ class Block {
   Dim3 position() const { return position_; }  // %ctaid
   uint32_t sm = 0;                             // the slot it occupies
   uint32_t device = 0;
-  uint32_t place = 0;          // the scheduler's: among the resident blocks of its grid
-  Cluster* cluster = nullptr;  // null: no cluster launch
+  uint32_t resident_index = 0;  // the scheduler's: among the resident blocks of its grid
+  Cluster* cluster = nullptr;   // null: no cluster launch
   uint32_t rank_in_cluster = 0;
 
   std::vector<std::unique_ptr<Warp>>& warps() { return warps_; }
@@ -132,7 +132,7 @@ class Block {
   uint32_t live_warps_;
   Environment* environment_;
   Listener* listener_;
-  // Aligned to what Watch takes for a line: who shares a line must not depend on where the host put it.
+  // Aligned to what Watch takes for a line: which bytes share a line must not depend on the host's allocator.
   struct alignas(128) SharedLine {
     std::byte bytes[128];
   };
@@ -169,7 +169,7 @@ class Cluster {
   Arrivals& arrivals_of(const Warp& warp);
 
   std::vector<std::vector<Arrivals>> arrivals_;  // by rank and warp; made by the first arrival
-  bool in_use_ = false;                          // somebody has arrived in this phase
+  bool in_use_ = false;                          // a thread has arrived in this phase
 };
 
 }  // namespace fb::simt

@@ -21,7 +21,7 @@
 namespace fb::simt {
 namespace {
 
-// ---- Calls: arguments and results in the caller's frame
+// Calls: arguments and results in the caller's frame
 
 uint64_t argument(const Warp& w, const CallSite& site, size_t k, uint32_t lane) {
   const LaneBytes& slot = site.args[k];
@@ -48,7 +48,7 @@ void check_signature(Warp& w, const Inst& i, const CallSite& site, std::string_v
   }
 }
 
-// ---- Guest memory
+// Guest memory
 
 template <class T>
 T read_guest(Warp& w, const Inst& i, uint32_t lane, mem::Address a) {
@@ -69,7 +69,7 @@ std::string read_string(Warp& w, const Inst& i, uint32_t lane, mem::Address a, s
   return text;
 }
 
-// ---- printf
+// printf
 
 constexpr int kMaxField = 4096;  // for widths and precisions: the guest may ask for two billion
 
@@ -91,7 +91,7 @@ int read_digits(std::string_view text, size_t& at) {
   return value;
 }
 
-// `at` stands behind the %; it ends behind the specification. None if there is no such specification.
+// `at` points behind the %, and on return behind the specification. None if there is no such specification.
 std::optional<Conversion> parse_conversion(std::string_view text, size_t& at) {
   const auto take = [&](char c) { return at < text.size() && text[at] == c ? (++at, true) : false; };
   Conversion c;
@@ -259,7 +259,7 @@ void call_vprintf(Warp& w, const Inst& i, const CallSite& site) {
   });
 }
 
-// ---- assert
+// assert
 
 // void __assertfail(const char* expression, const char* file, unsigned line, const char* function, size_t char_size)
 void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
@@ -273,7 +273,7 @@ void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
          fmt::format("{}:{}: {}: Assertion \"{}\" failed", text(1), argument(w, site, 2, lane), text(3), text(0)));
 }
 
-// ---- malloc and free
+// malloc and free
 
 void call_malloc(Warp& w, const Inst& i, const CallSite& site) {
   check_signature(w, i, site, "malloc", std::array{8u}, 8);
@@ -295,7 +295,7 @@ void call_free(Warp& w, const Inst& i, const CallSite& site) {
   });
 }
 
-// ---- Mathematics
+// Mathematics
 
 uint32_t bytes_of_letter(char letter) {
   switch (letter) {

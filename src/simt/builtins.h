@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions that guest code calls and nobody compiled: printf, assert, malloc, and the mathematical library. The
+// Functions that guest code calls without a definition: printf, assert, malloc, and the mathematical library. The
 // machine supplies them by their C names.
 
 #include <string_view>

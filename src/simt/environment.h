@@ -24,7 +24,7 @@ class Environment {
   // The warp can run again: it was let go (a barrier, a copy, time), or bytes have changed on which it slept.
   enum class Cause : uint8_t { let_go, memory };
   virtual void make_ready(Warp& warp, Cause cause) = 0;
-  // Who has memory at `a`, for fault reports.
+  // The owner of the memory at `a`, for fault reports.
   virtual std::string describe(mem::Address a) { return global().describe(a); }
   // Guest output (printf).
   virtual void print(std::string_view text) = 0;

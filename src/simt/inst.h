@@ -15,7 +15,7 @@ namespace fb::simt {
 using Mask = uint32_t;  // one bit per lane
 
 inline constexpr uint32_t kLanes = 32;
-// Functions lie this far apart in mem::kCodeWindow.
+// Distance of the addresses of functions in mem::kCodeWindow.
 inline constexpr uint64_t kCodeStride = 16;
 
 inline constexpr Mask kAllLanes = ~Mask{0};
@@ -83,13 +83,13 @@ struct FunctionInfo {
   uint32_t registers_per_thread = 0;  // estimate from the largest number of live 32-bit values
   std::vector<LaneBytes> params;      // device functions only; kernels read the launch's parameter block
   std::vector<LaneBytes> returns;
-  // Kernels: where each parameter lies in the parameter block.
+  // Kernels: the offset of each parameter in the parameter block.
   std::vector<uint32_t> param_offsets;
   uint32_t param_bytes = 0;
   uint32_t static_shared_bytes = 0;
 };
 
-// A call: arguments and results lie in the caller's frame.
+// A call: arguments and results are in the caller's frame.
 struct CallSite {
   uint32_t callee = ptx::kNoIndex;  // FunctionInfo index; none: through the register row op[1]
   std::vector<LaneBytes> args;

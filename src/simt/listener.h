@@ -55,7 +55,7 @@ struct Sync {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Whether it wants to be told of loads from shared, local and parameter memory: many, and clocks need none of them.
+  // False: loads from shared, local and parameter memory are not reported. They are many, and clocks need none.
   bool sees_local_loads = true;
   virtual void on_access(Warp&, const Access&) {}
   virtual void on_sync(Warp&, const Sync&) {}

@@ -1,7 +1,7 @@
 #pragma once
 
-// mbarrier objects where they lie: in the shared memory of some block. Instructions and copies that complete change
-// them here, and whoever sleeps on a phase is woken when it ends.
+// mbarrier objects in the shared memory of blocks. Instructions and copies that complete change
+// them here, and splits that sleep on a phase are woken when it ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ inline const std::byte* phase_byte(const std::byte* at) { return at + 7; }
 
 [[noreturn]] void mbarrier_trap(Block& owner, const std::byte* at, const Inst& i, uint32_t lane,
                                 std::string_view problem);
-// Wakes who waits for the phase to end.
+// Wakes the splits that wait for the phase to end.
 void phase_has_ended(Block& owner, std::byte* at);
 void write_mbarrier(std::byte* at, const Mbarrier& barrier);
 

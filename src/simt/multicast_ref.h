@@ -1,7 +1,7 @@
 #pragma once
 
 // Where a multimem address leads: to bytes of every member of a multicast object, in the order of the object's list.
-// Whoever reduces over members does it in that order, so that sums of floats are the same in every run.
+// Reductions over members are done in that order, so that sums of floats are the same in every run.
 
 #include <cstddef>
 #include <cstdint>

@@ -55,15 +55,15 @@ SharedRef resolve_shared(Warp& w, const Inst& i, SharedAddress kind, uint32_t la
   return {host, owner, static_cast<uint32_t>(a) & kOffsetMask};
 }
 
-SharedRef in_block(Warp& w, const Inst& i, uint32_t lane, const SharedRef& place, uint32_t rank, uint64_t bytes) {
-  const mem::Address a = (rank + 1) << mem::kClusterShift | place.offset;
+SharedRef in_block(Warp& w, const Inst& i, uint32_t lane, const SharedRef& own, uint32_t rank, uint64_t bytes) {
+  const mem::Address a = (rank + 1) << mem::kClusterShift | own.offset;
   return resolve_shared(w, i, SharedAddress::window, lane, a, bytes, 1);
 }
 
 std::byte* resolve_global(Warp& w, const Inst& i, uint32_t lane, mem::Address a, uint64_t bytes, uint32_t align) {
   check_alignment(w, i, lane, a, align);
   if (std::byte* p = w.find_global(a, std::max<uint64_t>(bytes, 1))) return p;
-  // One end is outside, or a hole lies between; resolve() has the words for the first two.
+  // One end is outside, or there is a hole between; resolve() has the words for the first two.
   w.resolve(i, ptx::Space::global, lane, a, 1);
   w.resolve(i, ptx::Space::global, lane, a + bytes - 1, 1);
   w.trap(TrapKind::out_of_bounds, i, lane, fmt::format("{} bytes at {:#x} are not one allocation", bytes, a), a);

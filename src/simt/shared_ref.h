@@ -23,7 +23,7 @@ struct SharedRef {
   std::byte* host = nullptr;
   Block* owner = nullptr;
   uint32_t offset = 0;  // in the owner's shared memory as its own threads address it
-  // The address in the shared window which means this place to every block of the cluster.
+  // The address in the shared window that names these bytes in every block of the cluster.
   uint32_t cluster_address() const;
 };
 
@@ -42,14 +42,14 @@ Exec by_shared_address(const ptx::Instruction& inst, F f) {
 SharedRef resolve_shared(Warp& w, const Inst& i, SharedAddress kind, uint32_t lane, mem::Address a, uint64_t bytes,
                          uint32_t align);
 
-// The same place in block `rank` of the cluster.
-SharedRef in_block(Warp& w, const Inst& i, uint32_t lane, const SharedRef& place, uint32_t rank, uint64_t bytes);
+// The same offset in block `rank` of the cluster.
+SharedRef in_block(Warp& w, const Inst& i, uint32_t lane, const SharedRef& own, uint32_t rank, uint64_t bytes);
 
 // `bytes` of global memory at `a`, a generic address or one of .global (they are the same there); throws Trap.
 std::byte* resolve_global(Warp& w, const Inst& i, uint32_t lane, mem::Address a, uint64_t bytes, uint32_t align);
 
-// To be called after bytes of a block's shared memory were written: wakes who sleeps on them, and marks them as
-// initialised where that is checked.
+// To be called after bytes of a block's shared memory were written: wakes the splits that sleep on them, and marks them
+// as initialised where that is checked.
 void shared_written(Block& owner, std::byte* at, uint64_t bytes);
 
 }  // namespace fb::simt

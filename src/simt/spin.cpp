@@ -1,5 +1,5 @@
-// Spinning becomes sleeping. A loop whose live registers are the same after a whole turn, which wrote nothing, and
-// whose loads still see what they saw, will do the same for ever unless somebody writes one of the bytes it read.
+// Spinning becomes sleeping. A loop whose live registers are the same after a whole iteration, which wrote nothing, and
+// whose loads still see the same bytes, repeats for ever unless another agent writes one of the bytes that it read.
 
 #include <algorithm>
 #include <bit>
@@ -114,7 +114,7 @@ void Warp::note_read(const std::byte* host, mem::Address guest, uint32_t bytes, 
     recording = false;
     return;
   }
-  // Lanes that read the same bytes are one read, but a read belongs to the turn in which it was made.
+  // Lanes that read the same bytes are one read, but a read belongs to the iteration in which it was made.
   if (reads.size() > split.last_mark && reads.back().host == host && reads.back().bytes == bytes) return;
   WatchedRead r{host, guest, bytes, &inst, {}};
   std::memcpy(r.seen, host, std::min<size_t>(bytes, sizeof r.seen));

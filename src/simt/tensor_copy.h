@@ -1,7 +1,7 @@
 #pragma once
 
 // A box of a tensor and its image in shared memory, row by row. A row is what is contiguous in both: the box along the
-// innermost dimension, of which some bytes may lie outside the tensor.
+// innermost dimension, of which some bytes may be outside the tensor.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace fb::simt {
 
-// The bytes [begin, begin + bytes) of a row lie in the tensor, at `global`; the others are outside.
+// The bytes [begin, begin + bytes) of a row are in the tensor, at `global`; the others are outside.
 struct TensorRow {
   std::byte* global = nullptr;
   mem::Address address = 0;
@@ -23,7 +23,7 @@ struct TensorRow {
 };
 
 struct TensorBox {
-  std::vector<TensorRow> rows;  // in the order in which they lie in shared memory
+  std::vector<TensorRow> rows;  // in the order of shared memory
   uint32_t row_bytes = 0;
   uint32_t bytes = 0;  // in shared memory
   TensorSwizzle swizzle = TensorSwizzle::none;

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "ptx/module.h"
 #include "abi/tensor_map.h"
+#include "ptx/module.h"
 
 namespace fb::simt {
 
@@ -22,7 +22,7 @@ bool from_ptx_elemtype(uint32_t number, TensorType& type);
 // What arithmetic a reduction into such a tensor does.
 ptx::Type arithmetic_type(TensorType type);
 
-// Elements of a box along dimension k as they lie in shared memory.
+// Elements of a box along dimension k in shared memory.
 inline uint32_t box_elements(const TensorMap& map, uint32_t k) {
   const uint32_t stride = k == 0 ? 1 : map.element_strides[k];  // ignored along the contiguous dimension
   return (map.box[k] + stride - 1) / stride;
@@ -30,8 +30,8 @@ inline uint32_t box_elements(const TensorMap& map, uint32_t k) {
 // Bytes of a box in shared memory: what a copy counts on its mbarrier, out of bounds or not.
 uint32_t box_bytes(const TensorMap& map);
 
-// Where byte `a` of shared memory lies with the map's swizzle: 16-byte pieces change places inside 32, 64 or 128 bytes,
-// by bits 7 to 9 of the address.
+// The address of byte `a` of shared memory under the map's swizzle: 16-byte pieces are permuted inside 32, 64 or 128
+// bytes, by bits 7 to 9 of the address.
 inline uint32_t swizzled(TensorSwizzle swizzle, uint32_t a) {
   switch (swizzle) {
     case TensorSwizzle::none:

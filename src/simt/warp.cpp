@@ -407,7 +407,7 @@ const Inst* Warp::gather_anywhere(const Inst& inst, Mask members) {
   return kStop;
 }
 
-// Lanes have exited: those that waited for nobody else can go on.
+// Lanes have exited: splits that waited only for them can go on.
 void Warp::release_complete_lanes() {
   for (Split& s : splits_) {
     if (s.state == SplitState::lanes && (s.wanted & ~(s.mask | exited_)) == 0) s.state = SplitState::ready;

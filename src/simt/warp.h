@@ -83,7 +83,7 @@ struct Split {
   Mask wanted = 0;       // lanes that must come, in states `lanes` and `warp_barrier`
 };
 
-// Virtual time of a warp, in picoseconds. Kept by whoever schedules it and by listeners; the engine does not look at
+// Virtual time of a warp, in picoseconds. Advanced by the scheduler and by listeners; the engine does not look at
 // it.
 struct WarpClock {
   uint64_t now = 0;
@@ -102,7 +102,7 @@ class Warp final : public Watcher {
   // Adds what was executed to `executed`. Throws Trap.
   Stop run(uint64_t quantum, uint64_t& executed);
 
-  // --- For instructions -------------------------------------------------------------------------------------------
+  // For instructions
   std::byte* base[2] = {nullptr, nullptr};  // frame of the running split; end of the constant pool
   Mask active = 0;                          // lanes of the running split
   Mask exec = 0;                            // those that execute this instruction
@@ -169,9 +169,9 @@ class Warp final : public Watcher {
   // Ends a wait that time alone may end.
   void wake_clock_readers();
   bool reads_clock_asleep() const;
-  // Memory may have changed by other hands than the machine's: wakes those who slept on bytes that did.
+  // Memory may have been changed by a process outside the machine: wakes the splits that sleep on bytes that did.
   void look_again();
-  // Bytes that loops have read are going away: those who sleep wake up and look again.
+  // Bytes that loops have read are going away: splits that sleep on them wake and read again.
   void forget_reads();
 
   // Memory. `bytes` at `a` of lane `lane` in the given space; throws Trap. `a` is an address in `space`.
@@ -189,7 +189,8 @@ class Warp final : public Watcher {
 
   bool queued = false;             // the scheduler's mark: in its run queue
   void* listener_state = nullptr;  // the listener's own
-  // Set by a listener that is told of a load: the lanes for which it is not null get these bytes instead of memory's.
+  // Set by a listener during on_access of a load: the lanes for which it is not null get these bytes instead of
+  // memory's.
   const std::byte* const* old_bytes = nullptr;
   WarpClock clock;
   // For listeners: run() returns behind the instruction that is being executed.
@@ -205,8 +206,8 @@ class Warp final : public Watcher {
   Split divide(Mask lanes);    // takes `lanes` out of the running split
   void enter(uint32_t split);  // makes it the running one
   bool pick();                 // the next split to run; false: none can
-  bool rotate();               // another ready split than the running one, in turn
-  void merge();                // splits at the same place become one
+  bool rotate();               // selects another ready split than the running one, round-robin
+  void merge();                // splits at the same pc become one
   const Inst* call(const Inst& inst, const CallSite& site, const FunctionInfo& callee);
   const Inst* backward(const Inst& inst, const Inst* target);
   void set_limit();

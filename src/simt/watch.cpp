@@ -13,14 +13,14 @@ void Watch::add(const Sleeper& sleeper) {
   }
 }
 
-void Watch::remove(const Watcher* who, uint32_t token, const std::byte* at, uint32_t bytes) {
+void Watch::remove(const Watcher* watcher, uint32_t token, const std::byte* at, uint32_t bytes) {
   const auto first = line(at), last = line(at + bytes - 1);
   for (auto l = first; l <= last; ++l) {
     const auto found = by_line_.find(l);
     if (found == by_line_.end()) continue;
     auto& list = found->second;
-    const auto gone =
-        std::ranges::find_if(list, [&](const Sleeper& s) { return s.who == who && s.token == token && s.begin == at; });
+    const auto gone = std::ranges::find_if(
+        list, [&](const Sleeper& s) { return s.watcher == watcher && s.token == token && s.begin == at; });
     if (gone == list.end()) continue;
     list.erase(gone);
     --filter_[l % kFilter];
@@ -43,7 +43,7 @@ void Watch::wake(uintptr_t line, const std::byte* at, uint64_t bytes) {
   for (const Sleeper& s : found->second) {
     if (s.begin < at + bytes && at < s.begin + s.bytes) woken.push_back(s);
   }
-  for (const Sleeper& s : woken) s.who->wake(s.token);
+  for (const Sleeper& s : woken) s.watcher->wake(s.token);
 }
 
 }  // namespace fb::simt

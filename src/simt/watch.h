@@ -1,7 +1,7 @@
 #pragma once
 
-// Who sleeps on which bytes. Keyed by host address, so that one physical byte seen through several mappings is one
-// byte. Wake-ups come in the order in which the sleepers registered: deterministic.
+// Which splits and operations sleep on which bytes. Keyed by host address, so that one physical byte seen through
+// several mappings is one byte. Wake-ups come in the order in which the sleepers registered: deterministic.
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fb::simt {
 
-// Whoever sleeps until bytes change: a warp's split, or work on a stream.
+// An agent that sleeps until bytes change: a warp's split, or an operation on a stream.
 class Watcher {
  public:
   virtual void wake(uint32_t token) = 0;
@@ -23,20 +23,20 @@ class Watcher {
 class Watch {
  public:
   struct Sleeper {
-    Watcher* who = nullptr;
+    Watcher* watcher = nullptr;
     uint32_t token = 0;  // of a warp: Split::id
     const std::byte* begin = nullptr;
     uint32_t bytes = 0;
   };
 
   void add(const Sleeper& sleeper);
-  void remove(const Watcher* who, uint32_t token, const std::byte* at, uint32_t bytes);
+  void remove(const Watcher* watcher, uint32_t token, const std::byte* at, uint32_t bytes);
 
   void clear();
 
   bool empty() const { return count_ == 0; }
 
-  // To be called after bytes have changed. Cheap when nobody sleeps near.
+  // To be called after bytes have changed. Cheap when nothing sleeps on bytes nearby.
   void written(const std::byte* at, uint64_t bytes) {
     if (count_ == 0) [[likely]]
       return;

@@ -1,4 +1,4 @@
-// Addresses of a whole warp at once: where they lie, whether they are all valid, whether they are one piece.
+// Addresses of a whole warp at once: their region, whether all are valid, whether they are contiguous.
 // Included once per SIMD target (see lanes.h).
 
 #if defined(FB_SIMT_ACCESS_H_) == defined(HWY_TARGET_TOGGLE)
@@ -35,14 +35,14 @@ HWY_INLINE const mem::Address* addresses(Warp& w, const Inst& i, int k, AddressR
   return buffer.a;
 }
 
-// A stretch of one space that lies in one piece on the host.
+// A range of one space that is contiguous on the host.
 struct Region {
   mem::Address begin = 0;
   uint64_t size = 0;
   std::byte* host = nullptr;
 };
 
-// The region around `a`, which lies in `kSpace`; empty where lanes must be resolved one by one.
+// The region around `a`, an address of `kSpace`; empty where lanes must be resolved one by one.
 template <ptx::Space kSpace>
 HWY_INLINE Region region_around(Warp& w, mem::Address a) {
   if constexpr (kSpace == ptx::Space::global || kSpace == ptx::Space::constant || kSpace == ptx::Space::generic) {
@@ -90,7 +90,7 @@ HWY_INLINE bool in_one_piece(const mem::Address* a, Mask exec) {
   return bad == 0;
 }
 
-// Tells the listener about an access; addresses become generic ones.
+// Reports an access to the listener; addresses become generic ones.
 inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space space, const mem::Address* a,
                           uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0) {
   if (!w.listener()) return;

@@ -22,8 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
-// --- cp.async
-// ---------------------------------------------------------------------------------------------------------
+// cp.async
 
 // One lane's part: `read` bytes from global memory, then zeros up to `bytes`.
 struct SmallCopy {
@@ -102,8 +101,7 @@ FB_EXEC(cp_async_ignore_src) {
   return s.inst.has(ptx::Mod::cg) ? &copy_small<SourceSize::ignored, true> : &copy_small<SourceSize::ignored, false>;
 }
 
-// --- Groups
-// -----------------------------------------------------------------------------------------------------------
+// Groups
 
 namespace {
 
@@ -157,8 +155,7 @@ FB_EXEC(cp_async_mbarrier_arrive) {
   });
 }
 
-// --- Bulk copies
-// ------------------------------------------------------------------------------------------------------
+// Bulk copies
 
 namespace {
 
@@ -271,8 +268,7 @@ FB_EXEC(cp_async_bulk_prefetch) {
   };
 }
 
-// --- Registers to memory
-// ----------------------------------------------------------------------------------------------
+// Registers to memory
 
 namespace {
 
@@ -314,7 +310,7 @@ const Inst* send_to_shared(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-// To global memory; nothing tells when it is done.
+// To global memory; no event reports its completion.
 template <uint32_t kBytes>
 const Inst* send_to_global(Warp& w, const Inst& i) {
   const Reduction reduce = reduction_of(w, i, true);
@@ -378,8 +374,7 @@ FB_EXEC(st_bulk) {
   });
 }
 
-// --- Caches
-// -----------------------------------------------------------------------------------------------------------
+// Caches
 
 namespace {
 

@@ -2,7 +2,7 @@
 //
 // Ordering first: lanes are performed one after the other, lowest first, so that lanes on one address see each other's
 // results and a run is deterministic. The engine is one thread: whatever a lane does is atomic and visible at once, for
-// every scope; orders and scopes are told to listeners, which judge them.
+// every scope; orders and scopes are reported to listeners, which judge them.
 //
 // Nothing here works on lanes side by side, so the code exists once and not per SIMD target.
 
@@ -48,7 +48,7 @@ using ptx::Space;
 using ptx::Type;
 using Wide = unsigned __int128;  // b128
 
-// --- Where the lanes' operands lie ----------------------------------------------------------------------------------
+// The lanes' operands in memory
 
 struct Places {
   std::byte* host[kLanes];
@@ -99,7 +99,7 @@ HWY_INLINE void finish_lane(Warp& w, const Inst& i, const Places& places, uint32
   }
 }
 
-// --- Operations -----------------------------------------------------------------------------------------------------
+// Operations
 
 // An operation is a type with T and apply(old, b, shared).
 template <class Value, auto kFunction>
@@ -159,7 +159,7 @@ constexpr auto kMaxBf16 = [](uint16_t a, uint16_t b) { return num::max_bf16(a, b
 template <auto kHalf>
 constexpr auto kPair = [](uint32_t a, uint32_t b) { return num::pairwise<kHalf>(a, b); };
 
-// --- Performing them ------------------------------------------------------------------------------------------------
+// Performing them
 
 // What becomes of the old value.
 enum class Old : uint8_t {
@@ -228,7 +228,7 @@ const Inst* run_cas(Warp& w, const Inst& i) {
   return compare_and_swap<T>(w, i, places);
 }
 
-// --- Selection ------------------------------------------------------------------------------------------------------
+// Selection
 
 // f<space>() for the spaces that atomic operations know.
 template <class F>

@@ -1,7 +1,7 @@
 // Barriers of a block and of a warp, fences, waiting.
 //
 // Ordering first: the engine is one thread and performs every access when it is executed, so a fence has nothing to do
-// but tell listeners, which judge orders and scopes. Barriers order threads: see Block::arrive.
+// but report to listeners, which judge orders and scopes. Barriers order threads: see Block::arrive.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simt/exec/exec_barrier.cpp"
@@ -20,7 +20,7 @@ HWY_INLINE Mask lanes_with(Mask exec, const uint32_t* row, uint32_t value) {
   return equal & exec;
 }
 
-// --- bar, barrier ---------------------------------------------------------------------------------------------------
+// bar, barrier
 
 // The arrival of the executing lanes at the barrier of operand `id` with the count of operand `count`. Lanes that name
 // another barrier or count than the first one come to the instruction again, by themselves.
@@ -104,7 +104,7 @@ struct WriteAny {
   }
 };
 
-// --- bar.warp.sync --------------------------------------------------------------------------------------------------
+// bar.warp.sync
 
 // Told to listeners: these lanes have come, `id` is the mask they gave.
 void report_warp_sync(Warp& w, const Inst& i, Mask mask) {
@@ -139,7 +139,7 @@ const Inst* run_bar_warp_sync(Warp& w, const Inst& i) {
   return w.gather_anywhere(i, wanted);
 }
 
-// --- Fences ---------------------------------------------------------------------------------------------------------
+// Fences
 
 const Inst* run_nothing(Warp&, const Inst& i) { return &i + 1; }
 

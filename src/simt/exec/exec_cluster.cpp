@@ -11,8 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 
-// --- barrier.cluster
-// --------------------------------------------------------------------------------------------------
+// barrier.cluster
 
 namespace {
 
@@ -44,8 +43,7 @@ FB_EXEC(barrier_cluster_wait) {
   };
 }
 
-// --- Fences
-// -----------------------------------------------------------------------------------------------------------
+// Fences
 
 namespace {
 
@@ -65,8 +63,7 @@ FB_EXEC(fence_proxy_async_generic) { return &tell_fence; }
 FB_EXEC(fence_proxy_tensormap_acquire) { return &tell_fence; }
 FB_EXEC(fence_proxy_tensormap_release) { return &tell_fence; }
 
-// --- Distributed shared memory
-// ----------------------------------------------------------------------------------------
+// Distributed shared memory
 
 namespace {
 
@@ -74,8 +71,8 @@ namespace {
 template <bool kGeneric>
 inline constexpr uint64_t kWindowBase = kGeneric ? mem::kSharedWindow : 0;
 
-// An address that names block `rank`'s shared memory where `a` lies in its own. A rank that does not exist gives an
-// address that faults when it is used: compilers compute addresses early.
+// An address that names block `rank`'s shared memory at the offset that `a` has in its own. A rank that does not exist
+// gives an address that faults when it is used: compilers compute addresses early.
 template <class T, bool kGeneric>
 T map_to_rank(T a, uint32_t rank) {
   const uint64_t window = static_cast<uint64_t>(a) - kWindowBase<kGeneric>;
@@ -126,8 +123,7 @@ FB_EXEC(getctarank) {
   return generic ? &rank_of_address<uint64_t, true> : &rank_of_address<uint64_t, false>;
 }
 
-// --- Hints
-// ------------------------------------------------------------------------------------------------------------
+// Hints
 
 namespace {
 

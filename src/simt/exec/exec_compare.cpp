@@ -17,7 +17,7 @@ using ptx::Type;
 
 namespace {
 
-// ---- 32 comparisons to one mask
+// 32 comparisons to one mask
 
 struct Equal {
   template <class T>
@@ -145,7 +145,7 @@ HWY_INLINE Mask test_rows(const T* a, const T* b) {
   }
 }
 
-// ---- What is compared: a row as it is, or as floats made of it.
+// What is compared: a row as it is, or as floats made of it.
 
 template <class T>
 struct Plain {
@@ -212,7 +212,7 @@ Mask compare(const Warp& w, const Inst& i, int k) {
   return compare_as<test>(Source{}, w.src<T>(i.op[k]), w.src<T>(i.op[k + 1]));
 }
 
-// ---- From words to functions. Each calls f.operator()<…>() or returns null.
+// From words to functions. Each calls f.operator()<…>() or returns null.
 
 template <class F>
 auto by_float_test(const ptx::Instruction& inst, F f) -> decltype(f.template operator()<Test::eq>()) {
@@ -296,7 +296,7 @@ Compare find_pair_compare(const ptx::Instruction& inst, Type type) {
 
 bool is_pair(Type type) { return type == Type::f16x2 || type == Type::bf16x2; }
 
-// ---- Rare spellings (set, and setp with .and, .or, .xor or a second predicate, which compilers hardly write) are
+// Rare spellings (set, and setp with .and, .or, .xor or a second predicate, which compilers hardly write) are
 // interpreted from their words: as templates they would be thousands of functions.
 
 const ptx::Instruction& words_of(const Warp& w, const Inst& i) {
@@ -313,7 +313,7 @@ Mask combine(const Warp& w, const Inst& i, const ptx::Instruction& words, Mask h
   return holds;
 }
 
-// ---- setp
+// setp
 
 // By far the most frequent: nothing to convert, nothing to combine, everything in one function.
 template <class T, Test test>
@@ -370,7 +370,7 @@ FB_EXEC(setp_float) { return select_setp(s.inst); }
 FB_EXEC(setp_half) { return select_setp(s.inst); }
 FB_EXEC(setp_half_x2) { return find_pair_compare<false>(s.inst, s.inst.type()) ? &run_setp_pair : nullptr; }
 
-// ---- set: the comparison's truth as a value
+// set: the comparison's truth as a value
 
 namespace {
 
@@ -432,7 +432,7 @@ FB_EXEC(set_half) {
   return !is_pair(to) && find_compare(s.inst, from) ? &run_set : nullptr;
 }
 
-// ---- Selection
+// Selection
 
 namespace {
 

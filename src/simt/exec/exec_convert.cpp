@@ -162,7 +162,7 @@ Exec widened_conversion(F) {
   return &run_widened<F, D, S>;
 }
 
-// ---- Types as sources and destinations: how they are kept in a row, and what that means
+// Types as sources and destinations: how they are kept in a row, and what that means
 
 template <class T>
 struct Int {
@@ -425,7 +425,7 @@ FB_EXEC(cvt_float_to_float) {
   });
 }
 
-// ---- tf32 and pairs
+// tf32 and pairs
 
 namespace {
 
@@ -594,7 +594,7 @@ FB_EXEC(cvt_ue8m0_to_bf16) {
 FB_EXEC(cvt_pack_half_rs) { return nullptr; }
 FB_EXEC(cvt_pack_fp8_rs) { return nullptr; }
 
-// ---- cvt.pack: integers
+// cvt.pack: integers
 
 FB_EXEC(cvt_pack_int16) {
   return by_type<uint16_t, int16_t>(s.inst.type(0), []<class T>() {

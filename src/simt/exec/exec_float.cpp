@@ -91,7 +91,7 @@ FB_EXEC(copysign) {
                   []<class T>() { return lanes<T, T, T>([](T a, T b) { return num::copysign(a, b); }); });
 }
 
-// ---- Sums, products, quotients
+// Sums, products, quotients
 
 FB_EXEC(add_float) {
   return by_mods(s, []<class T, Mods M>() { return flat_lanes<T, T, T>([](T a, T b) { return num::add<M>(a, b); }); });
@@ -125,7 +125,7 @@ FB_EXEC(sqrt_float) {
   return by_mods(s, []<class T, Mods M>() { return flat_lanes<T, T>([](T a) { return num::sqrt<M>(a); }); });
 }
 
-// ---- Pairs of f32
+// Pairs of f32
 
 FB_EXEC(add_float_x2) {
   return by_mods_x2(s,
@@ -147,7 +147,7 @@ FB_EXEC(fma_float_x2) {
       s, []<Mods M>() { return pair_lanes<float, 3>([](float a, float b, float c) { return num::fma<M>(a, b, c); }); });
 }
 
-// ---- Mixed precision: f16 and bf16 are widened, the operation is one of f32
+// Mixed precision: f16 and bf16 are widened, the operation is one of f32
 
 FB_EXEC(add_mixed) {
   return by_mods_mixed(s, []<Mods M, auto Widen>() {
@@ -168,7 +168,7 @@ FB_EXEC(fma_mixed) {
   });
 }
 
-// ---- Sign, minimum, maximum
+// Sign, minimum, maximum
 
 FB_EXEC(abs_float) {
   return by_ftz(s, []<class T, Mods M>() { return lanes<T, T>([](T a) { return num::abs<M>(a); }); });
@@ -232,7 +232,7 @@ FB_EXEC(max3_float) {
   });
 }
 
-// ---- Approximations
+// Approximations
 
 namespace {
 

@@ -54,7 +54,7 @@ Exec by_widening(Type type, F f) {
 
 }  // namespace
 
-// ---- Addition, subtraction
+// Addition, subtraction
 
 FB_EXEC(add_int) {
   return by_bits(s.inst.type(),
@@ -78,7 +78,7 @@ FB_EXEC(add_int_x2) {
   return lanes<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) { return num::add_16x2(a, b); });
 }
 
-// ---- Extended precision: CC.CF is one bit per lane in the warp. It holds the carry out, after a subtraction the
+// Extended precision: CC.CF is one bit per lane in the warp. It holds the carry out, after a subtraction the
 // borrow.
 
 namespace {
@@ -163,7 +163,7 @@ FB_EXEC(madc) {
   });
 }
 
-// ---- Multiplication
+// Multiplication
 
 FB_EXEC(mul_lo) {
   return by_bits(s.inst.type(), []<class T>() { return lanes<T, T, T>([](T a, T b) { return num::mul_lo(a, b); }); });
@@ -274,7 +274,7 @@ FB_EXEC(dp2a) {
   });
 }
 
-// ---- Division
+// Division
 
 namespace {
 
@@ -323,7 +323,7 @@ FB_EXEC(rem) {
                        []<class T>() { return lanes<T, T, T>([](T a, T b) { return remainder(a, b); }); });
 }
 
-// ---- Sign, minimum, maximum
+// Sign, minimum, maximum
 
 FB_EXEC(abs_int) {
   return by_signed(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return num::abs(a); }); });
@@ -371,7 +371,7 @@ FB_EXEC(max_int_x2) {
   return lanes<U32, U32, U32>([](U32 a, U32 b) { return num::max_u16x2(a, b); });
 }
 
-// ---- Bits and bit fields
+// Bits and bit fields
 
 FB_EXEC(popc) {
   return by_32_64(s.inst.type(), []<class T>() { return lanes<U32, T>([](T a) { return num::popc(a); }); });

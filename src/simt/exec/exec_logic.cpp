@@ -45,7 +45,7 @@ FB_EXEC(cnot) {
   return by_bits(s.inst.type(), []<class T>() { return lanes<T, T>([](T a) { return static_cast<T>(a == 0); }); });
 }
 
-// ---- Predicates: all lanes are one word.
+// Predicates: all lanes are one word.
 
 FB_EXEC(and_pred) {
   return [](Warp& w, const Inst& i) {
@@ -75,7 +75,7 @@ FB_EXEC(not_pred) {
   };
 }
 
-// ---- Three inputs, any function of them
+// Three inputs, any function of them
 
 namespace {
 
@@ -145,7 +145,7 @@ FB_EXEC(lop3) { return &run_lop3; }
 
 FB_EXEC(lop3_bool) { return s.inst.has(Mod::and_) ? &run_lop3_bool<true> : &run_lop3_bool<false>; }
 
-// ---- Shifts
+// Shifts
 
 namespace {
 
@@ -196,13 +196,13 @@ FB_EXEC(shf_r) {
                                : funnel_shift<num::shf_r<num::Overrun::clamp>>();
 }
 
-// ---- Bytes
+// Bytes
 
 namespace {
 
 using num::PrmtMode;
 
-// A literal selector without sign replication: each byte of the result comes from one known place.
+// A literal selector without sign replication: each byte of the result comes from one known byte.
 HWY_INLINE void prmt_literal(Mask exec, U32* d, const U32* a, const U32* b, U32 selector) {
   const U32* from[4];
   U32 shift[4];

@@ -2,7 +2,7 @@
 //
 // How mma adds: the exact products of a row and a column are added to the accumulator in double precision, in order of
 // k, and the sum is rounded once to nearest even. Hardware adds in groups with fewer bits and truncates, in a way that
-// differs between generations; this lies between all of them, and is the same on every host.
+// differs between generations; this is between all of them, and the same on every host.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simt/exec/exec_mma.cpp"
@@ -20,8 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
-// --- mma
-// --------------------------------------------------------------------------------------------------------------
+// mma
 
 constexpr uint32_t kM = 16, kN = 8;
 
@@ -199,8 +198,7 @@ FB_EXEC(mma_sync) {
   return nullptr;  // integers, f64, and the older shapes
 }
 
-// --- Matrices of 8 × 8 16-bit elements
-// --------------------------------------------------------------------------------
+// Matrices of 8 × 8 16-bit elements
 
 namespace {
 
@@ -232,7 +230,7 @@ HWY_INLINE void write_pairs(Warp& w, int32_t row, const uint32_t* pairs) {
 template <uint32_t kCount>
 constexpr Mask kAddressLanes = kCount == 4 ? kAllLanes : (Mask{1} << (8 * kCount % 32)) - 1;
 
-// The rows' places, read before any register is written: destinations may hold the addresses.
+// The rows' host addresses, read before any register is written: destinations may hold the addresses.
 template <uint32_t kCount, ptx::Space kSpace>
 void find_rows(Warp& w, const Inst& i, int k, AccessKind kind, std::byte** rows) {
   AddressRow buffer;

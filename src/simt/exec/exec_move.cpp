@@ -20,13 +20,13 @@ using ptx::Type;
 
 namespace {
 
-// ---- Special registers that differ from lane to lane
+// Special registers that differ from lane to lane
 
 struct ThreadIndex {
   uint32_t x, y, z;
 };
 
-// Calls f(lane, its %tid) for all lanes. Lanes beyond the block's end get an index beyond it, which nobody reads.
+// Calls f(lane, its %tid) for all lanes. Lanes beyond the block's end get an index beyond it, which nothing reads.
 template <class F>
 HWY_INLINE void each_thread_index(const Warp& w, F f) {
   const Dim3& size = w.block().grid().block;
@@ -89,7 +89,7 @@ const Inst* run_mov_lanes(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-// ---- Special registers that all lanes share
+// Special registers that all lanes share
 
 // Without a cluster launch every block is a cluster of its own.
 Dim3 cluster_size(const Grid& grid) {
@@ -194,7 +194,7 @@ uint64_t warp_value(Warp& w, SpecialReg reg) {
       return grid.workspace >> 32;
     case SpecialReg::envreg2:
       return static_cast<uint32_t>(grid.workspace);
-    // The region of shared memory that belongs to the system lies at its beginning.
+    // The region of shared memory reserved for the system is at its beginning.
     case SpecialReg::reserved_smem_offset_end:
     case SpecialReg::reserved_smem_offset_cap:
       return mem::kSharedReserved;
@@ -253,7 +253,7 @@ Exec select_special(SpecialReg reg) {
   }
 }
 
-// ---- Registers
+// Registers
 
 struct Bits128 {
   uint64_t low, high;
@@ -373,7 +373,7 @@ FB_EXEC(mov_unpack) {
                      []<class E, uint32_t count>() -> Exec { return &run_unpack<E, count>; });
 }
 
-// ---- Addresses: the windows of mem/layout.h
+// Addresses: the windows of mem/layout.h
 
 namespace {
 
@@ -394,7 +394,7 @@ ptx::Space window_of(const ptx::Instruction& inst) {
   return inst.spaces.empty() ? ptx::Space::generic : inst.spaces[0];
 }
 
-// A block sees its own shared memory at offset 0 of the window and at its place in the cluster.
+// A block sees its own shared memory at offset 0 of the window and at its slot in the cluster.
 bool is_own_shared(const Block& block, Address a) {
   const Address slot = (a - mem::kSharedWindow) >> mem::kClusterShift;
   return mem::is_shared(a) && (slot == 0 || slot == block.rank_in_cluster + 1);

@@ -57,7 +57,7 @@ using namespace fb::simt::HWY_NAMESPACE;
 using ptx::Mod;
 using ptx::Type;
 
-// --- What an instruction moves -------------------------------------------------------------------------------------
+// What an instruction moves
 
 constexpr uint32_t kMaxBytes = 16;
 
@@ -124,7 +124,7 @@ void write_value(Warp& w, const Inst& i, int k, const Shape& shape, uint32_t lan
   }
 }
 
-// --- Reductions over members ---------------------------------------------------------------------------------------
+// Reductions over members
 
 using Members = std::span<std::byte* const>;
 using Gather = void (*)(std::byte* to, Members members, uint32_t bytes);
@@ -225,7 +225,7 @@ Reduce reduction_at_members(const ptx::Instruction& inst) {
   return find_reduce(reduce_op(inst), element_of(inst.type()), true);
 }
 
-// --- Performing them ------------------------------------------------------------------------------------------------
+// Performing them
 
 const Inst* load_reduce(Warp& w, const Inst& i) {
   const ptx::Instruction& source = source_of(w, i);
@@ -289,7 +289,7 @@ const Inst* reduce_at_members(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-// --- Bulk copies: shared memory to all members ----------------------------------------------------------------------
+// Bulk copies: shared memory to all members
 
 struct BulkCopy {
   std::vector<MulticastPiece> to;

@@ -1,5 +1,5 @@
-// Stores. As for loads (exec_load.cpp), orders and scopes are for listeners; each store tells the watch which bytes
-// have changed, which wakes the warps that sleep on them.
+// Stores. As for loads (exec_load.cpp), orders and scopes are for listeners; each store reports to the watch which
+// bytes have changed, which wakes the warps that sleep on them.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simt/exec/exec_store.cpp"

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
-// --- Coming together ------------------------------------------------------------------------------------------------
+// Coming together
 
 HWY_INLINE uint32_t first_lane(Mask lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); }
 
@@ -80,7 +80,7 @@ HWY_INLINE void write_all(Warp& w, int32_t row, uint32_t value) {
   map_lanes<uint32_t>(w.exec, w.row<uint32_t>(row), [value](uint32_t) { return value; }, w.src<uint32_t>(row));
 }
 
-// --- shfl -----------------------------------------------------------------------------------------------------------
+// shfl
 
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
@@ -158,7 +158,7 @@ struct Shfl {
   }
 };
 
-// --- vote -----------------------------------------------------------------------------------------------------------
+// vote
 
 enum class Vote : uint8_t { all, any, uni };
 
@@ -175,7 +175,7 @@ struct Ballot {
   static void run(Warp& w, const Inst& i) { write_all(w, i.op[0], w.predicate(i, 1) & w.exec); }
 };
 
-// --- match ----------------------------------------------------------------------------------------------------------
+// match
 
 template <class T>
 struct MatchAny {
@@ -201,7 +201,7 @@ struct MatchAll {
   }
 };
 
-// --- redux ----------------------------------------------------------------------------------------------------------
+// redux
 
 template <class T, class F>
 struct Redux {
@@ -250,7 +250,7 @@ Exec select_redux_float(bool nan) {
   return &run_together<Redux<float, FloatExtreme<kMax, kAbs, false>>, 2>;
 }
 
-// --- elect, activemask ----------------------------------------------------------------------------------------------
+// elect, activemask
 
 // PTX asks only that the choice be deterministic: the lowest lane of the set.
 struct Elect {

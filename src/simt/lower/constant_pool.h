@@ -16,7 +16,7 @@ class ConstantPool {
  public:
   explicit ConstantPool(std::vector<std::byte>& bytes) : bytes_(bytes) {}
 
-  // A row of 32 copies of the low `width` bytes. Until final_offset() it is known by its place from the pool's begin.
+  // A row of 32 copies of the low `width` bytes. Until final_offset() it is named by its offset from the pool's begin.
   int32_t row(uint32_t width, uint64_t low, uint64_t high = 0) {
     const auto [it, fresh] = rows_.try_emplace({width, low, high}, 0);
     if (fresh) {

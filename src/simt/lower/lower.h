@@ -16,7 +16,7 @@ struct LowerOptions {
   bool observed = false;   // a listener will be attached
   bool reference = false;  // the slow engine: lane by lane, a row for every register
   bool tear = false;       // stores of more than 8 bytes are made in pieces (tear.h)
-  // Where a module variable of space global or constant lies.
+  // The address of a module variable of space global or constant.
   std::function<mem::Address(uint32_t variable)> address_of;
 };
 

@@ -22,7 +22,7 @@ constexpr uint32_t kDynamicAlign = 128;
 
 // A variable used by one kernel only gets an address of its own there. One that several kernels reach, through device
 // functions that were not inlined, has one address for all of them, below everything else. Unsized arrays (extern
-// __shared__) lie behind the static ones; device functions must find them at the same place in every kernel.
+// __shared__) follow the static ones; device functions must find them at the same offset in every kernel.
 SharedLayout::SharedLayout(const ptx::Module& module) : module_(module) {
   const size_t n = module.functions.size();
   static_bytes_.resize(n);
@@ -81,7 +81,7 @@ SharedLayout::SharedLayout(const ptx::Module& module) : module_(module) {
     return key.function == ptx::kNoIndex ? module.variables[key.variable]
                                          : module.functions[key.function].variables[key.variable];
   };
-  const auto place = [&](std::unordered_map<Key, uint32_t, KeyHash>& map, const Key& key, uint32_t& top) {
+  const auto assign = [&](std::unordered_map<Key, uint32_t, KeyHash>& map, const Key& key, uint32_t& top) {
     if (map.contains(key)) return;
     const ptx::Variable& v = variable_of(key);
     top = align_up(top, std::max(v.align, 1u));
@@ -92,7 +92,7 @@ SharedLayout::SharedLayout(const ptx::Module& module) : module_(module) {
   uint32_t common_top = mem::kSharedReserved;
   for (uint32_t f = 0; f < n; ++f) {
     if (module.functions[f].entry) continue;
-    for (const Key& key : uses[f].variables) place(common_, key, common_top);
+    for (const Key& key : uses[f].variables) assign(common_, key, common_top);
   }
   bool dynamic_in_functions = false;
   for (uint32_t k = 0; k < n; ++k) {
@@ -106,7 +106,7 @@ SharedLayout::SharedLayout(const ptx::Module& module) : module_(module) {
     for (const Key& key : uses[k].variables) reaches_common |= common_.contains(key);
     uint32_t top = reaches_common ? common_top : mem::kSharedReserved;
     for (const Key& key : uses[k].variables) {
-      if (!common_.contains(key)) place(own_[k], key, top);
+      if (!common_.contains(key)) assign(own_[k], key, top);
     }
     static_bytes_[k] = top - mem::kSharedReserved;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where .shared variables lie in a kernel's shared memory.
+// Offsets of .shared variables in a kernel's shared memory.
 
 #include <cstdint>
 #include <unordered_map>

@@ -14,13 +14,13 @@ constexpr Bits kBlockStride = Bits{1} << mem::kClusterShift;
 // 0: the executing block itself; r + 1: block r of its cluster.
 Bits block_slot(Bits shared_offset) { return shared_offset / kBlockStride; }
 
-bool lies_in_window(Bits address, mem::Address begin) {
+bool is_in_window(Bits address, mem::Address begin) {
   return address >= begin && address < Bits{begin} + mem::kWindowSize;
 }
 
 void is_space(Operation& o) {
   const Bits a = o.in[1][0];
-  const bool shared = lies_in_window(a, mem::kSharedWindow), local = lies_in_window(a, mem::kLocalWindow);
+  const bool shared = is_in_window(a, mem::kSharedWindow), local = is_in_window(a, mem::kLocalWindow);
   const bool constant = a >= mem::kConstantBegin && a < mem::kGlobalBegin;
   bool inside = false;
   switch (o.inst.spaces[0]) {
@@ -36,12 +36,12 @@ void is_space(Operation& o) {
       inside = local;
       break;
     case Space::param:
-      inside = lies_in_window(a, mem::kParamWindow);
+      inside = is_in_window(a, mem::kParamWindow);
       break;
     case Space::constant:
       inside = constant;
       break;
-    default:  // global: whatever lies in no other window, and the parameters of kernels
+    default:  // global: everything in no other window, and the parameters of kernels
       inside = !shared && !local && !constant;
       break;
   }

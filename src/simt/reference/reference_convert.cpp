@@ -46,7 +46,7 @@ uint64_t narrow(const Operation& o, uint64_t code, const Format& from, const For
   return clamp_result(o, flush_f32(o, encode(n, to, mode, o.has(Mod::satfinite)), to), to);
 }
 
-// --- Integers ------------------------------------------------------------------------------------------------------
+// Integers
 
 void int_to_int(Operation& o) {
   const I128 value = as_integer(o.in[1][0], o.type(1));
@@ -79,7 +79,7 @@ void float_to_int(Operation& o) {
   o.out[0][0] = static_cast<Bits>(value);
 }
 
-// --- Between floating-point formats --------------------------------------------------------------------------------
+// Between floating-point formats
 
 constexpr uint64_t kQuiet64 = uint64_t{1} << 51;
 
@@ -118,7 +118,7 @@ void to_tf32(Operation& o) {
   o.out[0][0] = Bits{narrow(o, code, kF32, kTf32, rounding(o))} << 13;
 }
 
-// --- Pairs: a goes to the upper part, b to the lower ---------------------------------------------------------------
+// Pairs: a goes to the upper part, b to the lower
 
 // Bits that one element of a packed type occupies.
 uint32_t element_bits(Type packed) { return ptx::bits_of(packed) / 2; }

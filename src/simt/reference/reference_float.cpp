@@ -78,7 +78,7 @@ uint64_t input(const Operation& o, uint64_t code, const Format& f) { return o.ha
 
 uint64_t negate(uint64_t code, const Format& f) { return code ^ sign_bit(f); }
 
-// --- Arithmetic on codes: (operation, codes, format) -> code -------------------------------------------------------
+// Arithmetic on codes: (operation, codes, format) -> code
 
 using Codes = uint64_t[3];
 
@@ -182,7 +182,7 @@ void testp(Operation& o) {
   o.out[0][0] = p;
 }
 
-// --- Approximations: the host's double function, rounded once ------------------------------------------------------
+// Approximations: the host's double function, rounded once
 
 double to_double(uint64_t code, const Format& f) {
   return std::bit_cast<double>(encode(decode(code, f), kF64, Rounding::nearest_even));

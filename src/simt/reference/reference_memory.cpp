@@ -29,7 +29,7 @@ int vector_length(const ptx::Instruction& inst) {
   return inst.has(Mod::v8) ? 8 : inst.has(Mod::v4) ? 4 : inst.has(Mod::v2) ? 2 : 1;
 }
 
-// Where each executing lane's bytes are.
+// Addresses of each executing lane's bytes.
 struct Places {
   mem::Address generic[kLanes] = {};
   std::byte* host[kLanes] = {};
@@ -79,7 +79,7 @@ void store_element(std::byte* at, Type type, int n, Bits value) {
   std::memcpy(at + bytes * static_cast<size_t>(n), &value, bytes);
 }
 
-// --- Loads and stores ----------------------------------------------------------------------------------------------
+// Loads and stores
 
 const Inst* run_load(Warp& w, const Inst& i) {
   Operands operands(w, i);
@@ -120,7 +120,7 @@ const Inst* run_load_kernel_param(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-// Parameters of calls lie in the frame, one lane's bytes behind the other's: aux is their number, imm the offset.
+// Parameters of calls are in the frame, lane-major: aux is their number, imm the offset.
 const Inst* run_load_call_param(Warp& w, const Inst& i) {
   Operands operands(w, i);
   each_executing(w, [&](uint32_t lane) {
@@ -143,7 +143,7 @@ const Inst* run_store_call_param(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-// --- Atomics -------------------------------------------------------------------------------------------------------
+// Atomics
 
 Bits combine_integers(const ptx::Instruction& inst, Bits old, Bits b) {
   const I128 x = as_integer(old, inst.type()), y = as_integer(b, inst.type());

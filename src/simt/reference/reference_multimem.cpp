@@ -43,7 +43,7 @@ uint32_t element_bits(Type type) {
   return is_float(type) ? static_cast<uint32_t>(total_bits(element_format(type))) : ptx::bits_of(type);
 }
 
-// --- Two elements ----------------------------------------------------------------------------------------------------
+// Two elements
 
 uint64_t combine_integers(const ptx::Instruction& inst, uint64_t a, uint64_t b) {
   const I128 x = as_integer(a, inst.type()), y = as_integer(b, inst.type());
@@ -65,7 +65,7 @@ uint64_t add_floats(uint64_t a, uint64_t b, const Format& f, bool ftz) {
   return encode(add(decode(a, f), decode(b, f), Rounding::nearest_even), f, Rounding::nearest_even, true);
 }
 
-// --- One element of all members --------------------------------------------------------------------------------------
+// One element of all members
 
 uint64_t reduce_floats(const ptx::Instruction& inst, const std::vector<uint64_t>& codes) {
   const Format& f = element_format(inst.type());
@@ -92,7 +92,7 @@ uint64_t reduce_members(const ptx::Instruction& inst, const std::vector<uint64_t
   return total;
 }
 
-// --- Instructions ----------------------------------------------------------------------------------------------------
+// Instructions
 
 struct Request {
   const ptx::Instruction& inst;

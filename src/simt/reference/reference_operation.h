@@ -38,7 +38,7 @@ Evaluate compare_evaluator(ptx::Form form);
 Evaluate convert_evaluator(ptx::Form form);
 Evaluate address_evaluator(ptx::Form form);
 
-// --- Reading bits as numbers ---------------------------------------------------------------------------------------
+// Reading bits as numbers
 
 inline Bits low(Bits value, uint32_t bits) { return bits >= 128 ? value : value & ((Bits{1} << bits) - 1); }
 

@@ -54,7 +54,7 @@ TEST(Traits, loads_write_a_register_and_reductions_do_not) {
   });
 }
 
-// The opcode tells the same as the traits; a row that was copied and not adapted shows here.
+// Opcodes imply some traits; a row that was copied and not adapted fails here.
 TEST(Traits, opcodes_agree_with_their_traits) {
   each_form([](Form form) {
     const std::string_view syntax = syntax_of(form);

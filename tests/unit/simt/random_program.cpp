@@ -126,7 +126,7 @@ class Writer {
     for (uint64_t k = 0; k < count; ++k) text_ += instructions_.next(place);
   }
 
-  // --- Branching ---------------------------------------------------------------------------------------------------
+  // Branching
 
   std::string condition() { return (rng_.below(2) == 0 ? "@" : "@!") + instructions_.predicate(); }
 
@@ -175,7 +175,7 @@ class Writer {
     }
   }
 
-  // At most eight turns, by lane; sometimes left in the middle.
+  // At most eight iterations, by lane; sometimes left in the middle.
   void loop(uint32_t depth) {
     const uint32_t id = labels_++;
     line(fmt::format("and.b32 %c{}, {}, {};", depth, instructions_.word(), depth == 0 ? 7 : 3));
@@ -220,7 +220,7 @@ class Writer {
     text_ += fmt::format("STAY{}:\n", id);
   }
 
-  // --- Memory ------------------------------------------------------------------------------------------------------
+  // Memory
 
   struct Where {
     std::string space;    // ".global", or nothing for a generic address
@@ -443,7 +443,7 @@ class Writer {
                      wide ? instructions_.longer() : instructions_.word()));
   }
 
-  // Memory that nobody writes may be read by other ways.
+  // Memory that is never written may be read by other kinds of loads.
   void load_input() {
     const Shape s = shape();
     const uint32_t bytes = s.bytes * s.count;
