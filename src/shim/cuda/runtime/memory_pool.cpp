@@ -124,6 +124,14 @@ FB_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr
   }
   return cudaSuccess;
 }
+// Memory of a pool is accessible on its own device; cudaMemPoolSetAccess, which could change that, is not supported.
+FB_API cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation* location) {
+  const auto pool = pools().find(handle);
+  if (!pool || !flags || !location || location->type != cudaMemLocationTypeDevice) return record(cudaErrorInvalidValue);
+  if (const auto e = shim::check_device(location->id); e != cudaSuccess) return record(e);
+  *flags = location->id == pool->device ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+  return cudaSuccess;
+}
 FB_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
   return record(pools().find(pool) ? cudaSuccess : cudaErrorInvalidValue);
 }

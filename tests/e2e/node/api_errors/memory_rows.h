@@ -19,6 +19,28 @@ inline Rows memory_rows() {
        },
        2},
       {"cudaMalloc into null", []() -> Code { return cudaMalloc(static_cast<void**>(nullptr), 16); }, 1},
+      {"cudaMemPoolGetAccess from the host",
+       []() -> Code {
+         cudaMemPool_t pool = nullptr;
+         cudaDeviceGetDefaultMemPool(&pool, 0);
+         cudaMemLocation host{};
+         host.type = cudaMemLocationTypeHost;
+         cudaMemAccessFlags flags;
+         return cudaMemPoolGetAccess(&flags, pool, &host);
+       },
+       1},
+      {"cudaMemPoolGetAccess from another device gives none",
+       []() -> Code {
+         cudaMemPool_t pool = nullptr;
+         cudaDeviceGetDefaultMemPool(&pool, 0);
+         cudaMemLocation peer{};
+         peer.type = cudaMemLocationTypeDevice;
+         peer.id = 1;
+         cudaMemAccessFlags flags = cudaMemAccessFlagsProtReadWrite;
+         const cudaError_t error = cudaMemPoolGetAccess(&flags, pool, &peer);
+         return flags == cudaMemAccessFlagsProtNone ? error : cudaErrorUnknown;
+       },
+       0},
       {"cudaFree twice",
        []() -> Code {
          void* pointer = nullptr;

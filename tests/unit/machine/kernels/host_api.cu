@@ -82,6 +82,13 @@ int streams(float* data, int n) {
   float* scratch = nullptr;
   CHECK(cudaMallocAsync(&scratch, 64, stream));
   CHECK(cudaFreeAsync(scratch, stream));
+  cudaMemPool_t pool;
+  CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+  cudaMemLocation own{};
+  own.type = cudaMemLocationTypeDevice;
+  cudaMemAccessFlags access;
+  CHECK(cudaMemPoolGetAccess(&access, pool, &own));
+  if (access != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
