@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What looking for races costs: processor time and memory of the machine with the checker and without.
+"""The cost of race detection: processor time and memory of the machine with the detector and without.
 
-Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones. Only the machine's
-process is measured, and only in these schedules: compilers, sandboxes and the starts of ranks take longer than small kernels, and would
-hide what the checker takes. Both ways take turns, and the least of each counts: what others do at the same time only adds.
+Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones. Only the
+machine's process is measured, and only in these schedules: compilers, sandboxes and the starts of ranks take longer than small
+kernels and would hide the cost of the detector. The two ways alternate, and the minimum of each counts, because other load only adds.
 Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--repetitions N] [--most RATIO] [--most-of-all RATIO]
 """
 import argparse
@@ -19,7 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# In the machine's place: runs it, and writes down seconds of user and of system, and KiB at most.
+# Replaces the machine: runs it, and logs its user plus system seconds and its peak KiB.
 WRAPPER = """#!{python}
 import os, sys
 child = os.fork()
@@ -35,7 +35,7 @@ os._exit(os.waitstatus_to_exitcode(status) & 255)
 
 
 def large_sizes(text):
-    """The timed sizes are those of a quick check, and no others; where none is timed, the last one is."""
+    """Makes the timed sizes the only ones of a quick check; if none is timed, the last one."""
     blocks = re.split(r"(?m)^(?=\[)", text)
     sizes = [k for k, block in enumerate(blocks) if block.startswith("[[size]]")]
     timed = [k for k in sizes if re.search(r"(?m)^timed = true$", blocks[k])] or sizes[-1:]
@@ -78,9 +78,9 @@ class Measure:
         if done.returncode != 0:
             sys.exit(f"{problem.name}: {done.stdout}")
         rows = [line.split() for line in self.log.read_text(encoding="utf-8").splitlines()]
-        # A figure of anything else than what was asked for would look as good as a right one.
+        # A figure of other runs than those requested would look just as plausible.
         if len(rows) != schedules or any(int(row[2]) != int(races) for row in rows):
-            sys.exit(f"{problem.name}: {len(rows)} schedules {'with' if races else 'without'} the checker were seen, not {schedules}")
+            sys.exit(f"{problem.name}: {len(rows)} schedules {'with' if races else 'without'} the detector were seen, not {schedules}")
         return sum(float(row[0]) for row in rows), max(int(row[1]) for row in rows) / 1024
 
 

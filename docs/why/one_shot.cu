@@ -1,5 +1,5 @@
-// The all-reduce of docs/why_is_my_all_reduce_wrong.md. -DFAILURE=1 … 5 makes one of its mistakes; without it, it is
-// right.
+// The all-reduce of docs/why_is_my_all_reduce_wrong.md. -DFAILURE=1 … 5 makes one of its mistakes; without it, the
+// program is correct.
 #include <cuda_runtime.h>
 
 #include <cstdio>

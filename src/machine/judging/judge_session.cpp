@@ -201,13 +201,13 @@ void JudgeSession::perform_while_frozen() {
   }
   Checking& checking = *node_.checking;
   const std::vector<uint32_t> processes = numbers();
-  checking.all_is_known(processes);
-  checking.hosts_met(processes);
+  checking.hosts_acquire_all(processes);
+  checking.synchronise_hosts(processes);
   for (Rank& rank : ranks_) {
-    const uint32_t op =
-        checking.begin_of_judge(rank.process->number, rank.process->rank, global_device(*rank.process, rank.device));
+    const uint32_t op = checking.begin_judge_access(rank.process->number, rank.process->rank,
+                                                    global_device(*rank.process, rank.device));
     perform(rank.calls->front().loads, op);
-    checking.end_of_judge(rank.process->number, op);
+    checking.end_judge_access(rank.process->number, op);
   }
 }
 
@@ -437,7 +437,7 @@ void JudgeSession::complete_exchange() {
   const auto physical = first.exchange == Kind::exchange_descriptor ? ranks_[first.root].physical : nullptr;
   agree &= first.exchange == Kind::exchange || physical;
   const bool share = first.exchange == Kind::exchange_descriptor;
-  if (node_.checking) node_.checking->hosts_met(numbers());
+  if (node_.checking) node_.checking->synchronise_hosts(numbers());
   for (Rank& rank : ranks_) {
     Answer answer;
     answer.status = agree ? Status::ok : Status::invalid_value;

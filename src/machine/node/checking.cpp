@@ -41,7 +41,7 @@ class Checking::Both final : public simt::Listener {
 
 namespace {
 
-// Streams of nobody's: what the judge does, and what a host does by itself.
+// Pseudo-streams for accesses of the judge, and for closes of memory by a host.
 constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 
 }  // namespace
@@ -58,10 +58,10 @@ simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {
   const uint32_t own = op.process->number;
-  op.known = detector_.join(op.known, detector_.host_clock(own));
+  op.incoming = detector_.join(op.incoming, detector_.host_clock(own));
   if (!hosts_talk) return;
-  for (const auto& [process, known] : ended_before_) {
-    if (process != own) op.known = detector_.join(op.known, known);
+  for (const auto& [process, clock] : ended_before_) {
+    if (process != own) op.incoming = detector_.join(op.incoming, clock);
   }
 }
 
@@ -82,31 +82,31 @@ void Checking::begun(Operation& op) {
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
   info.stream_epoch = next_epoch(info.host, op.device, op.stream, op.graph_node);
-  op.checked = detector_.begin_operation(std::move(info), op.known);
+  op.checked = detector_.begin_operation(std::move(info), op.incoming);
 }
 
 void Checking::ended(Operation& op) {
-  op.leaves = op.checked != 0 ? detector_.end_operation(op.checked) : op.known;
-  op.known = nullptr;
+  op.outgoing = op.checked != 0 ? detector_.end_operation(op.checked) : op.incoming;
+  op.incoming = nullptr;
   auto& ended = ended_[op.process->number];
-  ended = detector_.join(ended, op.leaves);
+  ended = detector_.join(ended, op.outgoing);
 }
 
-void Checking::host_saw(uint32_t process, const Operation& op) { detector_.host_acquires(process, op.leaves); }
+void Checking::host_acquires(uint32_t process, const Operation& op) { detector_.host_acquires(process, op.outgoing); }
 
-void Checking::hosts_met(const std::vector<uint32_t>& processes) {
+void Checking::synchronise_hosts(const std::vector<uint32_t>& processes) {
   race::ClockRef all;
   for (const uint32_t p : processes) all = detector_.join(all, detector_.host_clock(p));
   for (const uint32_t p : processes) detector_.host_acquires(p, all);
 }
 
-void Checking::all_is_known(const std::vector<uint32_t>& processes) {
+void Checking::hosts_acquire_all(const std::vector<uint32_t>& processes) {
   for (const uint32_t p : processes) {
-    for (const auto& [other, known] : ended_) detector_.host_acquires(p, known);
+    for (const auto& [other, clock] : ended_) detector_.host_acquires(p, clock);
   }
 }
 
-void Checking::everybody_waits() { ended_before_ = ended_; }
+void Checking::all_hosts_wait() { ended_before_ = ended_; }
 
 void Checking::opened(uint32_t process, uint64_t token) { openings_[token][process] = std::nullopt; }
 
@@ -120,22 +120,24 @@ void Checking::closed(uint32_t process, uint64_t token) {
   detector_.host_acquires(process, std::make_shared<const race::Clock>(std::move(clock)));
 }
 
-// A close that this host can't know of may come later in another run. Whose it is, is not said: where all ranks make
-// the same mistake, the first to be seen is a matter of real time.
+// A close that does not happen before this free may come after it in another run. The report does not name the other
+// rank: where all ranks make the same mistake, which one is found first depends on real time.
 void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const auto found = openings_.find(token);
   if (found == openings_.end()) return;
-  const race::ClockRef known = detector_.host_clock(process);
-  const auto is_known = [&](const auto& opening) { return opening.second && known && known->covers(*opening.second); };
-  const bool all = std::ranges::all_of(found->second, is_known);
+  const race::ClockRef clock = detector_.host_clock(process);
+  const auto is_ordered = [&](const auto& opening) {
+    return opening.second && clock && clock->covers(*opening.second);
+  };
+  const bool all = std::ranges::all_of(found->second, is_ordered);
   openings_.erase(found);
   if (all) return;
   report_race(record::IncidentReason::freed_while_open, rank,
-              "freed while open: a rank frees memory that another rank has opened, and nothing orders that one's close "
-              "before it\n"
+              "freed while open: a rank frees memory that another rank has opened, and nothing orders its close "
+              "before the free\n"
               "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
               "  then:   cudaFree on the rank that the memory belongs to\n"
-              "  smallest change: close on all ranks, then let all ranks meet (rank.barrier()), then free\n");
+              "  smallest change: close on all ranks, then synchronise all ranks (rank.barrier()), then free\n");
 }
 
 void Checking::report_race(record::IncidentReason reason, std::optional<int> rank, std::string text) {
@@ -144,7 +146,7 @@ void Checking::report_race(record::IncidentReason reason, std::optional<int> ran
   report_(std::move(incident));
 }
 
-uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t device) {
+uint32_t Checking::begin_judge_access(uint32_t process, int32_t rank, uint32_t device) {
   race::OperationInfo info;
   info.name = "harness";
   info.rank = rank;
@@ -156,7 +158,7 @@ uint32_t Checking::begin_of_judge(uint32_t process, int32_t rank, uint32_t devic
   return detector_.begin_operation(std::move(info), detector_.host_clock(process));
 }
 
-void Checking::end_of_judge(uint32_t process, uint32_t operation) {
+void Checking::end_judge_access(uint32_t process, uint32_t operation) {
   detector_.host_acquires(process, detector_.end_operation(operation));
 }
 

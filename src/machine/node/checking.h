@@ -1,6 +1,6 @@
 #pragma once
 
-// The node's side of the race checker: which operation knows of which, and what hosts know.
+// Connects the node with the race detector: the clocks of operations and hosts.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ class Checking {
  public:
   using Report = std::function<void(record::Incident)>;
 
-  // `clock` is told of everything first.
+  // `clock` receives every event before the detector.
   Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report);
   ~Checking();
 
@@ -31,30 +31,30 @@ class Checking {
   race::Detector& detector() { return detector_; }
   const std::vector<std::string>& history() const { return detector_.history(); }
 
-  // An operation takes what its host knows with it. Where hosts may talk to each other unseen, it knows of all work of
-  // other processes that has ended, too.
+  // An operation inherits the clock of its host. Where hosts may communicate unobserved (`hosts_talk`), it is also
+  // ordered after all work of other processes that had ended when all hosts last waited.
   void issued(Operation& op, bool hosts_talk);
   void begun(Operation& op);
   void ended(Operation& op);
-  // The host of this process has seen the operation's end.
-  void host_saw(uint32_t process, const Operation& op);
-  // All these hosts know what each of them does.
-  void hosts_met(const std::vector<uint32_t>& processes);
-  // Everything has ended, and everybody knows.
-  void all_is_known(const std::vector<uint32_t>& processes);
-  // Every host waits: what has ended by now, hosts may know from each other.
-  void everybody_waits();
+  // The host of this process has waited for the operation.
+  void host_acquires(uint32_t process, const Operation& op);
+  // A barrier of these hosts.
+  void synchronise_hosts(const std::vector<uint32_t>& processes);
+  // All work has ended, and these hosts have waited for it.
+  void hosts_acquire_all(const std::vector<uint32_t>& processes);
+  // All hosts wait: they may have told each other of all work that has ended by now.
+  void all_hosts_wait();
 
-  // Memory of another process: whoever frees what it has handed out must know that all who opened it have closed it.
+  // Memory that processes share: every close must happen before the free. A report otherwise.
   void opened(uint32_t process, uint64_t token);
   void closed(uint32_t process, uint64_t token);
   void freed(uint32_t process, int32_t rank, uint64_t token);
 
-  // Something that the judge does with memory while nobody works.
-  uint32_t begin_of_judge(uint32_t process, int32_t rank, uint32_t device);
-  void end_of_judge(uint32_t process, uint32_t operation);
+  // Accesses of the judge to memory, while no operation runs.
+  uint32_t begin_judge_access(uint32_t process, int32_t rank, uint32_t device);
+  void end_judge_access(uint32_t process, uint32_t operation);
 
-  // Bytes that an operation reads or writes; to be called before they are.
+  // Bytes that an operation is about to read or write.
   void access(const Operation& op, simt::AccessKind kind, mem::Allocation* allocation, const std::byte* at,
               uint64_t bytes);
 
@@ -69,7 +69,7 @@ class Checking {
   bool keep_going_;
   race::Detector detector_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
-  std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when everybody waited last
+  std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when all hosts last waited
   std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process
   // By token, and by the process that opened it: when it was closed.
   std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamEpoch>>> openings_;

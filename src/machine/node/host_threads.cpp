@@ -70,7 +70,7 @@ void HostThreads::wait_for(HostThread& thread, std::vector<OperationPtr> operati
   for (const OperationPtr& w : operations) {
     if (w->has_ended) {
       wait->latest = std::max(wait->latest, w->ended);
-      if (checking_) checking_->host_saw(thread.process->number, *w);
+      if (checking_) checking_->host_acquires(thread.process->number, *w);
     } else {
       ++wait->left;
     }
@@ -86,7 +86,7 @@ void HostThreads::wait_for(HostThread& thread, std::vector<OperationPtr> operati
   std::erase_if(operations, [](const OperationPtr& w) { return w->has_ended; });
   for (const OperationPtr& w : operations) {
     w->on_end.push_back([this, wait, work = w.get(), process = thread.process->number] {
-      if (checking_) checking_->host_saw(process, *work);
+      if (checking_) checking_->host_acquires(process, *work);
       wait->latest = std::max(wait->latest, work->ended);
       if (--wait->left == 0) wait->done(wait->latest);
     });
@@ -97,7 +97,7 @@ void HostThreads::wait_for(HostThread& thread, std::vector<OperationPtr> operati
 void HostThreads::host_saw(const Process& process, const std::vector<OperationPtr>& ended) {
   if (!checking_) return;
   for (const OperationPtr& w : ended) {
-    if (w) checking_->host_saw(process.number, *w);
+    if (w) checking_->host_acquires(process.number, *w);
   }
 }
 

@@ -271,7 +271,7 @@ bool Node::run(uint64_t steps) {
     return false;
   }
   // All hosts have waited until now. A thread that has been answered may inform others before they act.
-  if (checking_) checking_->everybody_waits();
+  if (checking_) checking_->all_hosts_wait();
   return more || answers() != before;
 }
 

@@ -15,7 +15,7 @@ void note_target(Operation& op, const std::shared_ptr<mem::Allocation>& memory, 
 void Operations::order(const OperationPtr& earlier, const OperationPtr& op) {
   if (!earlier) return;
   op->issued = std::max(op->issued, earlier->ended);
-  op->known = race::join(op->known, earlier->leaves);
+  op->incoming = race::join(op->incoming, earlier->outgoing);
   if (earlier->has_ended) return;
   earlier->after.push_back(op);
   ++op->before;
@@ -53,7 +53,7 @@ void Operations::finish(const OperationPtr& op, Time at, wire::Status status) {
   if (on_finished) on_finished(*op);
   for (const OperationPtr& next : std::exchange(op->after, {})) {
     next->issued = std::max(next->issued, at);
-    next->known = race::join(next->known, op->leaves);
+    next->incoming = race::join(next->incoming, op->outgoing);
     if (--next->before == 0) begin(next);
   }
   for (const auto& tell : std::exchange(op->on_end, {})) tell();

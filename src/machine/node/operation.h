@@ -49,8 +49,8 @@ struct Operation {
   bool of_judge = false;
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 
-  // For the race detector: the clock when it begins, the clock that successors inherit, and its number there.
-  race::ClockRef known, leaves;
+  // For the race detector: the clock with which it begins, the clock that its successors inherit; its number there.
+  race::ClockRef incoming, outgoing;
   uint32_t checked = 0;
 
   // Does the work and makes sure that finish() is called. Empty: nothing to do.

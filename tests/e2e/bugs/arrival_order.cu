@@ -1,10 +1,10 @@
 // A rendezvous in the order of arrival pairs different tensors.
 //
 // Shipped: ztxz16/fastllm issue 725 (about a quarter of the starts gave wrong sums). Two all-reduces are under way at
-// once, on two streams of each GPU. Each kernel takes the next ticket of its GPU and reduces with the holders of the
-// same ticket on the other GPUs. Where the streams' kernels begin in another order than elsewhere, tensor A is added to
-// tensor B. All accesses are ordered: no race, no hang, only wrong values, in some schedules.
-// Repaired: the meeting place is the tensor's number, which all GPUs know.
+// once, on two streams of each GPU. Each kernel takes the next ticket of its GPU and reduces with the kernels
+// that hold the same ticket on the other GPUs. If the kernels of two streams start in another order on one GPU, tensor A
+// is added to tensor B. All accesses are ordered: no race, no hang, only wrong values, in some schedules.
+// Repaired: kernels pair by the number of the tensor, which is the same on all GPUs.
 //
 // ending: wrong values
 #include "gpus.h"
@@ -17,7 +17,7 @@ struct Board {
   unsigned int flags[2 * kTensors][kGpus];
 };
 
-__device__ void meet(const OnAll<Board>& boards, int gpu, int row) {
+__device__ void barrier(const OnAll<Board>& boards, int gpu, int row) {
   __syncthreads();
   if (threadIdx.x < kGpus) {
     store_release_sys(&boards.of[threadIdx.x]->flags[row][gpu], 1);
@@ -39,11 +39,11 @@ __global__ void all_reduce(OnAll<Board> boards, float* input, float* output, int
     boards.of[gpu]->inputs[place] = input;
   }
   __syncthreads();
-  meet(boards, gpu, place);
+  barrier(boards, gpu, place);
   float sum = 0;
   for (int peer = 0; peer < kGpus; ++peer) sum += boards.of[peer]->inputs[place][i];
   output[i] = sum;
-  meet(boards, gpu, kTensors + place);
+  barrier(boards, gpu, kTensors + place);
 }
 
 int main() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of this folder under the checkers, in both forms (README.md says what is expected of them). With --coverage it
+"""Runs the programs of this folder with --check, in both forms (README.md says what each must report). With --coverage it
 runs nothing and checks that the table of README.md and the files agree.
 
 Usage: bugs_test.py FABRICBENCH [FILE…]     all programs of this folder where none is named

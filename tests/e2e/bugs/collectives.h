@@ -16,9 +16,9 @@ struct Shared {
   float input[kCount], sum[kCount];
 };
 
-// All ranks meet at one of the arrays of flags of Shared.
+// A barrier of all ranks over one of the arrays of flags of Shared.
 template <class Flags>
-__device__ void meet(Flags flags, const Peers<Shared>& shared, int rank, int world, unsigned int epoch) {
+__device__ void barrier(Flags flags, const Peers<Shared>& shared, int rank, int world, unsigned int epoch) {
   __syncthreads();
   if (static_cast<int>(threadIdx.x) < world) {
     post_flag(&flags(shared.of[threadIdx.x])[rank], epoch);
@@ -31,26 +31,26 @@ __device__ void meet(Flags flags, const Peers<Shared>& shared, int rank, int wor
 __global__ void one_shot(Peers<Shared> shared, float* output, int rank, int world, unsigned int epoch, int first) {
   const int t = static_cast<int>(threadIdx.x);
   const auto flags = [](Shared* of) { return of->one_shot; };
-  meet(flags, shared, rank, world, 2 * epoch - 1);
+  barrier(flags, shared, rank, world, 2 * epoch - 1);
   float sum = 0;
   for (int k = 0; k < world; ++k) sum += shared.of[(first + k) % world]->input[t];
   output[t] = sum;
-  meet(flags, shared, rank, world, 2 * epoch);
+  barrier(flags, shared, rank, world, 2 * epoch);
 }
 
 // Every rank adds up its share for all, then reads the others' shares.
 __global__ void two_shot(Peers<Shared> shared, float* output, int rank, int world, unsigned int epoch) {
   const int t = static_cast<int>(threadIdx.x);
   const auto flags = [](Shared* of) { return of->two_shot; };
-  meet(flags, shared, rank, world, 3 * epoch - 2);
+  barrier(flags, shared, rank, world, 3 * epoch - 2);
   if (t % world == rank) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += shared.of[peer]->input[t];
     shared.of[rank]->sum[t] = sum;
   }
-  meet(flags, shared, rank, world, 3 * epoch - 1);
+  barrier(flags, shared, rank, world, 3 * epoch - 1);
   output[t] = shared.of[t % world]->sum[t];
-  meet(flags, shared, rank, world, 3 * epoch);
+  barrier(flags, shared, rank, world, 3 * epoch);
 }
 
 // A rank with its buffers: what both programs do before and after.

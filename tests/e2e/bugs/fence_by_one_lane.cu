@@ -1,10 +1,10 @@
 // One thread's fence for the stores of all threads.
 //
 // Shipped: vLLM pull request 50941, an all-reduce over PCIe whose system fence was issued by a single lane; wrong sums
-// were seen twice, under heavy disk load, and 4,800 verified collectives passed after the repair. A fence orders what
-// its own thread has written or has been told of. Here thread 0 fences before __syncthreads() tells it of the other
-// threads' stores, and stores the flag relaxed. Repaired: the thread that stores the flag fences after the barrier, so
-// that the fence covers what the barrier brought.
+// were seen twice, under heavy disk load, and 4,800 verified collectives passed after the repair. A fence orders the
+// accesses that happen before it in its own thread. Here thread 0 fences before __syncthreads() orders the stores of the
+// other threads before it, and stores the flag relaxed. Repaired: the thread that stores the flag fences after the
+// barrier, so that the fence covers those stores.
 //
 // class: fence by another thread than the stores
 // lines: write read

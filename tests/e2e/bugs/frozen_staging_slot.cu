@@ -1,10 +1,10 @@
 // A staging slot that the host's counter picks, captured in a graph.
 //
 // Shipped: lightseekorg/tokenspeed pull request 1440. Alternating staging slots make an exit barrier unnecessary: a
-// GPU that writes slot 0 again has passed the barrier of the call between, which the others enter after their reads. The host counts the calls. In a
-// graph the count is frozen: a graph with an odd number of reductions uses the same slot at the end of one replay and
-// at the beginning of the next, and a fast GPU overwrites what a slow one still reads. Repaired: the kernel counts, in
-// device memory, and picks the slot itself. (tokenspeed took an exit barrier.)
+// GPU that writes slot 0 again has passed the barrier of the call between, which the others enter after their reads. The
+// host counts the calls. In a graph the count is frozen: a graph with an odd number of reductions uses the same slot at
+// the end of one replay and at the beginning of the next, and a fast GPU overwrites data that a slow one still reads.
+// Repaired: the kernel counts, in device memory, and picks the slot itself. (tokenspeed took an exit barrier.)
 //
 // class: buffer reused too early
 // lines: read stage

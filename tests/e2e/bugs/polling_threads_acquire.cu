@@ -1,9 +1,9 @@
 // Only the threads that poll acquire; the other threads of the block read the data.
 //
-// Shipped: ROCm/aiter, issue 2890. Polling is relaxed, then comes __syncthreads(), and the fence that would make an
-// acquire of the polling is done by the polling threads alone, after the barrier. The barrier hands on what was
-// acquired before it, and nothing had been: all other threads may read what was there before. Repaired: the polling
-// threads' fence stands before the barrier, which then hands it on to all.
+// Shipped: ROCm/aiter, issue 2890. Polling is relaxed, then comes __syncthreads(), and the fence that would turn the
+// polling into an acquire is executed by the polling threads alone, after the barrier. The barrier orders what was
+// acquired before it, and nothing had been: all other threads may read older data. Repaired: the polling threads fence
+// before the barrier, which then orders the whole block.
 //
 // class: read without acquire
 // lines: write read

@@ -1,7 +1,7 @@
 // A start barrier that is relaxed on both sides, before 16-byte reads of the peers' staged inputs.
 //
-// Shipped: vLLM issues 57059 and 57182. The kernel stages its input where peers can read it, meets them with relaxed
-// atomics at system scope, and reads theirs: no release covers the stores of the staged data, no acquire covers the
+// Shipped: vLLM issues 57059 and 57182. The kernel stages its input where peers can read it, synchronises with
+// relaxed atomics at system scope, and reads theirs: no release covers the stores of the staged data, no acquire covers the
 // loads, so that a vector can be read of which some words have arrived and others have not.
 // Repaired: release and acquire at the start. The end was right already.
 //

@@ -2,8 +2,8 @@
 //
 // Shipped: PyTorch before pull request 128455 ("repro requires at least 8 GPUs and running for a few minutes, so can't
 // really be turned into a test"). Each block writes its partial sum, fences, and counts itself done; the block that
-// counts last reads all partial sums. The fence and the atomic are a release; the atomic alone is no acquire.
-// Repaired: the thread that counted fences before the barrier that hands the news to its block.
+// counts last reads all partial sums. The fence and the atomic are a release; the atomic alone is not an acquire.
+// Repaired: the thread that counted fences before the barrier of its block.
 //
 // class: read without acquire
 // lines: write read

@@ -1,8 +1,8 @@
 // A start barrier of `volatile` flags, without a fence.
 //
 // Shipped: vLLM issue 8404, custom all-reduce's start_sync; repaired by pull request 8558 with release, acquire and
-// alternating counters. `volatile` is a relaxed access at system scope: the flag arrives, but nothing says that what
-// was written before it has arrived as well. The input is written by an earlier kernel of the same stream; its end
+// alternating counters. `volatile` is a relaxed access at system scope: the flag becomes visible, but nothing orders
+// the earlier writes before it. The input is written by an earlier kernel of the same stream; its end
 // orders it before this kernel on this GPU, and that is all it does.
 //
 // class: published without release

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs what is right under the checkers, in many schedules: nothing may be reported.
+"""Runs correct programs under the race detector, in many schedules: nothing may be reported.
 
 Usage: run.py FABRICBENCH example NAME…     rows of tests/e2e/examples/matrix.txt, each with the fewest ranks that it is run with
        run.py FABRICBENCH repaired NAME…    programs of tests/e2e/bugs, repaired
        run.py FABRICBENCH reference NAME…   solutions of problems, by the judge
        Without a name: all of them.
 
-$FABRICBENCH_SCHEDULES: schedules of each (default: 3). What must hold is 200.
+$FABRICBENCH_SCHEDULES: schedules of each (default: 3). The promise is 200.
 """
 import glob
 import json

@@ -87,14 +87,14 @@ class Judge {
   // X before Y in base causality: does that hold across their proxies too?
   bool preserved(int x, int y) const {
     if (e_[x].kind == EventKind::initial || e_[x].proxy == e_[y].proxy) return true;
-    // What a copy overwrites need only have been read.
+    // A copy that overwrites bytes which were read needs no proxy fence after the read.
     if (e_[y].asynchronous && !e_[x].write) return true;
     bool found = false;
     for_each(base_[x] & x_.present, [&](int f) {
       if (!base_.has(f, y)) return;
       const bool crosses = e_[f].proxy == e_[x].proxy || e_[f].proxy == e_[y].proxy;
       if (e_[f].kind == EventKind::proxy_fence && e_[f].proxy != EventProxy::generic && crosses) found = true;
-      // A thread that observes completion of a copy sees its effects.
+      // The completion of a copy crosses between the proxies for that copy.
       if (e_[f].kind == EventKind::finish && e_[x].asynchronous && e_.order.has(x, f)) found = true;
     });
     return found;

@@ -186,7 +186,7 @@ class Family {
   std::vector<Program> take() { return std::move(programs_); }
 
   void message_passing() {
-    // Data behind a flag: a thread that sees the flag reads the data.
+    // Data, then a flag: a thread that reads the flag reads the data.
     for (const Ops& p : publications(y, 1)) {
       for (const Ops& l : looks(y, 0)) {
         for (const Places& at : pairs()) {
@@ -322,7 +322,7 @@ class Family {
                {load({MemoryOrder::acquire, t}, z, 0), guard(0, 1), load(kWeak, x, 1)}});
         }
       }
-      // A release sequence is continued by atomic modifications of the flag, and by nothing else.
+      // A release sequence is continued by atomics of any thread, and by no other writes.
       for (const Scope s : kScopes) {
         for (const Scope t : kScopes) {
           const Ops first{store(kWeak, x, 1), store({MemoryOrder::release, s}, y, 1)};

@@ -210,7 +210,7 @@ class Interleaver {
 
   bool ended(const State& s, size_t t) const { return s.next[t] >= e_.program.threads[t].ops.size(); }
 
-  // Executes the thread's next event if its order matters to no other thread.
+  // Performs the thread's next operation if no other thread can observe when it happens.
   bool settle(State& s, size_t t) const {
     if (ended(s, t)) return false;
     const Op& op = e_.program.threads[t].ops[s.next[t]];

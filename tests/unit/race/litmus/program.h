@@ -69,7 +69,7 @@ struct Thread {
 
 enum class Memory : uint8_t {
   global,
-  shared,     // of the block of the threads that name it
+  shared,     // of the block of the threads that access it
   multicast,  // bound on both devices; ordinary accesses see the memory of device 1
 };
 

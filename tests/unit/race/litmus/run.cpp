@@ -24,8 +24,8 @@ namespace {
 
 struct Options {
   uint64_t seeds = 8;         // of every test
-  uint64_t most_seeds = 512;  // of one whose race, or one of whose outcomes if `thorough`, has not shown up
-  uint64_t every = 1;         // one test in so many
+  uint64_t most_seeds = 512;  // of a test until its race, or with `thorough` each outcome, has shown up
+  uint64_t every = 1;         // run one test in this many
   std::string family;         // only this one
   bool thorough = false;
   bool check = true;
@@ -104,9 +104,9 @@ class Runner {
     while (wants_more()) {
       // Of its own for each test: with the same ones for all, one that shows nothing would show nothing in all.
       const uint64_t seed = number * kSeedStep + ++tally.runs;
-      std::optional<race::Detector> checker;
+      std::optional<race::Detector> detector;
       if (options_.check) {
-        checker.emplace(
+        detector.emplace(
             race::Options{.seed = seed, .strict = options_.strict, .weak_lines = 1, .weak_chance = 2, .why = {}},
             [](const simt::Program&, uint32_t origin) {
               return simt::SourceLocation{.function = "litmus", .file = "kernel", .line = origin};
@@ -115,7 +115,7 @@ class Runner {
               if (!race) race = fmt::format("seed {}: {}", seed, report.text);
             });
       }
-      Outcome outcome = rig.run(seed, checker ? &*checker : nullptr);
+      Outcome outcome = rig.run(seed, detector ? &*detector : nullptr);
       if (!expected.mixed_size && !expected.allowed.contains(outcome)) {
         return fail(program, fmt::format("seed {}: the outcome {} is forbidden; allowed are{}", seed,
                                          text_of(program, outcome), list(program, expected.allowed)));
