@@ -1,6 +1,6 @@
 // fabricbench-rank --candidate OBJECT [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS] [--processes N]
-// [--open-files N]]: the process of one rank while it is judged. It loads a candidate and does with it what the machine
-// says, step by step. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and
+// [--open-files N]]: the process of one rank while it is judged. It loads a candidate and executes the machine's
+// steps with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and
 // in the judge.
 
 #include <cuda_runtime_api.h>
@@ -21,9 +21,6 @@
 #include "sandbox/confine.h"
 
 namespace {
-
-// As in wire/harness.h.
-enum Step : uint32_t { kConstruct = 1, kRun, kDestroy, kLeave };
 
 constexpr size_t kMostWords = 1024;
 
@@ -147,22 +144,22 @@ int main(int argc, char** argv) {
       fail("the machine has no next step for this rank");
     words.resize(std::min(got, kMostWords));
     switch (step) {
-      case kConstruct:
+      case FABRICBENCH_STEP_CONSTRUCT:
         check(cudaSetDevice(device), "cudaSetDevice");
         thrown = attempt([&] {
           candidate.construct(rank, words);
           expect_current(device);
         });
         break;
-      case kRun:
+      case FABRICBENCH_STEP_RUN:
         thrown = attempt([&] { candidate.run(stream); });
         break;
-      case kDestroy:
+      case FABRICBENCH_STEP_DESTROY:
         thrown = attempt([&] { candidate.destroy(); });
         break;
       default:
         // Destructors of the candidate's static objects are not waited for.
-        _exit(step == kLeave ? 0 : 1);
+        _exit(step == FABRICBENCH_STEP_LEAVE ? 0 : 1);
     }
   }
 }

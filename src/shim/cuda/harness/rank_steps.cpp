@@ -12,6 +12,11 @@ namespace wire = fb::wire;
 
 namespace {
 
+static_assert(FABRICBENCH_STEP_CONSTRUCT == static_cast<uint32_t>(wire::StepKind::construct));
+static_assert(FABRICBENCH_STEP_RUN == static_cast<uint32_t>(wire::StepKind::run));
+static_assert(FABRICBENCH_STEP_DESTROY == static_cast<uint32_t>(wire::StepKind::destroy));
+static_assert(FABRICBENCH_STEP_LEAVE == static_cast<uint32_t>(wire::StepKind::leave));
+
 enum Outcome : int { kDone = 0, kNotPermitted = 1, kFailed = 2 };
 
 // A rank goes on after an error of its device: these requests are about no device.

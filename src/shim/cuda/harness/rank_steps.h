@@ -6,11 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// fb::wire::StepKind.
+enum FabricbenchStep : uint32_t {
+  FABRICBENCH_STEP_CONSTRUCT = 1,
+  FABRICBENCH_STEP_RUN,
+  FABRICBENCH_STEP_DESTROY,
+  FABRICBENCH_STEP_LEAVE,
+};
+
 extern "C" {
 
 // Says that the step before is done and waits for the next one. `failed` is 1 if an exception was thrown, 2 if it was
 // std::bad_alloc, else 0; `text` is its text. The stream is the one that run() was given. `kind` is a
-// fb::wire::StepKind. Words of construct that do not fit are left out of `words`, and counted. 0: there is a step; else
+// FabricbenchStep. Words of construct that do not fit are left out of `words`, and counted. 0: there is a step; else
 // the machine has gone or did not accept it.
 int fabricbench_step_next(void* stream, int failed, const char* text, uint32_t* kind, uint32_t* call, uint64_t* words,
                           size_t most_words, size_t* words_got);
