@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxOperands = 16;
 constexpr int kAbsent = -1;
-using Places = std::array<int, kMaxOperands>;  // for each operand of the form: which written one
+using Positions = std::array<int, kMaxOperands>;  // for each operand of the form: which written one
 
 std::string_view describe(OperandKind kind) {
   switch (kind) {
@@ -136,7 +136,7 @@ bool fits_role(OperandRole role, const Operand& operand, bool may_sink) {
 }
 
 // Decides which written operand is which of the form, by count alone. Optional ones are filled from the left.
-bool find_places(const FormSpec& form, const WrittenInstruction& written, Places& places) {
+bool find_positions(const FormSpec& form, const WrittenInstruction& written, Positions& positions) {
   int spare = 0;
   bool open_ended = false;
   for (const auto& operand : written.operands) spare += !operand.after_bar;
@@ -151,19 +151,19 @@ bool find_places(const FormSpec& form, const WrittenInstruction& written, Places
   int next = 0;
   for (size_t i = 0; i < form.operands.size(); ++i) {
     const OperandSpec& spec = form.operands[i];
-    places[i] = kAbsent;
+    positions[i] = kAbsent;
     if (spec.role == OperandRole::anything) return true;
     if (!is_active(spec, written.match->mods)) continue;
     const bool have_pair = next < count && written.operands[static_cast<size_t>(next)].after_bar;
     if (spec.paired) {
       if (!have_pair && !spec.optional) return false;
-      if (have_pair) places[i] = next++;
+      if (have_pair) positions[i] = next++;
       continue;
     }
     if (have_pair) return false;
     if (spec.optional && !spec.conditional && spare-- <= 0) continue;
     if (next >= count) return false;
-    places[i] = next++;
+    positions[i] = next++;
   }
   return next == count;
 }
@@ -172,12 +172,12 @@ class OperandChecker {
  public:
   OperandChecker(WrittenInstruction& written, const Function& function) : written_(written), function_(function) {}
 
-  std::optional<Diagnostic> place(Instruction& out) {
+  std::optional<Diagnostic> assign(Instruction& out) {
     const auto& forms = written_.match->forms;
     const FormSpec* chosen = nullptr;
     const FormSpec* counted = nullptr;  // fits by number of operands only
     for (const FormSpec* form : forms) {
-      if (!find_places(*form, written_, places_)) continue;
+      if (!find_positions(*form, written_, positions_)) continue;
       counted = form;
       if (forms.size() == 1 || fits_shapes(*form)) {
         chosen = form;
@@ -185,16 +185,16 @@ class OperandChecker {
       }
     }
     if (!counted) return wrong_count(*forms.front());
-    form_ = chosen                                                                 ? chosen
-            : forms.size() == 1 || !find_places(*forms.front(), written_, places_) ? counted
-                                                                                   : forms.front();
-    find_places(*form_, written_, places_);
+    form_ = chosen                                                                       ? chosen
+            : forms.size() == 1 || !find_positions(*forms.front(), written_, positions_) ? counted
+                                                                                         : forms.front();
+    find_positions(*form_, written_, positions_);
     out.form = form_->form;
     out.operands.resize(form_->operands.size());
     for (size_t i = 0; i < form_->operands.size(); ++i) {
       if (form_->operands[i].role == OperandRole::anything) return take_rest(i, out);
-      if (places_[i] == kAbsent) continue;
-      Operand& operand = written_.operands[static_cast<size_t>(places_[i])].operand;
+      if (positions_[i] == kAbsent) continue;
+      Operand& operand = written_.operands[static_cast<size_t>(positions_[i])].operand;
       if (auto problem = check(form_->operands[i], operand)) return problem;
       out.operands[i] = std::move(operand);
     }
@@ -204,9 +204,9 @@ class OperandChecker {
  private:
   bool fits_shapes(const FormSpec& form) const {
     for (size_t i = 0; i < form.operands.size(); ++i) {
-      if (places_[i] == kAbsent) continue;
+      if (positions_[i] == kAbsent) continue;
       const OperandSpec& spec = form.operands[i];
-      const Operand& operand = written_.operands[static_cast<size_t>(places_[i])].operand;
+      const Operand& operand = written_.operands[static_cast<size_t>(positions_[i])].operand;
       if (!fits_role(spec.role, operand, spec.may_sink)) return false;
       const bool wants_predicate = spec.role == OperandRole::predicate_source;
       if (operand.kind == OperandKind::reg && spec.width.rule == Width::Rule::fixed &&
@@ -280,7 +280,7 @@ class OperandChecker {
 
   bool is_first_of_pair(const OperandSpec& spec) const {
     const auto next = static_cast<size_t>(&spec - form_->operands.data()) + 1;
-    return next < form_->operands.size() && form_->operands[next].paired && places_[next] != kAbsent;
+    return next < form_->operands.size() && form_->operands[next].paired && positions_[next] != kAbsent;
   }
 
   Diagnostic wrong_shape(const OperandSpec& spec, const Operand& operand) const {
@@ -427,13 +427,13 @@ class OperandChecker {
   WrittenInstruction& written_;
   const Function& function_;
   const FormSpec* form_ = nullptr;
-  Places places_{};
+  Positions positions_{};
 };
 
 }  // namespace
 
-std::optional<Diagnostic> place_operands(WrittenInstruction& written, const Function& function, Instruction& out) {
-  return OperandChecker(written, function).place(out);
+std::optional<Diagnostic> assign_operands(WrittenInstruction& written, const Function& function, Instruction& out) {
+  return OperandChecker(written, function).assign(out);
 }
 
 }  // namespace fb::ptx

@@ -28,7 +28,7 @@ struct WrittenInstruction {
 
 // Chooses the form by the operands' shapes, moves the operands to their positions in `out` (absent ones as `none`),
 // checks kinds and widths, and turns float immediates into the width of their type. Returns what is wrong, if anything.
-std::optional<Diagnostic> place_operands(WrittenInstruction& written, const Function& function, Instruction& out);
+std::optional<Diagnostic> assign_operands(WrittenInstruction& written, const Function& function, Instruction& out);
 
 // What the syntax cannot say: orderings that need a scope, operations that want certain types, sizes of packed lists.
 std::optional<Diagnostic> check_rules(const Instruction& instruction, const Function& function,

@@ -21,7 +21,7 @@ bool ModuleParser::parse_instruction() {
     if (!parse_call(instruction)) return false;
   } else {
     if (!parse_operands()) return false;
-    problem = place_operands(written_, function_, instruction);
+    problem = assign_operands(written_, function_, instruction);
     if (!problem) problem = check_rules(instruction, function_, written_.opcode);
   }
   if (problem) {

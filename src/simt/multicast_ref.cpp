@@ -58,7 +58,7 @@ const mem::Window& find_window(const Request& r, const mem::Window* last) {
 
 }  // namespace
 
-MulticastPlaces::MulticastPlaces(Warp& w, const Inst& i, const mem::Address* a, uint32_t bytes) : bytes_(bytes) {
+MulticastLocations::MulticastLocations(Warp& w, const Inst& i, const mem::Address* a, uint32_t bytes) : bytes_(bytes) {
   const mem::Window* window = nullptr;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((w.exec >> lane & 1) == 0) continue;
@@ -78,7 +78,7 @@ MulticastPlaces::MulticastPlaces(Warp& w, const Inst& i, const mem::Address* a, 
   }
 }
 
-void MulticastPlaces::note_reads(Warp& w, const Inst& i, const mem::Address* a) const {
+void MulticastLocations::note_reads(Warp& w, const Inst& i, const mem::Address* a) const {
   // Member by member: lanes that read the same bytes follow each other and count as one read.
   const uint32_t members = *std::ranges::max_element(count_);
   for (uint32_t m = 0; m < members; ++m) {

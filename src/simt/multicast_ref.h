@@ -15,11 +15,11 @@
 namespace fb::simt {
 
 // The members' bytes behind the address of each executing lane.
-class MulticastPlaces {
+class MulticastLocations {
  public:
   // `bytes` at a[lane], aligned to their size. All lanes are checked before the first is used: an instruction that
   // traps has changed nothing.
-  MulticastPlaces(Warp& w, const Inst& i, const mem::Address* a, uint32_t bytes);
+  MulticastLocations(Warp& w, const Inst& i, const mem::Address* a, uint32_t bytes);
 
   std::span<std::byte* const> of(uint32_t lane) const { return {hosts_.data() + first_[lane], count_[lane]}; }
 

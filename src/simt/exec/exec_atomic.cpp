@@ -50,7 +50,7 @@ using Wide = unsigned __int128;  // b128
 
 // The lanes' operands in memory
 
-struct Places {
+struct Locations {
   std::byte* host[kLanes];
   const mem::Address* address = nullptr;
   Mask shared = 0;  // lanes whose operand is in shared memory
@@ -59,43 +59,44 @@ struct Places {
 
 // `reads`: the result depends on the old value, so there must be one.
 template <uint32_t kBytes, Space kSpace>
-void resolve_by_lane(Warp& w, const Inst& i, bool reads, Places& places) {
+void resolve_by_lane(Warp& w, const Inst& i, bool reads, Locations& locations) {
   each_lane(w.exec, [&](uint32_t l) {
-    const mem::Address a = places.address[l];
+    const mem::Address a = locations.address[l];
     if (kSpace == Space::generic && (mem::is_local(a) || mem::is_param(a))) {
       w.trap(TrapKind::invalid_operand, i, l, "atomic operations work on global and shared memory only", a, kBytes);
     }
-    places.host[l] = w.resolve(i, kSpace, l, a, kBytes);
+    locations.host[l] = w.resolve(i, kSpace, l, a, kBytes);
     if (!w.block().grid().check_uninitialised_shared) return;
-    if (reads) w.check_initialised(i, l, places.host[l], a, kBytes);
-    w.mark_initialised(places.host[l], kBytes);
+    if (reads) w.check_initialised(i, l, locations.host[l], a, kBytes);
+    w.mark_initialised(locations.host[l], kBytes);
   });
 }
 
 // The operands of the executing lanes, all checked before the first is changed; told to the listener.
 template <uint32_t kBytes, Space kSpace>
-void locate(Warp& w, const Inst& i, int k, bool reads, Places& places) {
-  const mem::Address* a = places.address = addresses(w, i, k, places.buffer);
+void locate(Warp& w, const Inst& i, int k, bool reads, Locations& locations) {
+  const mem::Address* a = locations.address = addresses(w, i, k, locations.buffer);
   report_access(w, i, AccessKind::atomic, kSpace, a, kBytes);
   const Region r = region_around<kSpace>(w, a[std::countr_zero(w.exec)]);
   if (all_inside<kBytes>(a, w.exec, r)) [[likely]] {
-    each_lane(w.exec, [&](uint32_t l) { places.host[l] = r.host + (a[l] - r.begin); });
+    each_lane(w.exec, [&](uint32_t l) { locations.host[l] = r.host + (a[l] - r.begin); });
   } else {
-    resolve_by_lane<kBytes, kSpace>(w, i, reads, places);
+    resolve_by_lane<kBytes, kSpace>(w, i, reads, locations);
   }
-  if constexpr (kSpace == Space::shared || kSpace == Space::shared_cluster) places.shared = kAllLanes;
+  if constexpr (kSpace == Space::shared || kSpace == Space::shared_cluster) locations.shared = kAllLanes;
   if constexpr (kSpace == Space::generic) {
-    each_lane(w.exec, [&](uint32_t l) { places.shared |= Mask{mem::is_shared(a[l])} << l; });
+    each_lane(w.exec, [&](uint32_t l) { locations.shared |= Mask{mem::is_shared(a[l])} << l; });
   }
 }
 
 // An operation that changed nothing is a read: a loop of such operations is a wait and may sleep.
-HWY_INLINE void finish_lane(Warp& w, const Inst& i, const Places& places, uint32_t l, uint32_t bytes, bool changed) {
+HWY_INLINE void finish_lane(Warp& w, const Inst& i, const Locations& locations, uint32_t l, uint32_t bytes,
+                            bool changed) {
   if (changed) {
     w.note_effect();
-    w.environment().watch().written(places.host[l], bytes);
+    w.environment().watch().written(locations.host[l], bytes);
   } else if (w.recording) {
-    w.note_read(places.host[l], places.address[l], bytes, i);
+    w.note_read(locations.host[l], locations.address[l], bytes, i);
   }
 }
 
@@ -175,7 +176,7 @@ HWY_INLINE int32_t element_row(const Inst& i, int k, uint32_t n) {
 }
 
 template <class Op, uint32_t kCount, Old kOld>
-const Inst* perform(Warp& w, const Inst& i, const Places& places) {
+const Inst* perform(Warp& w, const Inst& i, const Locations& locations) {
   using T = typename Op::T;
   constexpr int kSource = kOld == Old::unasked ? 1 : 2;
   const T* b[kCount];
@@ -186,11 +187,11 @@ const Inst* perform(Warp& w, const Inst& i, const Places& places) {
   }
   each_lane(w.exec, [&](uint32_t l) {
     T old[kCount], fresh[kCount];
-    std::memcpy(old, places.host[l], sizeof old);
-    for (uint32_t n = 0; n < kCount; ++n) fresh[n] = Op::apply(old[n], b[n][l], lane_in(places.shared, l));
+    std::memcpy(old, locations.host[l], sizeof old);
+    for (uint32_t n = 0; n < kCount; ++n) fresh[n] = Op::apply(old[n], b[n][l], lane_in(locations.shared, l));
     const bool changed = std::memcmp(old, fresh, sizeof old) != 0;
-    if (changed) std::memcpy(places.host[l], fresh, sizeof fresh);
-    finish_lane(w, i, places, l, sizeof old, changed);
+    if (changed) std::memcpy(locations.host[l], fresh, sizeof fresh);
+    finish_lane(w, i, locations, l, sizeof old, changed);
     if constexpr (kOld == Old::returned) {
       for (uint32_t n = 0; n < kCount; ++n) d[n][l] = old[n];
     }
@@ -200,22 +201,22 @@ const Inst* perform(Warp& w, const Inst& i, const Places& places) {
 
 template <class Op, uint32_t kCount, Old kOld, Space kSpace>
 const Inst* run(Warp& w, const Inst& i) {
-  Places places;
-  locate<sizeof(typename Op::T) * kCount, kSpace>(w, i, kOld == Old::unasked ? 0 : 1, kReadsOld<Op>, places);
-  return perform<Op, kCount, kOld>(w, i, places);
+  Locations locations;
+  locate<sizeof(typename Op::T) * kCount, kSpace>(w, i, kOld == Old::unasked ? 0 : 1, kReadsOld<Op>, locations);
+  return perform<Op, kCount, kOld>(w, i, locations);
 }
 
 template <class T>
-const Inst* compare_and_swap(Warp& w, const Inst& i, const Places& places) {
+const Inst* compare_and_swap(Warp& w, const Inst& i, const Locations& locations) {
   const T* expected = w.src<T>(i.op[2]);
   const T* desired = w.src<T>(i.op[3]);
   T* d = w.row<T>(i.op[0]);
   each_lane(w.exec, [&](uint32_t l) {
     T old;
-    std::memcpy(&old, places.host[l], sizeof old);
+    std::memcpy(&old, locations.host[l], sizeof old);
     const bool changed = old == expected[l] && old != desired[l];
-    if (changed) std::memcpy(places.host[l], &desired[l], sizeof old);
-    finish_lane(w, i, places, l, sizeof old, changed);
+    if (changed) std::memcpy(locations.host[l], &desired[l], sizeof old);
+    finish_lane(w, i, locations, l, sizeof old, changed);
     d[l] = old;
   });
   return &i + 1;
@@ -223,9 +224,9 @@ const Inst* compare_and_swap(Warp& w, const Inst& i, const Places& places) {
 
 template <class T, Space kSpace>
 const Inst* run_cas(Warp& w, const Inst& i) {
-  Places places;
-  locate<sizeof(T), kSpace>(w, i, 1, true, places);
-  return compare_and_swap<T>(w, i, places);
+  Locations locations;
+  locate<sizeof(T), kSpace>(w, i, 1, true, locations);
+  return compare_and_swap<T>(w, i, locations);
 }
 
 // Selection

@@ -15,7 +15,7 @@ namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
 template <SharedAddress kAddress>
-SharedRef mbarrier_place(Warp& w, const Inst& i, int k, uint32_t lane) {
+SharedRef mbarrier_at(Warp& w, const Inst& i, int k, uint32_t lane) {
   return resolve_shared(w, i, kAddress, lane, first_address(w, i, k, lane), sizeof(uint64_t), alignof(uint64_t));
 }
 
@@ -30,7 +30,7 @@ FB_EXEC(mbarrier_init) {
   return by_shared_address(s.inst, []<SharedAddress kAddress>() -> Exec {
     return [](Warp& w, const Inst& i) -> const Inst* {
       each_lane(w.exec, [&](uint32_t lane) {
-        const SharedRef at = mbarrier_place<kAddress>(w, i, 0, lane);
+        const SharedRef at = mbarrier_at<kAddress>(w, i, 0, lane);
         const uint32_t count = w.src<uint32_t>(i.op[1])[lane];
         if (count == 0 || count > kMbarrierMaxCount) {
           mbarrier_trap(*at.owner, at.host, i, lane, "its count must be 1 to 2^20 - 1");
@@ -47,7 +47,7 @@ FB_EXEC(mbarrier_inval) {
   return by_shared_address(s.inst, []<SharedAddress kAddress>() -> Exec {
     return [](Warp& w, const Inst& i) -> const Inst* {
       each_lane(w.exec, [&](uint32_t lane) {
-        const SharedRef at = mbarrier_place<kAddress>(w, i, 0, lane);
+        const SharedRef at = mbarrier_at<kAddress>(w, i, 0, lane);
         load_mbarrier(*at.owner, at.host, i, lane);
         store_mbarrier(*at.owner, at.host, 0);
       });
@@ -66,7 +66,7 @@ Exec select_change(const Selection& s) {
     return [](Warp& w, const Inst& i) -> const Inst* {
       const auto* count = w.src<uint32_t>(i.op[1]);
       each_lane(w.exec, [&](uint32_t lane) {
-        const SharedRef at = mbarrier_place<kAddress>(w, i, 0, lane);
+        const SharedRef at = mbarrier_at<kAddress>(w, i, 0, lane);
         update_mbarrier(*at.owner, at.host, i, lane, [&](Mbarrier& b) { return kChange(b, count[lane]); });
       });
       w.note_effect();
@@ -89,7 +89,7 @@ Exec select_arrive(const Selection& s) {
     return [](Warp& w, const Inst& i) -> const Inst* {
       auto* state = w.row<uint64_t>(i.op[0]);
       each_lane(w.exec, [&](uint32_t lane) {
-        const SharedRef at = mbarrier_place<kAddress>(w, i, 1, lane);
+        const SharedRef at = mbarrier_at<kAddress>(w, i, 1, lane);
         const uint32_t count = i.op[2] == kAbsent ? 1 : w.src<uint32_t>(i.op[2])[lane];
         report_mbarrier(w, i, SyncKind::mbarrier_arrive, lane, at);
         state[lane] = update_mbarrier(*at.owner, at.host, i, lane, [&](Mbarrier& b) { return kArrive(b, count); });
@@ -137,7 +137,7 @@ Exec select_wait(const Selection& s) {
       const auto* awaited = w.src<T>(i.op[2]);
       Mask ended = 0;
       each_lane(w.exec, [&](uint32_t lane) {
-        const SharedRef at = mbarrier_place<kAddress>(w, i, 1, lane);
+        const SharedRef at = mbarrier_at<kAddress>(w, i, 1, lane);
         if (at.owner != &w.block()) mbarrier_trap(*at.owner, at.host, i, lane, "only its own block may wait for it");
         const uint64_t word = load_mbarrier(*at.owner, at.host, i, lane);
         if (w.recording) w.note_read(phase_byte(at.host), mem::kSharedWindow + at.offset, 1, i);

@@ -234,11 +234,11 @@ const Inst* load_reduce(Warp& w, const Inst& i) {
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 1, buffer);
   report_access(w, i, AccessKind::load, ptx::Space::global, a, shape.bytes(), Proxy::multimem);
-  const MulticastPlaces places(w, i, a, shape.bytes());
-  if (w.recording) places.note_reads(w, i, a);
+  const MulticastLocations locations(w, i, a, shape.bytes());
+  if (w.recording) locations.note_reads(w, i, a);
   each_lane(w.exec, [&](uint32_t lane) {
     Value v;
-    reduce(v.data(), places.of(lane), shape.bytes());
+    reduce(v.data(), locations.of(lane), shape.bytes());
     write_value(w, i, 0, shape, lane, v);
   });
   return &i + 1;
@@ -249,12 +249,12 @@ const Inst* store(Warp& w, const Inst& i) {
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 0, buffer);
   report_access(w, i, AccessKind::store, ptx::Space::global, a, shape.bytes(), Proxy::multimem);
-  const MulticastPlaces places(w, i, a, shape.bytes());
+  const MulticastLocations locations(w, i, a, shape.bytes());
   Watch& watch = w.environment().watch();
   w.note_effect();
   each_lane(w.exec, [&](uint32_t lane) {
     const Value v = read_value(w, i, 1, shape, lane);
-    for (std::byte* host : places.of(lane)) {
+    for (std::byte* host : locations.of(lane)) {
       std::memcpy(host, v.data(), shape.bytes());
       watch.written(host, shape.bytes());
     }
@@ -270,10 +270,10 @@ const Inst* reduce_at_members(Warp& w, const Inst& i) {
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 0, buffer);
   report_access(w, i, AccessKind::atomic, ptx::Space::global, a, shape.bytes(), Proxy::multimem);
-  const MulticastPlaces places(w, i, a, shape.bytes());
+  const MulticastLocations locations(w, i, a, shape.bytes());
   each_lane(w.exec, [&](uint32_t lane) {
     const Value v = read_value(w, i, 1, shape, lane);
-    for (std::byte* host : places.of(lane)) {
+    for (std::byte* host : locations.of(lane)) {
       Value old;
       std::memcpy(old.data(), host, shape.bytes());
       reduce(host, v.data(), count);

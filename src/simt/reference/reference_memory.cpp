@@ -30,40 +30,40 @@ int vector_length(const ptx::Instruction& inst) {
 }
 
 // Addresses of each executing lane's bytes.
-struct Places {
+struct Locations {
   mem::Address generic[kLanes] = {};
   std::byte* host[kLanes] = {};
 };
 
-Places find(Warp& w, const Inst& i, const Operands& operands, AccessKind kind, uint32_t bytes) {
+Locations find(Warp& w, const Inst& i, const Operands& operands, AccessKind kind, uint32_t bytes) {
   const ptx::Instruction& inst = operands.inst();
   const size_t k = address_operand(inst);
   const Space space = reaches_stack(operands.function(), inst) ? Space::local : space_of(inst);
   mem::Address address[kLanes] = {};
-  Places places;
+  Locations locations;
   each_executing(w, [&](uint32_t lane) {
     uint64_t base = 0;
     std::memcpy(&base, w.src<std::byte>(i.op[k]) + size_t{lane} * i.width[k], i.width[k]);
     base += static_cast<uint64_t>(i.imm);
     address[lane] = i.width[k] == 4 ? base & 0xFFFF'FFFF : base;
-    places.generic[lane] = address[lane] + window_base(space);
+    locations.generic[lane] = address[lane] + window_base(space);
   });
   if (w.listener()) {
-    w.listener()->on_access(
-        w, {kind, order_of(i), scope_of(i), Proxy::generic, static_cast<uint8_t>(bytes), w.exec, places.generic, &i});
+    w.listener()->on_access(w, {kind, order_of(i), scope_of(i), Proxy::generic, static_cast<uint8_t>(bytes), w.exec,
+                                locations.generic, &i});
   }
   each_executing(w, [&](uint32_t lane) {
     const mem::Address a = address[lane];
     if (kind == AccessKind::atomic && space == Space::generic && (mem::is_local(a) || mem::is_param(a))) {
       w.trap(TrapKind::invalid_operand, i, lane, "atomic operations work on global and shared memory only", a, bytes);
     }
-    places.host[lane] = w.resolve(i, space, lane, a, bytes);
+    locations.host[lane] = w.resolve(i, space, lane, a, bytes);
     if (!w.block().grid().check_uninitialised_shared) return;
     const bool reads = kind == AccessKind::load || (kind == AccessKind::atomic && !inst.has(Mod::exch));
-    if (reads) w.check_initialised(i, lane, places.host[lane], a, bytes);
-    if (kind != AccessKind::load) w.mark_initialised(places.host[lane], bytes);
+    if (reads) w.check_initialised(i, lane, locations.host[lane], a, bytes);
+    if (kind != AccessKind::load) w.mark_initialised(locations.host[lane], bytes);
   });
-  return places;
+  return locations;
 }
 
 // Element n of a type at `at`, in 128 bits with its sign.
@@ -86,10 +86,10 @@ const Inst* run_load(Warp& w, const Inst& i) {
   const int count = vector_length(operands.inst());
   const Type type = operands.inst().type();
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, operands, AccessKind::load, bytes);
+  const Locations locations = find(w, i, operands, AccessKind::load, bytes);
   each_executing(w, [&](uint32_t lane) {
-    if (w.recording) w.note_read(places.host[lane], places.generic[lane], bytes, i);
-    for (int n = 0; n < count; ++n) operands.write(0, lane, load_element(places.host[lane], type, n), n);
+    if (w.recording) w.note_read(locations.host[lane], locations.generic[lane], bytes, i);
+    for (int n = 0; n < count; ++n) operands.write(0, lane, load_element(locations.host[lane], type, n), n);
   });
   return &i + 1;
 }
@@ -99,11 +99,11 @@ const Inst* run_store(Warp& w, const Inst& i) {
   const int count = vector_length(operands.inst());
   const Type type = operands.inst().type();
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, operands, AccessKind::store, bytes);
+  const Locations locations = find(w, i, operands, AccessKind::store, bytes);
   each_executing(w, [&](uint32_t lane) {
-    for (int n = 0; n < count; ++n) store_element(places.host[lane], type, n, operands.read(1, lane, n));
+    for (int n = 0; n < count; ++n) store_element(locations.host[lane], type, n, operands.read(1, lane, n));
     w.note_effect();
-    w.environment().watch().written(places.host[lane], bytes);
+    w.environment().watch().written(locations.host[lane], bytes);
   });
   return &i + 1;
 }
@@ -189,29 +189,29 @@ const Inst* run_atomic(Warp& w, const Inst& i) {
   const uint32_t width = ptx::bits_of(type);
   const int count = vector_length(inst);
   const uint32_t bytes = ptx::bytes_of(type) * static_cast<uint32_t>(count);
-  const Places places = find(w, i, operands, AccessKind::atomic, bytes);
+  const Locations locations = find(w, i, operands, AccessKind::atomic, bytes);
   each_executing(w, [&](uint32_t lane) {
     bool changed = false;
     Bits before[kMaxElements] = {};
     for (int n = 0; n < count; ++n) {
-      const Bits old = before[n] = low(load_element(places.host[lane], type, n), width);
+      const Bits old = before[n] = low(load_element(locations.host[lane], type, n), width);
       const Bits b = low(operands.read(address + 1, lane, n), width);
       Bits fresh = 0;
       if (inst.form == Form::atom_cas) {
         fresh = old == b ? low(operands.read(address + 2, lane), width) : old;
       } else {
-        fresh = combine(inst, old, b, mem::is_shared(places.generic[lane]));
+        fresh = combine(inst, old, b, mem::is_shared(locations.generic[lane]));
       }
       changed = changed || fresh != old;
-      store_element(places.host[lane], type, n, fresh);
+      store_element(locations.host[lane], type, n, fresh);
     }
     // Only now: registers may be read and written by one instruction.
     for (int n = 0; n < count && address == 1; ++n) operands.write(0, lane, before[n], n);
     if (changed) {
       w.note_effect();
-      w.environment().watch().written(places.host[lane], bytes);
+      w.environment().watch().written(locations.host[lane], bytes);
     } else if (w.recording) {
-      w.note_read(places.host[lane], places.generic[lane], bytes, i);
+      w.note_read(locations.host[lane], locations.generic[lane], bytes, i);
     }
   });
   return &i + 1;

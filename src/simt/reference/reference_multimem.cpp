@@ -129,15 +129,15 @@ uint64_t load_bits(const std::byte* at, uint32_t bits) {
 const Inst* run_load_reduce(Warp& w, const Inst& i) {
   Operands operands(w, i);
   const Request request = find_request(w, i, operands, AccessKind::load);
-  const MulticastPlaces places(w, i, request.address, request.bytes);
-  if (w.recording) places.note_reads(w, i, request.address);
+  const MulticastLocations locations(w, i, request.address, request.bytes);
+  if (w.recording) locations.note_reads(w, i, request.address);
   const uint32_t bits = element_bits(request.inst.type());
   each_executing(w, [&](uint32_t lane) {
     for (uint32_t n = 0; n < request.registers; ++n) {
       Bits d = 0;
       for (uint32_t at = 0; at < request.width * 8; at += bits) {
         std::vector<uint64_t> codes;
-        for (const std::byte* host : places.of(lane))
+        for (const std::byte* host : locations.of(lane))
           codes.push_back(load_bits(host + n * request.width + at / 8, bits));
         d |= low(reduce_members(request.inst, codes), bits) << at;
       }
@@ -150,10 +150,10 @@ const Inst* run_load_reduce(Warp& w, const Inst& i) {
 const Inst* run_store(Warp& w, const Inst& i) {
   const Operands operands(w, i);
   const Request request = find_request(w, i, operands, AccessKind::store);
-  const MulticastPlaces places(w, i, request.address, request.bytes);
+  const MulticastLocations locations(w, i, request.address, request.bytes);
   w.note_effect();
   each_executing(w, [&](uint32_t lane) {
-    for (std::byte* host : places.of(lane)) {
+    for (std::byte* host : locations.of(lane)) {
       for (uint32_t n = 0; n < request.registers; ++n) {
         const Bits value = operands.read(1, lane, static_cast<int>(n));
         std::memcpy(host + n * request.width, &value, request.width);
@@ -173,10 +173,10 @@ uint64_t reduce_at_member(const ptx::Instruction& inst, uint64_t old, uint64_t b
 const Inst* run_reduce(Warp& w, const Inst& i) {
   const Operands operands(w, i);
   const Request request = find_request(w, i, operands, AccessKind::atomic);
-  const MulticastPlaces places(w, i, request.address, request.bytes);
+  const MulticastLocations locations(w, i, request.address, request.bytes);
   const uint32_t bits = element_bits(request.inst.type());
   each_executing(w, [&](uint32_t lane) {
-    for (std::byte* host : places.of(lane)) {
+    for (std::byte* host : locations.of(lane)) {
       bool changed = false;
       for (uint32_t n = 0; n < request.registers; ++n) {
         const Bits b = operands.read(1, lane, static_cast<int>(n));
