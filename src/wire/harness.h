@@ -1,13 +1,13 @@
 #pragma once
 
-// How a judge uses the machine, and how a rank is told what to do.
+// How a judge drives the machine, and how ranks get their steps.
 //
-// A rank that belongs to a judgement does nothing by itself: it asks for its next step, does it, and asks again. The
-// judge says what the steps are over a connection of its own, a socket that the machine inherits; no rank can open one.
+// A rank of a judged run does nothing by itself: it asks for its next step, executes it, and asks again. The judge
+// sends the steps over its own connection, a socket that the machine inherits; no rank can open one.
 // Tensors are device memory that the judge makes for a rank. Their contents travel through an arena: shared memory that
 // judge and machine have mapped and no rank has.
 //
-// Between steps ranks are frozen: what their threads send is not read until the next step begins, and is counted.
+// Between steps ranks are frozen: requests of their threads are not read until the next step begins, and are counted.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ enum class StepKind : uint32_t {
 
 // What is said of the step before; zero in the first request of a process.
 struct StepNext {
-  uint64_t stream = 0;  // on which run() was told to enqueue: a handle of the process
+  uint64_t stream = 0;  // that run() was given: a handle of the process
   uint32_t device = 0;
   static constexpr uint32_t kThrew = 1, kThrewBadAlloc = 2;
   uint32_t failed = 0;  // 0, kThrew: an exception was thrown, or kThrewBadAlloc; blob: its text
@@ -101,12 +101,12 @@ struct JudgeStepDone {
   uint32_t zero = 0;
 };
 struct CallTimes {
-  uint64_t begun = 0;     // the rank was told to run
+  uint64_t begun = 0;     // the rank was answered with the step
   uint64_t returned = 0;  // run() has returned
   uint64_t ended = 0;     // its stream has reached the end of the call
 };
-// Bytes that moved during the step, by whomever: to and from other devices, of its memory, to and from the host. What
-// the harness itself moves is not among them.
+// Bytes that moved during the step: to and from other devices, of its memory, to and from the host. Transfers
+// of the harness are not included.
 struct DeviceTraffic {
   uint64_t peer_out = 0, peer_in = 0;
   uint64_t memory = 0;

@@ -48,7 +48,7 @@ class JudgeLink {
   Answered<StepResult> construct(std::span<const uint64_t> words);
   Answered<StepResult> run(std::span<const Transfer> transfers, uint32_t calls, uint32_t first_call);
   Answered<StepResult> destroy();
-  // Ranks are told to end; answered at once.
+  // Ends the ranks; answered at once.
   Answered<void> leave();
 
  private:

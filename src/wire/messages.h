@@ -1,9 +1,9 @@
 #pragma once
 
-// What ranks and the machine say to each other. A request is a plain struct, a blob, and at most one file descriptor;
+// Messages between ranks and the machine. A request is a plain struct, a blob, and at most one file descriptor;
 // so is its reply. Both ends run on one host and are built together (kVersion says so), so structs travel as they are.
 //
-// The machine believes nothing: sizes, handles, addresses, counts and enumerations are all checked where they arrive.
+// The machine trusts nothing: sizes, handles, addresses, counts and enumerations are all checked where they arrive.
 // Handles are numbers of the process that made them; 0 is none.
 
 #include <array>
@@ -135,7 +135,7 @@ struct Allocate {
 };
 struct Free {
   uint64_t address = 0;
-  MemoryKind kind = MemoryKind::device;  // what the caller believes it is
+  MemoryKind kind = MemoryKind::device;  // what the caller assumes it is
   uint32_t zero = 0;
 };
 // With a descriptor of shared memory that the process has mapped at `address`; both are multiples of the page size.

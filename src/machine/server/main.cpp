@@ -32,10 +32,10 @@ int main(int argc, char** argv) {
   app.add_option("--mode", mode, "hardware: 16-byte accesses are one transaction; strict: they may tear")
       ->check(CLI::IsMember({"hardware", "strict"}));
   app.add_flag("--check", options.node.check, "Look for races")->excludes(untimed);
-  app.add_flag("--keep-going", options.node.keep_going, "A race is told and does not end the run");
+  app.add_flag("--keep-going", options.node.keep_going, "Report races without ending the run");
   app.add_option("--why", options.node.why, "With --check: tell everything that touches this byte, as m7+0x40");
   app.add_option("--weak", options.node.weak_lines,
-                 "With --check: one in so many lines may deliver stores late where nothing orders them; 0: none");
+                 "With --check: one of N cache lines may deliver unordered stores late; 0: none");
   app.add_option("--ranks", options.ranks, "Processes that must have connected before time moves");
   app.add_option("--record", record_file, "Write what happened here (JSON)");
   app.add_option("--trace", trace_file, "Write a timeline here (Chrome trace format)");

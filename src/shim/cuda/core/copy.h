@@ -7,7 +7,7 @@
 
 namespace fb::shim {
 
-// What an address is, as far as copies care.
+// The kind of memory that an address belongs to, for copies.
 enum class MemoryType { pageable, host, managed, device };
 MemoryType memory_type_of(const void* pointer);
 

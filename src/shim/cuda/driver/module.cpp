@@ -39,7 +39,7 @@ Expected<ModulePtr> find_library(CUlibrary library) {
   return failure(cudaErrorInvalidResourceHandle);
 }
 
-// The program may free the image as soon as the call has returned. `now`: mistakes in it are told at once.
+// The program may free the image as soon as the call has returned. `now`: errors in it are reported at once.
 Expected<CUlibrary> load(const void* image, bool now) {
   const auto borrowed = Module::from_image(image);
   if (!borrowed) return failure(borrowed.error());

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kVersion = 13000;
 
-// Of the whole process, by device: told back, and without effect on what is computed.
+// Of the whole process, by device: stored and returned, with no effect on results.
 struct Settings {
   std::atomic<unsigned int> flags = cudaDeviceScheduleAuto;
   std::atomic<cudaFuncCache> cache = cudaFuncCachePreferNone;

@@ -1,4 +1,4 @@
-// Allocation in stream order. A pool is a name: the machine gives memory out and takes it back by stream alone.
+// Allocation in stream order. A pool is only a name: the machine allocates and frees by stream.
 
 #include <array>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 struct Pool {
   int device = 0;
   bool is_default = false;
-  // Of cudaMemPoolAttr, by number: told back.
+  // By cudaMemPoolAttr; stored and returned only.
   std::array<uint64_t, 9> attributes = {0, 1, 1, 1};
 };
 
