@@ -9,7 +9,7 @@
 
 using Word = unsigned int;
 
-// Strong accesses whose instructions belong to the line of the call.
+// Strong accesses; their instructions belong to the line of the call.
 #define LOAD(word) (*static_cast<volatile Word*>(word))
 #define STORE(word, value) (*static_cast<volatile Word*>(word) = (value))
 
