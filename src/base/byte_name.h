@@ -1,6 +1,6 @@
 #pragma once
 
-// How reports name a byte of device memory, and people ask for it: m7+0x40.
+// The name of a byte of device memory in reports and on the command line: m7+0x40.
 
 #include <cstdint>
 #include <optional>

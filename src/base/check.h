@@ -4,8 +4,8 @@
 
 namespace fb {
 
-// Our own bug: prints file, line and what was expected, then aborts. Never for wrong input (that is Result) nor for
-// what a guest does (that is a Trap).
+// A bug in FabricBench: prints file, line and the condition, then aborts. Never for wrong input (Result) nor for the
+// fault of a guest (Trap).
 [[noreturn]] void fail_check(const char* file, int line, const char* condition, std::string_view message);
 
 }  // namespace fb

@@ -4,7 +4,7 @@
 
 namespace fb {
 
-// A C++ name as people write it: "_Z3addPf" is "add(float*)". Names that are none come back as they are.
+// A C++ name as people write it: "_Z3addPf" is "add(float*)". Other names are returned unchanged.
 std::string demangle(const std::string& name);
 
 }  // namespace fb

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers in texts.
+// Parsing of numbers.
 
 #include <charconv>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace fb {
 
-// Whether the whole text is a number that fits; only then `number` changes.
+// True if the whole text is a number that fits; otherwise `number` is unchanged.
 template <class T>
 bool read_number(std::string_view text, T& number, int base = 10) {
   T value{};
@@ -35,8 +35,8 @@ std::optional<T> as_number(std::string_view text, int base = 10) {
 
 // The number with which the text begins.
 template <class T>
-T leading_number(std::string_view text, T where_there_is_none = {}) {
-  T value = where_there_is_none;
+T leading_number(std::string_view text, T otherwise = {}) {
+  T value = otherwise;
   const char* const begin = text.data();
   std::from_chars(begin, begin + text.size(), value);
   return value;

@@ -9,7 +9,7 @@
 
 namespace fb {
 
-// A place in some text: 1-based; line 0 means "the whole input".
+// A position in a text, 1-based; line 0 means the whole input.
 struct Location {
   uint32_t line = 0;
   uint32_t column = 0;
@@ -21,7 +21,7 @@ struct Diagnostic {
   std::string message;
 };
 
-// What is wrong with an input: never empty.
+// The errors of an input; never empty.
 struct Errors {
   std::vector<Diagnostic> list;
 
@@ -29,7 +29,7 @@ struct Errors {
   explicit Errors(std::string message, Location at = {}) { list.push_back({at, std::move(message)}); }
 };
 
-// Wrong input comes back as a value; callers cannot ignore it.
+// Wrong input is reported as a value that callers cannot ignore.
 template <class T>
 using Result = std::expected<T, Errors>;
 
@@ -39,7 +39,7 @@ inline std::unexpected<Errors> error(std::string message, Location at = {}) {
 
 // "file:line:column: message", one diagnostic a line.
 std::string to_string(const Errors& errors, std::string_view file);
-// "message; line:column: message", for where there is one line.
+// "message; line:column: message", in one line.
 std::string in_one_line(const Errors& errors);
 
 }  // namespace fb

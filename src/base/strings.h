@@ -8,7 +8,7 @@ namespace fb {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
-// Of what is left without blanks at both ends.
+// The first line of the trimmed text.
 std::string first_line(std::string_view text);
 
 // Whole files; throw std::system_error with the path in the message.

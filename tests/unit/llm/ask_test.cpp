@@ -22,7 +22,7 @@ using record::AnswerEnd;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-// A port of this computer where connections are made and nobody answers; or, closed, none are made.
+// A port of this computer that accepts connections and never answers; or, closed, refuses them.
 class SilentPort {
  public:
   explicit SilentPort(bool closed = false) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -135,8 +135,8 @@ TEST(Ask, ManyMayAskAtOnce) {
 
 TEST(Ask, WhatIsMissingIsSaidWithoutATry) {
   Request request = SilentPort(true).request();
-  request.model.provider = "nobody";
-  EXPECT_TRUE(ask(request).call.error.starts_with("there is no provider 'nobody'"));
+  request.model.provider = "unknown";
+  EXPECT_TRUE(ask(request).call.error.starts_with("there is no provider 'unknown'"));
   EXPECT_EQ(ask(request).call.tries, 0u);
   request.model.provider = "openai";
   const Variable none("OPENAI_API_KEY", "");

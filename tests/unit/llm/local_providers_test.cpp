@@ -78,7 +78,7 @@ pid_t number_in(const std::string& file) {
   return 0;
 }
 
-// Gone, or at least dead: who inherits an orphan may be slow to bury it.
+// Gone, or at least dead: the process that inherits an orphan may be slow to reap it.
 bool is_gone(pid_t process) {
   for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(10ms)) {
     if (kill(process, 0) != 0) return true;
