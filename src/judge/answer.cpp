@@ -20,7 +20,7 @@ using Regions = std::vector<Region>;
 
 constexpr size_t kMostBytes = 1u << 20;
 
-// What to answer, said to somebody who did not.
+// Instructions for an answer without a solution.
 std::string advice(const Regions& wanted) {
   std::string text = "answer with the template as a whole, in one code block, and your code between ";
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a person or a model answers, as the judge takes it: the texts of the solution's regions and nothing else.
+// The part of an answer that is judged: the texts of the solution's regions and nothing else.
 
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@ namespace fb::judge {
 
 struct Answer {
   std::vector<std::pair<std::string, std::string>> regions;  // name and text, in the order of the template
-  std::vector<uint32_t> first_lines;  // where each region's text begins in what was answered; 1-based
-  std::vector<std::string> notes;     // for the one who answered
+  std::vector<uint32_t> first_lines;                         // first line of each region's text in the answer; 1-based
+  std::vector<std::string> notes;                            // for the author of the answer
 };
 
 // Takes a whole file with its markers, Markdown with fenced code, and where the problem has one region also code that
@@ -29,8 +29,8 @@ Result<Answer> read_answer(const catalog::Problem& problem, std::string_view tex
 record::LineRange judged_lines(const Answer& answer);
 
 // The source to be compiled: the problem's driver if it has one, the template with the answer in it, and the entry by
-// which a rank uses the class. Compilers name places in the answer `answer_name` and the answer's own line, others
-// driver.cu, template.cu and entry.cu.
+// which a rank uses the class. Compiler messages name lines in the answer `answer_name` and the answer's own line,
+// others driver.cu, template.cu and entry.cu.
 Result<std::string> assemble(const catalog::Problem& problem, const Answer& answer,
                              std::string_view answer_name = "solution.cu");
 

@@ -112,7 +112,7 @@ void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint
   std::byte* to = bytes.data();
   std::byte* const end = to + bytes.size();
   if (tensor.fill == "bits" || tensor.fill == "none") {
-    // Where the oracle writes, too: what it leaves out is nothing that anybody could know.
+    // Also where the oracle writes: elements that it leaves out must be unpredictable.
     while (end - to >= 8) put(to, rng.next());
     for (uint64_t rest = rng.next(); to < end; rest >>= 8) put(to, static_cast<uint8_t>(rest));
     return;

@@ -113,7 +113,7 @@ bool Conversation::run_phase(const Phase& phase) {
   arena_.reset();
   poison_bytes_ = largest_output(layout);
   poison_ = arena_.take(poison_bytes_);
-  // Bits that nobody can guess, and that are no result.
+  // Random bits: neither predictable nor a valid result.
   catalog::Tensor pattern;
   pattern.fill = "bits";
   fill_tensor(pattern, arena_.at(poison_, poison_bytes_), mix(phase.seed, 0x9015011));

@@ -1,6 +1,6 @@
 #pragma once
 
-// One candidate, one verdict. The judge fills a record and never prints. It does not know who wrote the candidate.
+// One candidate, one verdict. The judge fills a record and never prints. It does not know the author of the candidate.
 
 #include <cstdint>
 #include <functional>

@@ -15,7 +15,7 @@ enum class Thoroughness : uint8_t {
   quick,
   full,
   times,  // only what is timed: for references, which were proven before
-  // Run and compare as anybody would, by virtual time alone: what the other schedules add can be told by it.
+  // One schedule, by virtual time: the baseline against which other schedules and checkers are measured.
   ordinary,        // every world and size
   ordinary_quick,  // the first session of quick
 };

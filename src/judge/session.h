@@ -15,7 +15,7 @@
 namespace fb::judge {
 
 // What a candidate may use in one session. Processor time and instructions decide first, because they do not depend on
-// the load of the computer; wall time is for those who sleep.
+// the load of the computer; wall time is for ranks that sleep.
 struct SessionLimits {
   double wall_seconds = 30;
   uint64_t instructions = 200'000'000;         // of warps

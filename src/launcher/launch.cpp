@@ -17,8 +17,7 @@ namespace {
 
 constexpr int kMostRanks = 1024;
 
-// SIGINT, SIGTERM and SIGHUP are read from a descriptor, and nobody reading our output is no reason to die: the ranks
-// must be ended first.
+// SIGINT, SIGTERM and SIGHUP are read from a descriptor and SIGPIPE is ignored, because the ranks must be ended first.
 class SignalsHeld {
  public:
   SignalsHeld() {

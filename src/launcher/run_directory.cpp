@@ -27,7 +27,7 @@ fs::path parent_folder() {
   return failed || chosen.string().size() > 60 ? fs::path("/tmp") : chosen;
 }
 
-// Folders of this user's runs whose process is gone: nobody holds their lock.
+// Folders of this user's runs with no process left: their lock is free.
 void remove_left_over(const fs::path& parent) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(parent, failed)) {

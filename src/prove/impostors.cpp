@@ -40,7 +40,7 @@ std::optional<Outputs> outputs_for(const Layout& layout, const judge::Oracle& or
   }
 }
 
-// What each rank would have if nobody's data but its own existed: the others' inputs are its own.
+// Each rank's result if only its own data existed: the others' inputs are its own.
 std::optional<Outputs> local_only(const Layout& layout, const judge::Oracle& oracle, const CallData& call) {
   Outputs all(static_cast<size_t>(layout.world));
   for (int rank = 0; rank < layout.world; ++rank) {

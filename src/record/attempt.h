@@ -58,7 +58,7 @@ struct Call {
   std::optional<double> usd = {};  // none: no price is known
   double seconds = 0;              // of the try that succeeded
   uint32_t tries = 0;
-  uint32_t lost = 0;  // earlier tries whose end nobody saw; they may have been paid for
+  uint32_t lost = 0;  // earlier tries without a recorded end; they may have been paid for
   friend bool operator==(const Call&, const Call&) = default;
 };
 

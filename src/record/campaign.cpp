@@ -22,7 +22,7 @@ Result<T> named(const std::string& file, Result<T> result) {
   return result;
 }
 
-// The rounds of a folder whose attempt is there, in order.
+// The rounds of a folder that have an attempt, in order.
 std::vector<uint32_t> rounds_in(const fs::path& folder) {
   std::vector<uint32_t> rounds;
   std::error_code missing;
