@@ -68,7 +68,7 @@ TEST(FirstPrompt, HasTheseVariants) {
 }
 
 TEST(FirstPrompt, OfEveryProblemSaysAllThatASolverMayKnow) {
-  ASSERT_EQ(pack().problems.size(), 24u);
+  ASSERT_GE(pack().problems.size(), 24u);
   for (const Problem& p : pack().problems) {
     for (const std::string& variant : variants()) {
       const std::string text = ask(p.name, {.variant = variant}).user;
