@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "base/process.h"
 #include "base/strings.h"
 #include "run_folder.h"
 
