@@ -269,10 +269,10 @@ TEST_F(JudgeSessionTest, DescriptorsStandForTheMachinesMemoryOnly) {
   step(StepKind::construct);
   const wire::Id physical = a.ask<Kind::physical_create>({wire::kGranularity, 0, 1}).handle;
   a.ask<Kind::physical_export>({physical});
-  const int exported = host.answer(a.thread).owned.take();
+  const int exported = host.answer(a.thread).owned.release();
   host.say<Kind::exchange_descriptor>(a.thread, {0, 0}, {}, exported);
   EXPECT_EQ(host.call<Kind::exchange_descriptor>(b.thread, {0, 0}), Status::ok);
-  const int shared = host.answer(b.thread).owned.take();
+  const int shared = host.answer(b.thread).owned.release();
   ASSERT_GE(shared, 0);
   EXPECT_EQ(b.status<Kind::physical_import>({}, {}, shared), Status::ok);
 
