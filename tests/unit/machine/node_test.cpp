@@ -24,7 +24,7 @@ uint64_t map(Rank& rank, wire::Id physical, uint64_t bytes, std::initializer_lis
 
 int sent_descriptor(NodeHost& host, Rank& rank) {
   Answer& answer = host.answer(rank.thread);
-  return answer.owned ? answer.owned.take() : -1;
+  return answer.owned.release();
 }
 
 TEST(NodeMemory, APeersMemoryFaultsUntilAccessIsEnabled) {
