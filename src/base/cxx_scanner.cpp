@@ -74,8 +74,7 @@ CxxPiece word_or_literal(std::string_view code, size_t at) {
   const std::string_view word = code.substr(at, end - at);
   const char next = end < code.size() ? code[end] : ' ';
   if (next == '"' && is_raw_prefix(word)) return {CxxPiece::Kind::literal, at, end_of_raw_string(code, end)};
-  if ((next == '"' || next == '\'') && is_prefix(word))
-    return {CxxPiece::Kind::literal, at, end_of_literal(code, end)};
+  if ((next == '"' || next == '\'') && is_prefix(word)) return {CxxPiece::Kind::literal, at, end_of_literal(code, end)};
   return {CxxPiece::Kind::word, at, end};
 }
 

@@ -2,8 +2,8 @@
 
 // How far modelled times and speeds may be off because the platform's constants are.
 //
-// The sensitivity of a time T to a group of constants is the elasticity e = ln(T' / T) / ln(f), where T' is the time on a
-// platform on which the group is slower by the factor f. With the group's uncertainty u, the time is T exp(±sqrt(Σ (e
+// The sensitivity of a time T to a group of constants is the elasticity e = ln(T' / T) / ln(f), where T' is the time on
+// a platform on which the group is slower by the factor f. With the group's uncertainty u, the time is T exp(±sqrt(Σ (e
 // u)²)): groups are wrong independently of each other. A speed is a quotient of two times on one platform, whose errors
 // are the same: it answers with the difference of both elasticities. docs/time.md says what is not in it.
 

@@ -367,15 +367,15 @@ Result<std::string> build_answer(const JudgeRequest& request) {
 }
 
 Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {
-  // Inputs of the measurement come from a seed that everybody may know: nobody's verdict depends on them.
+  // A fixed, public seed for the inputs of the measurement: no verdict depends on their values.
   constexpr uint64_t kSeed = 1;
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   const auto constants = fabric::load_platform(platform);
   if (!constants) return std::unexpected(constants.error());
-  const std::string key = hash_words(
-      {"reference times", request.measure_sensitivity ? "with sensitivity" : "alone", request.problem->hash,
-       fabric::values_text(*constants), machine_identity(), std::string(version())});
+  const std::string key =
+      hash_words({"reference times", request.measure_sensitivity ? "with sensitivity" : "alone", request.problem->hash,
+                  fabric::values_text(*constants), machine_identity(), std::string(version())});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }

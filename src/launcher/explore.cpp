@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// Runs one schedule after the other and keeps what all of them share: the time, and who may speak.
+// Runs one schedule after the other; all share the time limit, and only the first one's output is passed on.
 class Runs {
  public:
   Runs(LaunchRequest request, const ExploreLimits& limits, const RunOnce& run)

@@ -2,10 +2,10 @@
 
 // One program under many schedules: drawn ones, or all that there are up to a bound.
 //
-// All: a run follows a list of choices and then always takes the first way; its record says what could be chosen. The
-// next list differs in the last choice that has another way left, so that nothing is tried twice (depth first). Going
-// over to somebody else where the one that ran could go on is a preemption, of which a schedule has only so many; where
-// it could not, the change is free.
+// All: a run follows a list of choices and then always takes the first option; its record lists the options of every
+// choice. The next list differs in the last choice with an untried option, so no schedule is run twice (depth-first
+// search). Switching away from a warp that could have continued is a preemption, and a schedule has a bounded number of
+// them; switching away from a blocked warp is free.
 
 #include <chrono>
 #include <cstdint>

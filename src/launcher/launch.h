@@ -49,7 +49,7 @@ struct LaunchRequest {
   uint64_t output_limit = 0;  // bytes of each rank that are passed on, the rest is dropped; 0: all
 
   // A judge drives the run (fabricbench-machine --judge): the machine's end of its socket, which is closed as soon as
-  // the machine has it. -1: nobody does. Ranks then get the variables of their place and no others, each a socket of
+  // the machine has it. -1: the run has no judge. Judged ranks get the variables of their rank and no others, each a socket of
   // its own, and no input. Nothing else that is open in this process may be inherited (close-on-exec).
   int judge = -1;
   // Last changes to how the machine and a rank are started, as to put them into a sandbox.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Mistakes about who and how many: peers, neighbours, bounds, the end of the data, the width of an access.
+// Mistakes in indices and counts: peers, neighbours, bounds, the end of the data, the width of an access.
 
 #include "mutate/operators.h"
 

@@ -26,7 +26,7 @@ using record::VerdictClass;
 using Clock = std::chrono::steady_clock;
 
 // Wall times, for a computer that is busy with mutants: a compiler that was stopped would count as one that refused, a
-// session that was stopped as a kill. Who runs away is stopped by other limits.
+// session that was stopped as a kill. Runaway candidates are stopped by other limits.
 constexpr std::chrono::seconds kBuildTime{300};
 constexpr double kSessionSeconds = 300;
 

@@ -16,8 +16,8 @@ namespace fb::machine {
 struct Answer {
   wire::Status status = wire::Status::ok;
   std::vector<std::byte> body, blob;
-  int descriptor = -1;     // to be sent; the node keeps ownership
-  UniqueFd owned;  // to be sent and closed
+  int descriptor = -1;  // to be sent; the node keeps ownership
+  UniqueFd owned;       // to be sent and closed
 
   template <class Reply>
   void set_body(const Reply& reply) {

@@ -56,23 +56,24 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
   Context& c = memory_.context(process, device);
   if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
   std::vector<mem::Address> variables;
-  auto module = LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Storage {
-    if (!process.may_make_more()) return {};
-    const bool constant = v.space == ptx::Space::constant;
-    const mem::Address a =
-        constant ? process.all.reserve_constant(v.bytes, v.align) : process.all.reserve(v.bytes, v.align);
-    if (a == 0) return {};
-    Region region;
-    region.begin = a;
-    region.bytes = v.bytes;
-    region.kind = wire::MemoryKind::unknown;  // can't be freed
-    region.allocation = memory_.take_memory(process, device, v.bytes, "variable " + v.name);
-    if (!region.allocation) return {};
-    std::byte* host = region.allocation->bytes.get();
-    memory_.add_region(process, std::move(region));
-    variables.push_back(a);
-    return {a, host};
-  });
+  auto module =
+      LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Storage {
+        if (!process.may_make_more()) return {};
+        const bool constant = v.space == ptx::Space::constant;
+        const mem::Address a =
+            constant ? process.all.reserve_constant(v.bytes, v.align) : process.all.reserve(v.bytes, v.align);
+        if (a == 0) return {};
+        Region region;
+        region.begin = a;
+        region.bytes = v.bytes;
+        region.kind = wire::MemoryKind::unknown;  // can't be freed
+        region.allocation = memory_.take_memory(process, device, v.bytes, "variable " + v.name);
+        if (!region.allocation) return {};
+        std::byte* host = region.allocation->bytes.get();
+        memory_.add_region(process, std::move(region));
+        variables.push_back(a);
+        return {a, host};
+      });
   if (!module) {
     const std::string text = to_string(module.error(), "module");
     note(process, record::IncidentReason::module_unsupported, "uses a module that the machine can't run:\n" + text);

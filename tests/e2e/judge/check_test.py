@@ -249,8 +249,8 @@ def case_other_user():
     """A user without rights."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         raise Skip("needs root and setpriv")
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    readable = subprocess.run([*nobody, TOOL, "list"], capture_output=True, check=False)
+    other_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    readable = subprocess.run([*other_user, TOOL, "list"], capture_output=True, check=False)
     if readable.returncode != 0:
         raise Skip("the build is not readable by others")
     home = os.path.join(FOLDER, "home")
@@ -261,8 +261,8 @@ def case_other_user():
     for path in (home, mine):
         os.chown(path, 65534, 65534)
     own = {"HOME": home, "FABRICBENCH_CACHE": home + "/cache", "TMPDIR": home}
-    expect(run("check", "--quick", "push_copy", mine, prefix=nobody, **own), 1, "never wrote", verdict="wrong")
-    expect(run("check", "--quick", "push_copy", REFERENCE, prefix=nobody, **own), 0, verdict="PASS")
+    expect(run("check", "--quick", "push_copy", mine, prefix=other_user, **own), 1, "never wrote", verdict="wrong")
+    expect(run("check", "--quick", "push_copy", REFERENCE, prefix=other_user, **own), 0, verdict="PASS")
     assert sorted(os.listdir(home)) == ["cache", "mine.cu"], os.listdir(home)
 
 

@@ -25,7 +25,8 @@ std::string pieces(std::string_view code) {
 }
 
 TEST(CxxScanner, TellsWordsNumbersAndSignsApart) {
-  EXPECT_EQ(pieces("int a1 = b[0x1F]; "), "word:int | word:a1 | sign:= | word:b | sign:[ | number:0x1F | sign:] | sign:;");
+  EXPECT_EQ(pieces("int a1 = b[0x1F]; "),
+            "word:int | word:a1 | sign:= | word:b | sign:[ | number:0x1F | sign:] | sign:;");
   EXPECT_EQ(pieces("1'000 1.5e-3f .5 0x1p-2 1e5-x"),
             "number:1'000 | number:1.5e-3f | number:.5 | number:0x1p-2 | number:1e5 | sign:- | word:x");
   EXPECT_EQ(pieces("0xe-1"), "number:0xe | sign:- | number:1") << "an e is a digit there, not an exponent";

@@ -36,8 +36,9 @@ TEST_F(TomlReaderTest, ReturnsTypedValues) {
 }
 
 TEST_F(TomlReaderTest, CollectsErrorsWithLineAndColumn) {
-  const auto table = parse("text = 1\nempty = ' '\nlines = \"a\\nb\"\nwhole = 1.5\nreal = 'x'\nyes = 1\nnone = []\n"
-                           "list = ['a', 'a', 2]\nrow = [1]\n");
+  const auto table = parse(
+      "text = 1\nempty = ' '\nlines = \"a\\nb\"\nwhole = 1.5\nreal = 'x'\nyes = 1\nnone = []\n"
+      "list = ['a', 'a', 2]\nrow = [1]\n");
   reader_.text(table, "text");
   reader_.text(table, "empty");
   reader_.text(table, "lines");

@@ -320,7 +320,7 @@ TEST(MemoryClock, ACoalescedAccessCostsTensOfNanoseconds) {
     for (uint32_t l = 0; l < simt::kLanes; ++l) addresses[l] = a + 16 * l;
     for (const auto kind : {simt::AccessKind::load, simt::AccessKind::store}) {
       const simt::Access access{kind, simt::MemoryOrder::weak, simt::Scope::none, simt::Proxy::generic,
-                                16,   simt::kAllLanes,   addresses,         nullptr};
+                                16,   simt::kAllLanes,         addresses,         nullptr};
       constexpr int kTimes = 500'000;
       const std::clock_t begin = std::clock();
       for (int k = 0; k < kTimes; ++k) {
