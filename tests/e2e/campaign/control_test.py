@@ -51,15 +51,15 @@ def ctrl_c(folder):
     with harness.provider(texts, folder / "log", delay_ms=1500) as url:
         words = ["--model", loopback(url), "push_copy", "pull_copy", "--samples", 4, "--out", folder / "run"]
         process = harness.start(TOOL, "--worker", harness.STUB, *words, env=harness.environment(STUB_SECONDS=0.4))
-        for _ in range(600):  # until a call is under way
+        for _ in range(600):  # until a call is in flight
             if list((folder / "run").rglob("*.calling.1")):
                 break
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
         CHECKS.same(process.returncode, -signal.SIGINT, "how it ended")
-        CHECKS.that("Go on with: fabricbench run --out" in err, f"does not say how to go on: {err[-300:]}")
-        CHECKS.that("under way will be finished" in err, f"does not speak of calls under way: {err[-300:]}")
+        CHECKS.that("Resume with: fabricbench run --out" in err, f"does not say how to resume: {err[-300:]}")
+        CHECKS.that("in flight will finish and be recorded" in err, f"does not mention calls in flight: {err[-300:]}")
         for _ in range(50):
             if not harness.processes_about(str(folder / "run")):
                 break
