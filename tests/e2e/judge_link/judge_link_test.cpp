@@ -113,19 +113,30 @@ TEST(JudgeLink, TheSameSeedTakesTheSameCourse) {
   EXPECT_EQ(hash(0), hash(0, true));
 }
 
-TEST(JudgeLink, AnExceptionIsToldWithItsCall) {
+// The rank of the first fatal incident; -1 if it names none.
+int fatal_rank(const launcher::LaunchResult& result) {
+  for (const auto& incident : result.record.incidents) {
+    if (incident.fatal) return incident.rank.value_or(-1);
+  }
+  return -1;
+}
+
+TEST(JudgeLink, AnExceptionIsReportedWithItsCall) {
   JudgedRun judged(2);
   ASSERT_TRUE(judged.construct(kThrowInRun, 16));
   EXPECT_TRUE(judged.run(3).empty());
   const auto result = judged.finish();
   EXPECT_EQ(result.record.ending, Ending::failed);
-  EXPECT_EQ(fatal_text(result), "rank 1: run, call 2 threw: not today");
+  EXPECT_EQ(fatal_text(result), "run, call 2 threw: not today");
+  EXPECT_EQ(fatal_rank(result), 1);
 }
 
-TEST(JudgeLink, AnExceptionInAConstructorIsToldOnOneLine) {
+TEST(JudgeLink, AnExceptionInAConstructorIsReportedOnOneLine) {
   JudgedRun judged(2);
   EXPECT_FALSE(judged.construct(kThrowInSetUp, 16));
-  EXPECT_EQ(fatal_text(judged.finish()), "rank 1: construct threw: no\\nroom");
+  const auto result = judged.finish();
+  EXPECT_EQ(fatal_text(result), "construct threw: no\\nroom");
+  EXPECT_EQ(fatal_rank(result), 1);
 }
 
 TEST(JudgeLink, ARankThatEndsIsLost) {

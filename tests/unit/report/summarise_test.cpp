@@ -162,7 +162,7 @@ TEST(Summarise, AFailureInALaterRoundLeavesTheSampleWithTheRoundsThatCount) {
   EXPECT_FALSE(cell_of(summary, "a", "r").samples[0].cut_short);
   EXPECT_EQ(a.cut_short, 1);
   EXPECT_NEAR(*a.scores.pass_rate.value, 1.0 / 3, 1e-12);
-  EXPECT_TRUE(has_note(summary, "fewer rounds than planned, and count as not passed: a 1."));
+  EXPECT_TRUE(has_note(summary, "fewer rounds than planned, which count as not passed: a 1."));
 }
 
 TEST(Summarise, RoundsSayWhatTheyAdd) {
@@ -216,7 +216,7 @@ TEST(Summarise, GroupsHaveTheScoresOfTheirProblems) {
   EXPECT_EQ(a.by_library[1].name, "nccl");
   EXPECT_EQ(a.by_track[1].name, "kernel");
   EXPECT_EQ(a.by_track[1].scores.problems, 1);
-  EXPECT_TRUE(has_note(summary, "Nothing is known about r"));
+  EXPECT_TRUE(has_note(summary, "No facts about r"));
 }
 
 TEST(Summarise, OutcomesAreCountedByAttemptAndBySample) {
@@ -310,7 +310,7 @@ TEST(Summarise, PricesThatAreNotKnownAreNotZero) {
   EXPECT_FALSE(c.usd);
   EXPECT_FALSE(c.usd_per_problem);
   EXPECT_EQ(c.without_price, 1);
-  EXPECT_TRUE(has_note(summary, "price is not known, so that what is shown is the least: c 1, b 1."));
+  EXPECT_TRUE(has_note(summary, "unknown price, so that prices are lower bounds: c 1, b 1."));
 }
 
 TEST(Summarise, ACellSaysHowFarTheSamplesCame) {
