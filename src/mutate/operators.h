@@ -30,7 +30,7 @@ struct Solution {
 
 struct Operator {
   std::string_view name;
-  std::string_view mistake;  // what an author has done who wrote this
+  std::string_view mistake;  // the bug that it inserts
   std::vector<Change> (*find)(const Solution& solution);
 };
 

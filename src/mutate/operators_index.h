@@ -1,6 +1,6 @@
 #pragma once
 
-// Mistakes in indices and counts: peers, neighbours, bounds, the end of the data, the width of an access.
+// Mistakes in ranks and counts: peers, neighbours, bounds, the end of the data, the width of an access.
 
 #include "mutate/operators.h"
 

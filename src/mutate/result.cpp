@@ -6,6 +6,11 @@
 namespace fb::mutate {
 namespace {
 
+// Names of older reports.
+std::string current_name(const std::string& fate) {
+  return fate == "twin" ? "duplicate" : fate == "argued" ? "declared equivalent" : fate;
+}
+
 using Json = nlohmann::ordered_json;
 
 template <class Names>
@@ -32,15 +37,13 @@ std::string to_json(const Run& run) {
                 {"after", r.mutant.after},
                 {"code", r.code},
                 {"seconds", r.seconds}};
-    if (!r.twin_of.empty()) one["twin_of"] = r.twin_of;
+    if (!r.duplicate_of.empty()) one["duplicate_of"] = r.duplicate_of;
     if (!r.argument.empty()) one["argument"] = r.argument;
     results.push_back(std::move(one));
   }
-  const Json all = {{"seed", run.seed},
-                    {"quick", run.quick},
-                    {"ordinary_only", run.ordinary_only},
-                    {"stale", run.stale},
-                    {"mutants", std::move(results)}};
+  const Json all = {{"schema", 1},        {"seed", run.seed},
+                    {"quick", run.quick}, {"ordinary_only", run.ordinary_only},
+                    {"stale", run.stale}, {"mutants", std::move(results)}};
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -59,13 +62,13 @@ Result<Run> parse_run(std::string_view json) {
       r.mutant.line = one.at("line");
       r.mutant.before = one.at("before");
       r.mutant.after = one.at("after");
-      r.fate = static_cast<Fate>(index_of(kFateNames, one.at("fate")));
+      r.fate = static_cast<Fate>(index_of(kFateNames, current_name(one.at("fate"))));
       r.means = static_cast<Means>(index_of(kMeansNames, one.at("means")));
       r.verdict = one.at("class");
       r.summary = one.at("summary");
       r.code = one.at("code");
       r.seconds = one.at("seconds");
-      r.twin_of = one.value("twin_of", "");
+      r.duplicate_of = one.value("duplicate_of", one.value("twin_of", ""));
       r.argument = one.value("argument", "");
       run.results.push_back(std::move(r));
     }

@@ -15,16 +15,16 @@ namespace fb::mutate {
 
 // In this order: the first that applies.
 enum class Fate : uint8_t {
-  invalid,    // does not compile: nobody would hand it in
-  same_code,  // compiles to the reference's code
-  twin,       // compiles to another mutant's code
-  argued,     // equivalent, for the reason that somebody has written down, and it passes
+  invalid,              // does not compile
+  same_code,            // compiles to the reference's code
+  duplicate,            // compiles to another mutant's code
+  declared_equivalent,  // in the file of equivalents, with a reason, and it passes
   killed,
   survived,
   unjudged,  // the judge could not say
 };
-inline constexpr std::array<std::string_view, 7> kFateNames = {"invalid", "same code", "twin",    "argued",
-                                                               "killed",  "survived",  "unjudged"};
+inline constexpr std::array<std::string_view, 7> kFateNames = {
+    "invalid", "same code", "duplicate", "declared equivalent", "killed", "survived", "unjudged"};
 
 // What it took to kill it; the first that did.
 enum class Means : uint8_t {
@@ -39,10 +39,10 @@ struct MutantResult {
   Mutant mutant = {};  // its source is not kept in JSON
   Fate fate = Fate::unjudged;
   Means means = Means::none;
-  std::string code = {};      // hash of what it compiles to
-  std::string twin_of = {};   // id
-  std::string argument = {};  // why it is equivalent
-  std::string verdict = {};   // class
+  std::string code = {};          // hash of what it compiles to
+  std::string duplicate_of = {};  // id
+  std::string argument = {};      // why it is equivalent
+  std::string verdict = {};       // class
   std::string summary = {};
   double seconds = 0;
 };

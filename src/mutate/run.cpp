@@ -104,7 +104,7 @@ class ProblemRun {
         },
         [](size_t, const std::string&) { return false; }, JobSignals::delivered);
     if (!texts[0].starts_with("=")) return error("the reference does not compile: " + texts[0]);
-    std::map<std::string, std::string> first;  // code → whose
+    std::map<std::string, std::string> first;  // code → id of the first mutant
     for (size_t k = 0; k < run_.results.size(); ++k) {
       MutantResult& result = run_.results[k];
       const std::string& text = texts[k + 1];
@@ -123,8 +123,8 @@ class ProblemRun {
       if (is_first) {
         to_judge_.push_back(k);
       } else {
-        result.fate = Fate::twin;
-        result.twin_of = at->second;
+        result.fate = Fate::duplicate;
+        result.duplicate_of = at->second;
       }
     }
     return {};
@@ -159,7 +159,7 @@ class ProblemRun {
 
   bool take_known(MutantResult& result) {
     const auto same = [&](const MutantResult& known) {
-      return known.code == result.code && known.fate != Fate::twin && known.fate != Fate::unjudged;
+      return known.code == result.code && known.fate != Fate::duplicate && known.fate != Fate::unjudged;
     };
     const auto known = std::ranges::find_if(options_.known, same);
     if (known == options_.known.end()) return false;
@@ -200,11 +200,11 @@ class ProblemRun {
   void conclude(MutantResult& result, const std::string& verdict_class, bool ordinary) {
     result.verdict = verdict_class;
     const auto verdict = record::verdict_class_from(result.verdict);
-    const auto argued = options_.equivalents.find(result.mutant.id);
-    if (argued != options_.equivalents.end()) result.argument = argued->second;
+    const auto declared = options_.equivalents.find(result.mutant.id);
+    if (declared != options_.equivalents.end()) result.argument = declared->second;
     if (verdict == VerdictClass::infra || verdict == VerdictClass::unsupported) return;
     if (verdict == VerdictClass::pass) {
-      result.fate = result.argument.empty() ? Fate::survived : Fate::argued;
+      result.fate = result.argument.empty() ? Fate::survived : Fate::declared_equivalent;
       return;
     }
     result.fate = Fate::killed;

@@ -13,9 +13,10 @@ double share(size_t part, size_t whole) {
 }
 
 std::string row(const std::string& name, size_t width, const Tally& t) {
-  return fmt::format("{:<{}}  {:>7}  {:>7}  {:>10}  {:>5}  {:>7}  {:>8}  {:>9}  {:>8}  {:>8}  {:>5.1f} %  {:>5.1f} %\n",
-                     name, width, t.mutants, t.invalid, t.equivalent, t.twin, t.counted(), t.ordinary, t.schedules,
-                     t.checkers, t.survived, 100 * t.ordinary_rate(), 100 * t.rate());
+  return fmt::format(
+      "{:<{}}  {:>7}  {:>7}  {:>10}  {:>10}  {:>7}  {:>8}  {:>9}  {:>8}  {:>8}  {:>5.1f} %  {:>5.1f} %\n", name, width,
+      t.mutants, t.invalid, t.equivalent, t.duplicate, t.counted(), t.ordinary, t.schedules, t.checkers, t.survived,
+      100 * t.ordinary_rate(), 100 * t.rate());
 }
 
 // Rows in the order in which their names came first.
@@ -30,7 +31,7 @@ std::string table(const Run& run, const std::string& what, std::string Mutant::*
   size_t width = what.size();
   for (const auto& [title, tally] : rows) width = std::max(width, title.size());
   std::string text = fmt::format(
-      "{:<{}}  mutants  invalid  equivalent  twins  counted  ordinary  schedules  checkers  "
+      "{:<{}}  mutants  invalid  equivalent  duplicates  counted  ordinary  schedules  checkers  "
       "survived  ordinary   killed\n",
       what, width);
   for (const auto& [title, tally] : rows) text += row(title, width, tally);
@@ -65,11 +66,11 @@ void add(Tally& tally, const MutantResult& result) {
       ++tally.invalid;
       break;
     case Fate::same_code:
-    case Fate::argued:
+    case Fate::declared_equivalent:
       ++tally.equivalent;
       break;
-    case Fate::twin:
-      ++tally.twin;
+    case Fate::duplicate:
+      ++tally.duplicate;
       break;
     case Fate::survived:
       ++tally.survived;
@@ -97,7 +98,7 @@ std::string describe(const Run& run) {
       run, "Survivors", [](const auto& r) { return r.fate == Fate::survived; },
       [](const auto&) { return std::string(); });
   text += list(
-      run, "Equivalent, and why", [](const auto& r) { return r.fate == Fate::argued; },
+      run, "Equivalent, and why", [](const auto& r) { return r.fate == Fate::declared_equivalent; },
       [](const auto& r) { return r.argument; });
   text += list(
       run, "Not judged", [](const auto& r) { return r.fate == Fate::unjudged; },

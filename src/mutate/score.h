@@ -11,8 +11,8 @@
 namespace fb::mutate {
 
 struct Tally {
-  size_t mutants = 0;                            // all that were made
-  size_t invalid = 0, equivalent = 0, twin = 0;  // equivalent: by code or by argument
+  size_t mutants = 0;                                 // all that were made
+  size_t invalid = 0, equivalent = 0, duplicate = 0;  // equivalent: by code or by argument
   size_t ordinary = 0, schedules = 0, checkers = 0, survived = 0, unjudged = 0;
 
   size_t killed() const { return ordinary + schedules + checkers; }

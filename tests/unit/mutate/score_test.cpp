@@ -23,9 +23,9 @@ Run sample() {
   run.results = {result("ring/a/1:1/0", Fate::killed, Means::ordinary),
                  result("ring/a/2:1/0", Fate::killed, Means::checkers),
                  result("ring/a/3:1/0", Fate::survived),
-                 result("ring/a/4:1/0", Fate::argued),
+                 result("ring/a/4:1/0", Fate::declared_equivalent),
                  result("ring/a/5:1/0", Fate::invalid),
-                 result("ring/a/6:1/0", Fate::twin),
+                 result("ring/a/6:1/0", Fate::duplicate),
                  result("ring/a/7:1/0", Fate::same_code),
                  result("ring/a/8:1/0", Fate::killed, Means::schedules)};
   return run;
