@@ -1,7 +1,7 @@
 #pragma once
 
-// Verdicts on the same code are the same: a judgement is a function of problem, answer, platform, seed and our own
-// programs.
+// Equal code gets equal verdicts: a judgement is a function of problem, answer, seed and judge::identity(), which
+// covers our programs, the SDK, the compiler and the values of the platform.
 
 #include <optional>
 #include <string>
@@ -15,8 +15,8 @@ class VerdictCache {
  public:
   explicit VerdictCache(toolchain::Cache cache) : cache_(std::move(cache)) {}
 
-  // The key of this judgement; `answer` is the text.
-  static std::string key(const JudgeJob& job, const std::string& answer);
+  // The key of this judgement. `platform`: the job's, or else the problem's own; `answer` is the text.
+  static std::string key(const JudgeJob& job, const std::string& platform, const std::string& answer);
 
   std::optional<record::Verdict> get(const std::string& key) const;
   // Infrastructure failures are not kept.

@@ -20,14 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<record::Verdict> make(const JudgeJob& job, const std::string& answer) {
-  const auto pack = catalog::load_from_pack(job.problems, job.problem);
-  if (!pack) return std::unexpected(pack.error());
-  const catalog::Problem& problem = pack->problems.front();
-  if (!job.problem_hash.empty() && problem.hash != job.problem_hash)
+// The pack with the job's problem in it.
+Result<catalog::Pack> load_problem(const JudgeJob& job) {
+  auto pack = catalog::load_from_pack(job.problems, job.problem);
+  if (pack && !job.problem_hash.empty() && pack->problems.front().hash != job.problem_hash)
     return error(fmt::format("{} in {} has changed since the campaign began", job.problem, job.problems));
+  return pack;
+}
+
+Result<record::Verdict> make(const JudgeJob& job, const catalog::Pack& pack, const std::string& answer) {
+  const catalog::Problem& problem = pack.problems.front();
   judge::JudgeRequest request;
-  request.pack = &*pack;
+  request.pack = &pack;
   request.problem = &problem;
   request.answer = answer;
   request.answer_file = "solution.cu";  // its name in messages for people and models
@@ -47,12 +51,15 @@ Result<void> judge_job(const std::string& job_file) {
   if (!job) return error(job_file + ": " + in_one_line(job.error()));
   const std::string answer = read_file(fs::path(job_file).parent_path() / job->answer);
   VerdictCache cache(job->use_cache ? toolchain::Cache::of_user() : toolchain::Cache());
-  const std::string key = job->use_cache ? VerdictCache::key(*job, answer) : "";
+  const auto pack = load_problem(*job);
+  if (!pack) return std::unexpected(pack.error());
+  const std::string platform = job->platform.empty() ? pack->problems.front().platform : job->platform;
+  const std::string key = job->use_cache ? VerdictCache::key(*job, platform, answer) : "";
   Judged judged;
   if (auto known = job->use_cache ? cache.get(key) : std::nullopt) {
     judged = {.verdict = std::move(*known), .cached = true};
   } else {
-    auto verdict = make(*job, answer);
+    auto verdict = make(*job, *pack, answer);
     if (!verdict) return std::unexpected(verdict.error());
     judged.verdict = std::move(*verdict);
     if (job->use_cache) cache.put(key, judged.verdict);

@@ -22,6 +22,7 @@
 #include "judge/answer.h"
 #include "judge/bound.h"
 #include "judge/build.h"
+#include "judge/identity.h"
 #include "judge/intervals.h"
 #include "judge/oracle.h"
 #include "judge/score.h"
@@ -69,10 +70,10 @@ std::string join(const Errors& errors) {
   return text;
 }
 
-// One judgement, in the order in which it happens. Each step returns false when the verdict stands.
-class Judgement {
+// Makes one verdict, step by step. Each step returns false when the verdict is final.
+class AttemptJudge {
  public:
-  explicit Judgement(const JudgeRequest& request) : request_(request), problem_(*request.problem) {
+  explicit AttemptJudge(const JudgeRequest& request) : request_(request), problem_(*request.problem) {
     verdict_.problem = problem_.name;
     verdict_.problem_hash = problem_.hash;
     if (request.pack != nullptr) {
@@ -348,34 +349,26 @@ class Judgement {
   std::vector<record::Timing> traced_;        // the timed calls as the timeline has them
 };
 
-// Changes when the machine does: modelled times are its own.
-std::string machine_identity() {
-  const auto machine = launcher::find_machine();
-  return machine ? hash_bytes(read_file(*machine)) : "";
-}
-
 }  // namespace
 
 Verdict judge(const JudgeRequest& request) {
   const InterruptionGuard guard;  // lives longer than all that a judgement makes
-  return Judgement(request).run();
+  return AttemptJudge(request).run();
 }
 
 Result<std::string> build_answer(const JudgeRequest& request) {
   const InterruptionGuard guard;
-  return Judgement(request).build_only();
+  return AttemptJudge(request).build_only();
 }
 
 Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {
-  // A fixed, public seed for the inputs of the measurement: no verdict depends on their values.
+  // A fixed seed: inputs of the measurement are not secret, no verdict depends on them.
   constexpr uint64_t kSeed = 1;
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
-  const auto constants = fabric::load_platform(platform);
-  if (!constants) return std::unexpected(constants.error());
-  const std::string key =
-      hash_words({"reference times", request.measure_sensitivity ? "with sensitivity" : "alone", request.problem->hash,
-                  fabric::values_text(*constants), machine_identity(), std::string(version())});
+  if (const auto known = fabric::load_platform(platform); !known) return std::unexpected(known.error());
+  const std::string key = hash_words({"reference times", request.measure_sensitivity ? "with sensitivities" : "alone",
+                                      request.problem->hash, identity(platform)});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }

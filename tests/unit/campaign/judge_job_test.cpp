@@ -33,17 +33,17 @@ TEST(JudgeJob, ItsVerdictStandsBesideIt) {
 
 TEST(VerdictCache, TellsJudgementsApart) {
   const JudgeJob job = whole();
-  const std::string key = VerdictCache::key(job, "code");
-  EXPECT_EQ(key, VerdictCache::key(job, "code"));
-  EXPECT_NE(key, VerdictCache::key(job, "other code"));
+  const std::string key = VerdictCache::key(job, "b300x8", "code");
+  EXPECT_EQ(key, VerdictCache::key(job, "b300x8", "code"));
+  EXPECT_NE(key, VerdictCache::key(job, "b300x8", "other code"));
   const auto differs = [&](auto change) {
     JudgeJob other = job;
     change(other);
-    return VerdictCache::key(other, "code") != key;
+    return VerdictCache::key(other, "b300x8", "code") != key;
   };
   EXPECT_TRUE(differs([](JudgeJob& j) { j.seed = 1; }));
   EXPECT_TRUE(differs([](JudgeJob& j) { j.problem_hash = "bb"; }));
-  EXPECT_TRUE(differs([](JudgeJob& j) { j.platform = "h100x8"; }));
+  EXPECT_NE(key, VerdictCache::key(job, "h100x8", "code")) << "other values";
   EXPECT_TRUE(differs([](JudgeJob& j) { j.thoroughness = "full"; }));
   EXPECT_TRUE(differs([](JudgeJob& j) { j.backend = "virtual"; }));
   EXPECT_TRUE(differs([](JudgeJob& j) { j.use_sandbox = true; }));
