@@ -153,7 +153,7 @@ struct Setup {
   machine::Device device;
   machine::LoadedModule* module = nullptr;
   machine::LaunchRequest launch;
-  machine::RunOptions options;
+  machine::DeviceRunOptions options;
   EmptyListener listener;
 
   Setup(const std::string& ptx, const char* kernel, bool observed) {

@@ -26,7 +26,7 @@ inline void launch_all(machine::Device& device, const machine::LoadedModule& mod
         std::memcpy(launch.params.data() + offset, &buffer, sizeof buffer);
       }
     }
-    machine::RunOptions options;
+    machine::DeviceRunOptions options;
     options.budget = 20'000;
     options.seed = seed;
     const auto outcome = device.run(module, launch, options);

@@ -87,7 +87,7 @@ std::string Device::take_output() { return std::exchange(output_, {}); }
 
 // Launching
 
-Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& request, const RunOptions& options) {
+Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& request, const DeviceRunOptions& options) {
   auto grid = make_grid(module, request, limits_);
   if (!grid) return error(std::move(grid.error().message));
   EngineOptions engine_options;

@@ -22,7 +22,7 @@
 
 namespace fb::machine {
 
-struct RunOptions {
+struct DeviceRunOptions {
   uint64_t seed = 0;                 // the schedule; 0: the plain one
   uint64_t budget = 20'000'000'000;  // warp instructions
   bool check_uninitialised_shared = false;
@@ -45,7 +45,7 @@ class Device final : private simt::Environment {
   Result<LoadedModule*> load(std::string_view ptx, const LoadOptions& options = {});
 
   // Wrong requests (no such kernel, block too large, …) are errors; faults and deadlocks of the guest are outcomes.
-  Result<Outcome> run(const LoadedModule& module, const LaunchRequest& request, const RunOptions& options = {});
+  Result<Outcome> run(const LoadedModule& module, const LaunchRequest& request, const DeviceRunOptions& options = {});
 
   // What guests have printed since the last call.
   std::string take_output();

@@ -34,7 +34,7 @@ void CudaProgram::load(const std::string& path, machine::LoadOptions options) {
 }
 
 machine::Outcome CudaProgram::launch(const std::vector<std::vector<std::byte>>& args,
-                                     const machine::RunOptions& options) {
+                                     const machine::DeviceRunOptions& options) {
   const simt::FunctionInfo* kernel = module_->program().find(request_.kernel);
   if (!kernel) throw std::runtime_error("no kernel " + request_.kernel);
   request_.params.assign(kernel->param_bytes, std::byte{0});

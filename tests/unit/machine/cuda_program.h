@@ -34,8 +34,8 @@ class CudaProgram {
 
   // Launches; throws std::runtime_error if the launch itself is refused.
   template <class... Args>
-  machine::Outcome run(const std::string& kernel, simt::Dim3 grid, simt::Dim3 block, const machine::RunOptions& options,
-                       Args... args) {
+  machine::Outcome run(const std::string& kernel, simt::Dim3 grid, simt::Dim3 block,
+                       const machine::DeviceRunOptions& options, Args... args) {
     request_.kernel = kernel;
     request_.grid = grid;
     request_.block = block;
@@ -44,7 +44,7 @@ class CudaProgram {
     return launch(values, options);
   }
   machine::LaunchRequest& request() { return request_; }
-  machine::Outcome launch(const std::vector<std::vector<std::byte>>& args, const machine::RunOptions& options);
+  machine::Outcome launch(const std::vector<std::vector<std::byte>>& args, const machine::DeviceRunOptions& options);
   const machine::LoadedModule& module() const { return *module_; }
 
  private:

@@ -49,7 +49,7 @@ class Faults : public testing::Test {
   }
 
   CudaProgram program_{kSource};
-  machine::RunOptions options_;
+  machine::DeviceRunOptions options_;
   std::string text_;
 };
 

@@ -427,7 +427,7 @@ std::string execute(const std::string& text, const GoldenRun& run, const Engine&
     const uint64_t value = arguments.value(k);
     std::memcpy(launch.params.data() + kernel->param_offsets[k], &value, arguments.width(k));
   }
-  machine::RunOptions options;
+  machine::DeviceRunOptions options;
   options.seed = engine.seed;
   options.budget = 50'000'000;
   options.listener = arguments.listener();

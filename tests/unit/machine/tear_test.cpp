@@ -35,7 +35,7 @@ Seen race(bool tear) {
   const auto cell = p.buffer(std::vector<unsigned>(4));
   const auto torn = p.buffer(std::vector<unsigned>(1)), halves = p.buffer(std::vector<unsigned>(1));
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    machine::RunOptions options;
+    machine::DeviceRunOptions options;
     options.seed = seed;
     EXPECT_EQ(p.run("race", {2, 1, 1}, {1, 1, 1}, options, cell, torn, halves).ending, Ending::finished);
   }
