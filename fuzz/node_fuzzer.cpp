@@ -117,7 +117,7 @@ class Session {
     machine::NodeOptions o;
     const uint8_t b = in_.byte();
     o.seed = b % 4 == 0 ? b : 0;
-    o.strict = b % 8 == 1;
+    o.mode = b % 8 == 1 ? record::AccessMode::strict : record::AccessMode::hardware;
     o.trace = b % 8 == 2;
     o.memory = 64 << 20;
     o.budget = 200'000;

@@ -21,15 +21,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Replaces the machine: runs it, and logs its user plus system seconds and its peak KiB.
 WRAPPER = """#!{python}
-import os, sys
+import json, os, sys
+with open(sys.argv[sys.argv.index("--options") + 1]) as file:
+    options = json.load(file)
 child = os.fork()
 if child == 0:
     os.execv({machine!r}, [{machine!r}, *sys.argv[1:]])
 status, used = os.wait4(child, 0)[1:]
-drawn = sys.argv[sys.argv.index("--seed") + 1] != "0"
-if drawn:
+if int(options["seed"]) != 0:
     with open({log!r}, "a") as file:
-        file.write(f"{{used.ru_utime + used.ru_stime}} {{used.ru_maxrss}} {{int('--check' in sys.argv)}}\\n")
+        file.write(f"{{used.ru_utime + used.ru_stime}} {{used.ru_maxrss}} {{int(options['check'])}}\\n")
 os._exit(os.waitstatus_to_exitcode(status) & 255)
 """
 

@@ -31,20 +31,11 @@ struct Options {
   bool has_seed = false;
   std::optional<uint64_t> schedules;
   std::optional<uint32_t> exhaustive;  // preemptions
-  std::vector<uint32_t> choices;
   double timeout = 0;
-  std::string memory;
   std::string rank_memory;
   bool no_cache = false, time = false;
   std::vector<std::string> words;  // sources and what nvcc would be told
 };
-
-int say(const std::string& message) { return fail(message); }
-// A compiler's messages: they begin with their own file and line.
-int say(const Errors& errors) {
-  for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
-  return kExitUsage;
-}
 
 // "512M", "8G", "1073741824".
 std::optional<uint64_t> parse_bytes(const std::string& text) {
@@ -60,6 +51,65 @@ std::optional<uint64_t> parse_bytes(const std::string& text) {
   if (unit.size() > 1 || power > 4 || (!unit.empty() && power == 0) || number >> (60 - 10 * power) != 0)
     return std::nullopt;
   return number << (10 * power);
+}
+
+// Each form of record/run_options.def as an option of the command line.
+void add_text(CLI::App& command, const std::string& flag, std::string& value, const char* help) {
+  auto* option = command.add_option(flag, value, help);
+  if (!value.empty()) option->capture_default_str();
+}
+template <class T>
+void add_number(CLI::App& command, const std::string& flag, T& value, const char* help) {
+  command.add_option(flag, value, help)->capture_default_str();
+}
+void add_seed(CLI::App& command, const std::string& flag, uint64_t& value, const char* help) {
+  add_number(command, flag, value, help);
+}
+void add_flag(CLI::App& command, const std::string& flag, bool& value, const char* help) {
+  command.add_flag(flag, value, help);
+}
+void add_bytes(CLI::App& command, const std::string& flag, uint64_t& value, const char* help) {
+  command
+      .add_option_function<std::string>(
+          flag,
+          [flag, &value](const std::string& text) {
+            const auto bytes = parse_bytes(text);
+            if (!bytes) throw CLI::ValidationError(flag, text + " is not a number of bytes (as 512M, 8G)");
+            value = *bytes;
+          },
+          help)
+      ->type_name("BYTES");
+}
+void add_choices(CLI::App& command, const std::string& flag, std::optional<std::vector<uint32_t>>& value,
+                 const char* help) {
+  command
+      .add_option_function<std::vector<uint32_t>>(
+          flag, [&value](const std::vector<uint32_t>& choices) { value = choices; }, help)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+void add_mode(CLI::App& command, const std::string& flag, record::AccessMode& value, const char* help) {
+  command
+      .add_option_function<std::string>(
+          flag, [&value](const std::string& text) { value = *record::access_mode_from(text); }, help)
+      ->default_str(std::string(to_string(value)))
+      ->check(CLI::IsMember({"hardware", "strict"}));
+}
+
+template <class T>
+void add_internal(CLI::App&, const std::string&, T&, const char*) {}
+
+void add_run_options(CLI::App& command, record::RunOptions& o) {
+#define RUN_OPTION(form, type, name, initial, help) add_##form(command, record::flag_of(#name), o.name, help);
+#include "record/run_options.def"
+  command.get_option("--ranks")->check(CLI::Range(1, 1024));
+}
+
+int say(const std::string& message) { return fail(message); }
+// A compiler's messages: they begin with their own file and line.
+int say(const Errors& errors) {
+  for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
+  return kExitUsage;
 }
 
 // A program that was linked before, rather than sources.
@@ -83,13 +133,8 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string replay_command(const Options& o) {
-  std::string text = fmt::format(
-      "fabricbench exec --platform {} --ranks {} {} --mode {}", shell_word(o.launch.platform), o.launch.ranks,
-      o.launch.choices ? "--choices " + launcher::to_text(*o.launch.choices) : fmt::format("--seed {}", o.launch.seed),
-      o.launch.mode);
-  if (o.launch.untimed) text += " --untimed";
-  if (o.launch.check) text += " --check";
-  if (o.launch.mpi) text += " --mpi";
+  std::string text = "fabricbench exec";
+  for (const auto& word : command_words(o.launch.options)) text += " " + shell_word(word);
   for (const auto& word : o.words) text += " " + shell_word(word);
   if (!o.launch.arguments.empty()) text += " --";
   for (const auto& word : o.launch.arguments) text += " " + shell_word(word);
@@ -108,7 +153,7 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
   auto build = toolchain::parse_compiler_words(o.words);
   if (!build) return say(build.error().list[0].message), false;
   if (build->sources.empty()) return say("no source file (try: fabricbench exec prog.cu)"), false;
-  build->mpi = o.launch.mpi;
+  build->mpi = o.launch.options.mpi;
   build->use_cache = !o.no_cache;
   o.launch.program = folder.file(fs::path(build->sources[0]).stem().string());
   const auto built = toolchain::build_program(*build, o.launch.program);
@@ -119,24 +164,23 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
 
 // Which schedules are run: one, or drawn ones, or all.
 Result<void> choose_schedules(Options& o) {
-  const bool chosen = !o.choices.empty();
+  const bool chosen = o.launch.options.choices.has_value();
   if (o.has_seed && o.schedules)
     return error("--seed is one schedule and --schedules runs those of the seeds 1 to N: give one of them");
   if (o.has_seed && o.exhaustive)
     return error("--exhaustive tries all schedules, not those of a seed: leave out --seed");
   if (chosen && (o.has_seed || o.schedules || o.exhaustive))
     return error("--choices is one schedule: leave out --seed, --schedules and --exhaustive");
-  if (o.launch.mpi && (chosen || o.exhaustive))
+  if (o.launch.options.mpi && (chosen || o.exhaustive))
     return error(
         "--exhaustive and --choices need runs that can be repeated, and MPI waits by spinning: not with --mpi");
-  if (o.launch.untimed && (o.has_seed || o.schedules || o.exhaustive || chosen || o.launch.check))
-    return error("--untimed has a schedule of its own and nobody looks: leave out --check, --seed and other schedules");
-  if (!o.launch.why.empty() && !o.launch.check) return error("--why tells what --check has seen: give both");
-  if (!o.launch.why.empty() && !byte_named(o.launch.why))
-    return error(fmt::format("--why {} names no byte; reports name them as m7+0x40", o.launch.why));
-  if (chosen) o.launch.choices = o.choices;
+  if (o.launch.options.untimed && (o.has_seed || o.schedules || o.exhaustive || chosen || o.launch.options.check))
+    return error("--untimed cannot be combined with --check, --seed, --schedules, --exhaustive or --choices");
+  if (!o.launch.options.why.empty() && !o.launch.options.check) return error("--why needs --check");
+  if (!o.launch.options.why.empty() && !byte_named(o.launch.options.why))
+    return error(fmt::format("--why {} names no byte; reports name them as m7+0x40", o.launch.options.why));
   if (o.exhaustive && !o.schedules) o.schedules = kMostExplored;
-  if (o.launch.check && !o.has_seed && !chosen && !o.schedules) o.schedules = kUsualSchedules;
+  if (o.launch.options.check && !o.has_seed && !chosen && !o.schedules) o.schedules = kUsualSchedules;
   return {};
 }
 
@@ -150,18 +194,14 @@ Result<void> complete(Options& o) {
     if (!bytes) return error(fmt::format("--rank-memory {}: not a number of bytes (as 512M, 8G)", o.rank_memory));
     o.launch.rank_memory = *bytes;
   }
-  if (!o.memory.empty()) {
-    const auto bytes = parse_bytes(o.memory);
-    if (!bytes) return error(fmt::format("--memory {}: not a number of bytes (as 512M, 8G)", o.memory));
-    o.launch.memory = *bytes;
-  }
-  if (o.launch.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
-  const auto platform = fabric::load_platform(o.launch.platform);
+  if (o.launch.options.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
+  const auto platform = fabric::load_platform(o.launch.options.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto devices = static_cast<int>(platform->devices());
   o.launch.nodes = static_cast<int>(platform->node.nodes);
-  if (o.launch.ranks > devices) {
-    say(fmt::format("note: {} ranks share the {} GPUs of {}", o.launch.ranks, devices, o.launch.platform));
+  if (o.launch.options.ranks > devices) {
+    say(fmt::format("note: {} ranks share the {} GPUs of {}", o.launch.options.ranks, devices,
+                    o.launch.options.platform));
   }
   return {};
 }
@@ -250,17 +290,7 @@ void add_exec(CLI::App& program, Invocation& invocation) {
       "  fabricbench exec --ranks 4 --check all_reduce.cu    races, under 20 schedules\n"
       "  fabricbench exec --ranks 2 --check --exhaustive 2 signal.cu");
   auto& launch = options->launch;
-  command->add_option("--platform", launch.platform, "Name of a platform, or a platform file")->capture_default_str();
-  command->add_option("--ranks", launch.ranks, "Processes; each sees all GPUs of its node")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
-  auto* seed =
-      command->add_option("--seed", launch.seed, "0: ordered by virtual time; else a schedule drawn at random");
-  seed->capture_default_str();
-  command->add_flag("--untimed", launch.untimed,
-                    "Without the model of time: results come sooner, and the virtual clocks mean nothing");
-  command->add_flag("--check", launch.check,
-                    "Look for races, under 20 schedules unless --seed, --schedules or --exhaustive says otherwise");
+  add_run_options(*command, launch.options);
   command
       ->add_option("--schedules", options->schedules,
                    "Run those of the seeds 1 to N, until one goes wrong; with --exhaustive, at most N")
@@ -269,35 +299,21 @@ void add_exec(CLI::App& program, Invocation& invocation) {
       ->add_option("--exhaustive", options->exhaustive,
                    "Run all schedules with at most so many preemptions: for small programs, of few warps")
       ->check(CLI::Range(0u, 16u));
-  command->add_option("--choices", options->choices, "A schedule that --exhaustive has found, as 0,2,1")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--why", launch.why,
-                      "With --check: tell everything that touches this byte, as m7+0x40 (reports name bytes so)");
-  command
-      ->add_option("--mode", launch.mode,
-                   "hardware: 16-byte accesses are one transaction; strict: they may tear (use a seed)")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"hardware", "strict"}));
   command->add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
   command->add_option("--record", launch.record, "Write what happened here (JSON)");
   command->add_option("--events", launch.events,
                       "Write every event here, to compare two runs (calls come in order of arrival)");
-  command->add_option("--budget", launch.budget, "Warp instructions until the run is ended (default: 2e11)");
   command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
-  command->add_flag("--mpi", launch.mpi, "Build with mpicxx's flags and start the ranks with mpirun");
   command->add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
       ->check(CLI::PositiveNumber);
   command->add_option("--rank-memory", options->rank_memory,
                       "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
-  command->add_option("--memory", options->memory,
-                      "Memory of this computer for all GPUs together (default: half of it)");
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();
-  command->callback([command, seed, options, &invocation] {
+  command->callback([command, options, &invocation] {
     options->words = command->remaining();
-    options->has_seed = seed->count() != 0;
+    options->has_seed = command->get_option("--seed")->count() != 0;
     invocation.exit_code = execute(*options);
   });
 }

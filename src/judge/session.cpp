@@ -72,8 +72,8 @@ class Wrapper {
  public:
   Wrapper(const SessionRequest& request, const Parts& parts) : request_(request), parts_(parts) {}
 
-  // It sees its own program, the platforms, the run's folder, and the processes of the host, whose threads it must
-  // watch.
+  // It sees its own program, the platforms, the run's folder, and the host's processes, because it watches their
+  // threads.
   void wrap_machine(SpawnOptions& start, const std::string& run_folder) const {
     sandbox::Policy policy;
     policy.binds = {{parts_.machine, parts_.machine}, {run_folder, run_folder, true}};
@@ -128,16 +128,16 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launcher::LaunchRequest launch;
   launch.program = parts.rank;
   launch.arguments = {"--candidate", request.candidate};
-  launch.ranks = request.session->world;
-  launch.platform = request.platform;
-  launch.slower = request.slower;
-  launch.seed = request.session->schedule;
+  launch.options.ranks = request.session->world;
+  launch.options.platform = request.platform;
+  launch.options.slower = request.slower;
+  launch.options.seed = request.session->schedule;
   // Times count in the others, and looking for races takes long.
-  launch.check = request.look_for_races && request.session->schedule != 0;
-  launch.mode = request.session->strict ? "strict" : "hardware";
+  launch.options.check = request.look_for_races && request.session->schedule != 0;
+  launch.options.mode = request.session->strict ? record::AccessMode::strict : record::AccessMode::hardware;
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
-  launch.memory = limits.device_memory;
-  launch.budget = limits.instructions;
+  launch.options.memory = limits.device_memory;
+  launch.options.budget = limits.instructions;
   launch.timeout = std::chrono::milliseconds(static_cast<int64_t>(limits.wall_seconds * 1e3));
   launch.rank_memory = limits.rank_memory;
   launch.machine = parts.machine;

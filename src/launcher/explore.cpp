@@ -1,7 +1,6 @@
 #include "launcher/explore.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// Runs one schedule after the other; all share the time limit, and only the first one's output is passed on.
+// Runs one schedule after the other and keeps their shared state: the time left, and that only the first run prints.
 class Runs {
  public:
   Runs(LaunchRequest request, const ExploreLimits& limits, const RunOnce& run)
@@ -68,10 +67,6 @@ std::string count_of(uint64_t number, const char* what) {
 
 }  // namespace
 
-std::string to_text(const std::vector<uint32_t>& choices) {
-  return choices.empty() ? "0" : fmt::format("{}", fmt::join(choices, ","));
-}
-
 std::optional<std::vector<uint32_t>> next_choices(const std::vector<record::Choice>& taken, uint32_t preemptions) {
   uint64_t before = 0;  // preemptions up to each choice
   std::vector<uint64_t> used;
@@ -92,33 +87,33 @@ std::optional<std::vector<uint32_t>> next_choices(const std::vector<record::Choi
 
 Result<Explored> explore_seeds(LaunchRequest request, const ExploreLimits& limits, const RunOnce& run) {
   Runs runs(std::move(request), limits, run);
-  runs.request().seed = 1;
+  runs.request().options.seed = 1;
   while (true) {
     const auto goes_on = runs.once();
     if (!goes_on) return std::unexpected(goes_on.error());
     if (!*goes_on) return std::move(runs).result();
-    ++runs.request().seed;
+    ++runs.request().options.seed;
   }
 }
 
 Result<Explored> explore_all(LaunchRequest request, uint32_t preemptions, const ExploreLimits& limits,
                              const RunOnce& run) {
   Runs runs(std::move(request), limits, run);
-  runs.request().choices.emplace();
+  runs.request().options.choices.emplace();
   std::vector<record::Choice> before;
   while (true) {
     const auto goes_on = runs.once();
     if (!goes_on) return std::unexpected(goes_on.error());
     if (!*goes_on) break;
     const std::vector<record::Choice>& taken = runs.record().choices;
-    if (!runs.record().replayable || !is_repeated(*runs.request().choices, before, taken)) {
+    if (!runs.record().replayable || !is_repeated(*runs.request().options.choices, before, taken)) {
       runs.stop(Explored::End::unrepeated);
       break;
     }
     auto next = next_choices(taken, preemptions);
     if (!next) break;
     before = taken;
-    runs.request().choices = std::move(*next);
+    runs.request().options.choices = std::move(*next);
   }
   return std::move(runs).result();
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-// One program under many schedules: drawn ones, or all that there are up to a bound.
+// One program under many schedules: drawn at random, or all up to a bound on preemptions.
 //
-// All: a run follows a list of choices and then always takes the first option; its record lists the options of every
-// choice. The next list differs in the last choice with an untried option, so no schedule is run twice (depth-first
-// search). Switching away from a warp that could have continued is a preemption, and a schedule has a bounded number of
-// them; switching away from a blocked warp is free.
+// Exhaustive: a depth-first search. A run follows a list of choices and takes alternative 0 beyond its end; its record
+// has the alternatives of every choice. The next list increments the last choice that has an alternative left, so no
+// schedule is run twice. Switching away from a warp that could continue is a preemption, and their number is bounded;
+// switching away from a blocked warp is free.
 
 #include <chrono>
 #include <cstdint>
@@ -19,9 +19,6 @@
 #include "record/run_record.h"
 
 namespace fb::launcher {
-
-// "0,2,1"; for an empty list "0", which is as good.
-std::string to_text(const std::vector<uint32_t>& choices);
 
 // The list to try after a run; none: that was the last one.
 std::optional<std::vector<uint32_t>> next_choices(const std::vector<record::Choice>& taken, uint32_t preemptions);

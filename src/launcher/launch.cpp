@@ -40,12 +40,12 @@ class SignalsHeld {
 };
 
 Result<void> check(const LaunchRequest& request) {
-  if (request.ranks < 1 || request.ranks > kMostRanks) {
-    return error(fmt::format("{} ranks: 1 to {} are possible", request.ranks, kMostRanks));
+  if (request.options.ranks < 1 || request.options.ranks > kMostRanks) {
+    return error(fmt::format("{} ranks: 1 to {} are possible", request.options.ranks, kMostRanks));
   }
   if (request.nodes < 1) return error("a platform has at least one node");
   if (access(request.program.c_str(), X_OK) != 0) return error(request.program + ": not a program");
-  if (request.mpi && request.mpirun.empty()) {
+  if (request.options.mpi && request.mpirun.empty()) {
     return error("mpirun not found in PATH: install it (apt install openmpi-bin libopenmpi-dev)");
   }
   return {};
@@ -56,7 +56,7 @@ Result<void> check(const LaunchRequest& request) {
 Result<LaunchResult> run_program(const LaunchRequest& wanted, const RunDirectory& directory) {
   if (auto good = check(wanted); !good) return std::unexpected(std::move(good.error()));
   LaunchRequest request = wanted;
-  if (request.rank_memory == 0) request.rank_memory = default_rank_memory(request.ranks);
+  if (request.rank_memory == 0) request.rank_memory = default_rank_memory(request.options.ranks);
   if (request.machine.empty()) {
     auto found = find_machine();
     if (!found) return std::unexpected(std::move(found.error()));

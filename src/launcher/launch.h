@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "launcher/run_directory.h"
+#include "record/run_options.h"
 #include "record/run_record.h"
 
 namespace fb::launcher {
@@ -19,24 +20,12 @@ namespace fb::launcher {
 struct LaunchRequest {
   std::string program = {};  // path of an executable
   std::vector<std::string> arguments = {};
-  int ranks = 1;
-  int nodes = 1;  // of the platform; ranks are spread over them in order
+  record::RunOptions options = {};  // written for the machine into the run's folder
+  int nodes = 1;                    // of the platform; ranks are spread over them in order
 
-  std::string platform = "h100x8";  // name or file
-  std::string slower = {};          // a group of its constants and a factor, as "latency=1.1"; empty: as they are
-  uint64_t seed = 0;                // 0: ordered by virtual time
-  // Neither: a list of choices (record::Choice), which may be empty.
-  std::optional<std::vector<uint32_t>> choices = {};
-  bool untimed = false;  // without the model of time, in an order of its own
-  std::string mode = "hardware";
-  bool check = false;    // look for races
-  std::string why = {};  // a byte whose history is wanted, as m7+0x40, in a run that is checked
   std::string trace = {}, record = {}, events = {};  // files to write; empty: none
-  uint64_t memory = 0;                               // bytes for all devices together; 0: the machine's default
-  uint64_t budget = 0;                               // warp instructions; 0: the machine's default
 
   bool prefix = false;  // "[rank 3] " before every line
-  bool mpi = false;     // under a real mpirun
   std::optional<std::chrono::milliseconds> timeout = {};
   uint64_t rank_memory = 0;       // bytes of private memory for each rank; 0: default_rank_memory()
   std::string library_path = {};  // folder of our libraries, for programs that do not know it; empty: they do
@@ -49,7 +38,7 @@ struct LaunchRequest {
   uint64_t output_limit = 0;  // bytes of each rank that are passed on, the rest is dropped; 0: all
 
   // A judge drives the run (fabricbench-machine --judge): the machine's end of its socket, which is closed as soon as
-  // the machine has it. -1: the run has no judge. Judged ranks get the variables of their rank and no others, each a socket of
+  // the machine has it. -1: no judge. Judged ranks get the variables of their rank and no others, each a socket of
   // its own, and no input. Nothing else that is open in this process may be inherited (close-on-exec).
   int judge = -1;
   // Last changes to how the machine and a rank are started, as to put them into a sandbox.
@@ -73,7 +62,7 @@ Result<LaunchResult> run_program(const LaunchRequest& request, const RunDirector
 // $FABRICBENCH_MACHINE, else fabricbench-machine beside the running program.
 Result<std::string> find_machine();
 
-// 2 GiB, or less where this computer could not give that much to every rank. Enough for programs whose data is on the
+// 2 GiB, or less where this computer could not give that much to every rank. Enough for programs with their data on the
 // devices, and little enough that one which allocates without end is found out in a second.
 uint64_t default_rank_memory(int ranks);
 

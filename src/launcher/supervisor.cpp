@@ -21,7 +21,6 @@
 
 #include "base/strings.h"
 #include "launcher/descendants.h"
-#include "launcher/explore.h"
 
 namespace fb::launcher {
 namespace {
@@ -72,11 +71,11 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 // As torchrun sets them.
 std::map<std::string, std::string> rank_variables(int rank, const LaunchRequest& request) {
-  const int per_node = (request.ranks + request.nodes - 1) / request.nodes;
+  const int per_node = (request.options.ranks + request.nodes - 1) / request.nodes;
   const int node = rank / per_node;
-  const int of_node = std::min(per_node, request.ranks - node * per_node);
+  const int of_node = std::min(per_node, request.options.ranks - node * per_node);
   return {{"RANK", std::to_string(rank)},
-          {"WORLD_SIZE", std::to_string(request.ranks)},
+          {"WORLD_SIZE", std::to_string(request.options.ranks)},
           {"LOCAL_RANK", std::to_string(rank % per_node)},
           {"LOCAL_WORLD_SIZE", std::to_string(of_node)},
           {"GROUP_RANK", std::to_string(node)}};
@@ -100,29 +99,16 @@ Supervisor::Supervisor(const LaunchRequest& request, const RunDirectory& directo
 Result<void> Supervisor::start_machine() {
   Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
   SpawnOptions start;
+  write_file(directory_.file("options.json"), to_json(request_.options));
   start.command = {request_.machine,
                    "--socket",
                    directory_.file("machine.sock"),
-                   "--platform",
-                   request_.platform,
-                   "--seed",
-                   std::to_string(request_.seed),
-                   "--mode",
-                   request_.mode,
-                   "--ranks",
-                   std::to_string(request_.ranks),
+                   "--options",
+                   directory_.file("options.json"),
                    "--record",
                    directory_.file("record.json")};
-  if (!request_.slower.empty()) start.command.insert(start.command.end(), {"--slower", request_.slower});
-  if (request_.choices) start.command.insert(start.command.end(), {"--choices", to_text(*request_.choices)});
-  if (request_.untimed) start.command.emplace_back("--untimed");
-  if (request_.check) start.command.emplace_back("--check");
-  if (!request_.why.empty()) start.command.insert(start.command.end(), {"--why", request_.why});
   if (!request_.trace.empty()) start.command.insert(start.command.end(), {"--trace", request_.trace});
   if (!request_.events.empty()) start.command.insert(start.command.end(), {"--events", request_.events});
-  if (request_.budget != 0) start.command.insert(start.command.end(), {"--budget", std::to_string(request_.budget)});
-  if (request_.memory != 0) start.command.insert(start.command.end(), {"--memory", std::to_string(request_.memory)});
-  if (request_.mpi) start.command.emplace_back("--hosts-spin");
   if (is_judged()) {
     start.command.insert(start.command.end(), {"--judge", std::to_string(request_.judge)});
     start.inherited.push_back(request_.judge);
@@ -154,18 +140,18 @@ Result<void> Supervisor::start_machine() {
 void Supervisor::start_ranks() {
   const std::string port = is_judged() ? "" : free_port();
   started_ = Clock::now();
-  if (request_.mpi) {
+  if (request_.options.mpi) {
     start_mpi(port);
   } else {
-    ranks_.reserve(static_cast<size_t>(request_.ranks));
-    for (int rank = 0; rank < request_.ranks; ++rank) start_rank(rank, port);
+    ranks_.reserve(static_cast<size_t>(request_.options.ranks));
+    for (int rank = 0; rank < request_.options.ranks; ++rank) start_rank(rank, port);
   }
   wall_seconds_["start ranks"] = seconds_since_start();
 }
 
 std::vector<std::string> Supervisor::environment_of(int rank, const std::string& port) const {
   auto set = rank_variables(rank, request_);
-  if (request_.mpi) set.clear();
+  if (request_.options.mpi) set.clear();
   set["FABRICBENCH_SOCKET"] = socket_of(rank);
   if (is_judged()) return environment_of_only(set);
   set["MASTER_ADDR"] = "127.0.0.1";
@@ -194,13 +180,13 @@ void Supervisor::add_rank(int rank, SpawnOptions start) {
     start.in = STDIN_FILENO;
   for (const UniqueFd* ours : {&out.reader, &err.reader}) fcntl(ours->get(), F_SETFL, O_NONBLOCK);
   if (request_.prepare_rank) request_.prepare_rank(rank, start);
-  const bool many = request_.ranks > 1;
-  const std::string prefix = request_.prefix && !request_.mpi ? fmt::format("[rank {}] ", rank) : "";
+  const bool many = request_.options.ranks > 1;
+  const std::string prefix = request_.prefix && !request_.options.mpi ? fmt::format("[rank {}] ", rank) : "";
   ranks_.push_back(Rank{.process = spawn(start),
                         .out = std::move(out.reader),
                         .err = std::move(err.reader),
-                        .out_lines = {request_.out, prefix, many, request_.mpi && request_.prefix},
-                        .err_lines = {request_.err, prefix, many, request_.mpi && request_.prefix},
+                        .out_lines = {request_.out, prefix, many, request_.options.mpi && request_.prefix},
+                        .err_lines = {request_.err, prefix, many, request_.options.mpi && request_.prefix},
                         .end = {.rank = rank}});
 }
 
@@ -230,7 +216,7 @@ void Supervisor::start_mpi(const std::string& port) {
                                                                      {"plm", "isolated"},
                                                                      {"mpi_yield_when_idle", "1"}};
   for (const auto& [name, value] : settings) start.command.insert(start.command.end(), {"--mca", name, value});
-  for (int rank = 0; rank < request_.ranks; ++rank) {
+  for (int rank = 0; rank < request_.options.ranks; ++rank) {
     if (rank > 0) start.command.emplace_back(":");
     start.command.insert(start.command.end(), {"-n", "1"});
     for (const auto& [name, value] : rank_variables(rank, request_)) {
@@ -249,9 +235,9 @@ void Supervisor::watch() {
     if (request_.timeout && !kill_at_) until = std::min(until, started_ + *request_.timeout);
     const auto left =
         until == Clock::time_point::max() ? Milliseconds(1000) : std::chrono::ceil<Milliseconds>(until - Clock::now());
-    // A judged run may go on past its time: then it is looked at now and then.
-    constexpr Milliseconds kGlance{50};
-    const auto least = is_judged() && !kill_at_ ? kGlance : Milliseconds(0);
+    // A judged run may exceed its wall time while the machine computes: poll it.
+    constexpr Milliseconds kPollInterval{50};
+    const auto least = is_judged() && !kill_at_ ? kPollInterval : Milliseconds(0);
     wait_once(std::clamp(left, least, Milliseconds(1000)));
     if (kill_at_ && !killed_ && Clock::now() >= *kill_at_) kill_ranks();
     if (!kill_at_ && is_late()) {
@@ -264,9 +250,8 @@ void Supervisor::watch() {
   wall_seconds_["run"] = seconds_since_start();
 }
 
-// What the machine computes has a limit of its own, in instructions, and a verdict must not depend on how fast this
-// computer is at the moment: for a judge, time in which the machine computes, or would if it got a processor, does not
-// count, as far as that is sensible.
+// The machine's computation has a limit of its own, in instructions, and a verdict must not depend on the load of this
+// computer: for a judge, time in which the machine runs or is runnable does not count, up to ten times the limit.
 bool Supervisor::is_late() const {
   if (!request_.timeout) return false;
   const auto passed = Clock::now() - started_;
@@ -422,11 +407,11 @@ void Supervisor::rank_ended(Rank& rank) {
     }
   }
   if (killed_ || status == 0) return;
-  const std::string who = rank.end.rank < 0 ? "mpirun" : fmt::format("rank {}", rank.end.rank);
+  const std::string name = rank.end.rank < 0 ? "mpirun" : fmt::format("rank {}", rank.end.rank);
   if (rank.end.signal != 0) {
-    trouble(Ending::rank_lost, fmt::format("{} was ended by SIG{}", who, sigabbrev_np(rank.end.signal)), kGrace);
+    trouble(Ending::rank_lost, fmt::format("{} was ended by SIG{}", name, sigabbrev_np(rank.end.signal)), kGrace);
   } else {
-    trouble(Ending::failed, fmt::format("{} exited with {}", who, rank.end.exit_code), kGrace);
+    trouble(Ending::failed, fmt::format("{} exited with {}", name, rank.end.exit_code), kGrace);
   }
 }
 
@@ -474,11 +459,7 @@ LaunchResult Supervisor::result() {
     if (of_machine) result.record = std::move(*of_machine);
   }
   auto& record = result.record;
-  record.platform = request_.platform;
-  record.seed = request_.seed;
-  record.mode = request_.mode;
-  record.checked = request_.check;
-  record.world = request_.ranks;
+  record.options = request_.options;
   if (ending_ != Ending::finished) record.ending = ending_;  // else as the machine saw it
   record.incidents = incidents_;
   if (request_.build_seconds > 0) record.wall_seconds["build"] = request_.build_seconds;

@@ -11,6 +11,7 @@
 #include "record/attempt.h"
 #include "record/campaign.h"
 #include "record/incident.h"
+#include "record/run_options.h"
 #include "record/run_record.h"
 #include "record/verdict.h"
 
@@ -80,14 +81,29 @@ void visit_fields(T& e, F&& field) {
 inline void to_json(Json& json, const Choice& c) { json = Json::array({c.taken, c.options, c.interrupts}); }
 inline void from_json(const Json& json, Choice& c) { c = {json.at(0), json.at(1), json.at(2)}; }
 
+inline bool read_name(std::string_view name, AccessMode& value) { return assign(access_mode_from(name), value); }
+
+template <FieldsOf<RunOptions> T, class F>
+void visit_fields(T& o, F&& field) {
+#define RUN_OPTION(form, type, name, initial, help) \
+  if constexpr (std::string_view(#form) == "seed")  \
+    field(#name, as_text(o.name));                  \
+  else                                              \
+    field(#name, o.name);
+#include "record/run_options.def"
+}
+
 template <FieldsOf<RunRecord> T, class F>
 void visit_fields(T& r, F&& field) {
   schema_field<T>(field);
-  field("platform", r.platform);
-  field("seed", r.seed);
-  field("mode", r.mode);
-  field("checked", r.checked);
-  field("world", r.world);
+  if constexpr (!std::is_const_v<T>) {  // before schema 1
+    field("platform", r.options.platform);
+    field("seed", as_text(r.options.seed));
+    field("mode", r.options.mode);
+    field("checked", r.options.check);
+    field("world", r.options.ranks);
+  }
+  field("options", r.options);
   field("ending", r.ending);
   field("incidents", r.incidents);
   field("virtual_seconds", r.virtual_seconds);

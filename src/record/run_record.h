@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "record/incident.h"
+#include "record/run_options.h"
 
 namespace fb::record {
 
@@ -43,11 +44,7 @@ struct Choice {
 };
 
 struct RunRecord {
-  std::string platform = {};
-  uint64_t seed = 0;
-  std::string mode = "hardware";
-  bool checked = false;  // for races
-  int world = 1;
+  RunOptions options = {};
 
   Ending ending = Ending::finished;
   std::vector<Incident> incidents = {};

@@ -50,7 +50,7 @@ EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions
 LoadOptions load_options(const NodeOptions& options) {
   LoadOptions o;
   o.observed = !options.untimed;
-  o.tear = options.strict;
+  o.tear = options.strict();
   return o;
 }
 
@@ -58,7 +58,7 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   if (!options.check) return nullptr;
   race::Options o;
   o.seed = options.seed;
-  o.strict = options.strict;
+  o.strict = options.strict();
   o.weak_lines = options.weak_lines;
   o.why = options.why;
   return std::make_unique<Checking>(o, options.keep_going, clock, report);

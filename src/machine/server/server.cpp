@@ -52,12 +52,12 @@ Server::Server(const fabric::Platform& platform, const ServerOptions& options)
             found->second->send(answer, thread.request);
           },
           [this](record::Incident incident) { report(std::move(incident)); }),
-      watch_(options.hosts_spin) {
+      watch_(options.node.mpi) {
   if (options_.judge < 0) {
     listen(options_.socket, -1);
     return;
   }
-  for (int rank = 0; rank < options_.ranks; ++rank) listen(fmt::format("{}.{}", options_.socket, rank), rank);
+  for (int rank = 0; rank < options_.node.ranks; ++rank) listen(fmt::format("{}.{}", options_.socket, rank), rank);
   add_judge();
 }
 
@@ -69,7 +69,7 @@ void Server::add_judge() {
   judge_ = next_connection_++;
   auto connection = std::make_unique<Connection>(judge_, UniqueFd(options_.judge));
   fcntl(options_.judge, F_SETFD, FD_CLOEXEC);
-  session_ = std::make_unique<JudgeSession>(node_.services(), static_cast<uint32_t>(options_.ranks), judge_);
+  session_ = std::make_unique<JudgeSession>(node_.services(), static_cast<uint32_t>(options_.node.ranks), judge_);
   node_.set_judge(*session_);
   connection->thread = &session_->judge();
   connections_[judge_] = std::move(connection);
@@ -225,7 +225,7 @@ void Server::hello(Connection& connection, const wire::Received& message) {
     // Whatever it says.
     const auto nodes = static_cast<int>(nodes_);
     m.rank = connection.rank;
-    m.node = connection.rank / ((options_.ranks + nodes - 1) / nodes);
+    m.node = connection.rank / ((options_.node.ranks + nodes - 1) / nodes);
     m.thread = HostWatch::find_thread(connection.pid, m.thread);
   }
   Process* process = nullptr;
@@ -316,7 +316,7 @@ Activity Server::look_at_all() {
   Activity busiest = Activity::waits;
   if (!everybody_came_) {
     everybody_came_ =
-        static_cast<int>(node_.processes().size()) >= options_.ranks || wall() - started_ > kPatienceForRanks;
+        static_cast<int>(node_.processes().size()) >= options_.node.ranks || wall() - started_ > kPatienceForRanks;
     if (!everybody_came_) return Activity::runs;
   }
   for (const auto& [number, connection] : connections_) {

@@ -18,9 +18,7 @@ namespace fb::machine {
 
 struct ServerOptions {
   std::string socket;  // with a judge the rank's number is appended, "<socket>.3"
-  int ranks = 0;       // processes that must have come before time moves; 0: unknown
-  bool hosts_spin = false;
-  int judge = -1;  // a connected socket: the judge is at its other end, and need not say hello
+  int judge = -1;      // a connected socket: the judge is at its other end, and need not say hello
   NodeOptions node;
 };
 

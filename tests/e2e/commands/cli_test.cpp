@@ -270,7 +270,7 @@ TEST_F(CliExec, RefusesSchedulesThatContradictEachOther) {
       {"--choices 0,1 --schedules 3", "--choices is one schedule"},
       {"--choices 0,1 --exhaustive 3", "--choices is one schedule"},
       {"--exhaustive 1 --mpi", "not with --mpi"},
-      {"--why m7+0x40", "--why tells what --check has seen"},
+      {"--why m7+0x40", "--why needs --check"},
       {"--check --why 0x7f00", "names no byte; reports name them as m7+0x40"},
       {"--check --why m7+0x4g", "names no byte"},
   };

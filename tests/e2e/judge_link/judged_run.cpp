@@ -44,8 +44,8 @@ JudgedRun::JudgedRun(uint32_t ranks, uint64_t seed, bool confined)
       start.command.insert(start.command.end(), {"--confine", "--open-files", "64"});
     };
   }
-  request.ranks = static_cast<int>(ranks);
-  request.seed = seed;
+  request.options.ranks = static_cast<int>(ranks);
+  request.options.seed = seed;
   request.out = request.err = -1;
   request.timeout = std::chrono::seconds(60);
   int pair[2];

@@ -8,7 +8,7 @@ namespace {
 SessionOutcome whole() {
   SessionOutcome o;
   o.finding = Ruling{.verdict = record::VerdictClass::deadlock,
-                     .summary = "no agent can make progress",
+                     .summary = "all ranks wait",
                      .explanation = "Rank 0 waits.\nRank 1 waits.\n",
                      .location = {.size = "odd", .world = 4, .rank = 3, .call = 2, .schedule = ~uint64_t{0}}};
   o.timings = {{.size = "large", .world = 8, .seconds = 1.0 / 3}};

@@ -26,11 +26,11 @@ struct Tree {
     LaunchResult result;
     std::vector<uint32_t> course;
     for (size_t k = 0; k < depth; ++k) {
-      const uint32_t taken = k < request.choices->size() ? (*request.choices)[k] : 0;
+      const uint32_t taken = k < request.options.choices->size() ? (*request.options.choices)[k] : 0;
       course.push_back(taken);
       result.record.choices.push_back({taken, options, free == 0 || k % free != 0});
     }
-    EXPECT_TRUE(seen.insert(course).second) << "twice: " << to_text(course);
+    EXPECT_TRUE(seen.insert(course).second) << "twice: " << record::to_text(course);
     outputs.push_back(request.out);
     result.exit_code = is_wrong && is_wrong(course) ? 1 : 0;
     return result;
@@ -65,7 +65,7 @@ TEST(AllSchedules, EndWhereSomethingIsFound) {
   const Explored explored = tree.explore(2);
   EXPECT_EQ(explored.end, End::found);
   EXPECT_EQ(explored.last.exit_code, 1);
-  EXPECT_EQ(*explored.request.choices, (std::vector<uint32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(*explored.request.options.choices, (std::vector<uint32_t>{0, 1, 0, 1}));
   Tree again{.depth = 5, .is_wrong = tree.is_wrong};
   EXPECT_EQ(again.explore(1).end, End::all);
 }
@@ -88,7 +88,7 @@ TEST(AllSchedules, AreNotAllWhereTheProgramChangesItsMind) {
   int runs = 0;
   const auto run = [&](const LaunchRequest& request) -> Result<LaunchResult> {
     LaunchResult result;
-    const uint32_t taken = request.choices->empty() ? 0 : request.choices->front();
+    const uint32_t taken = request.options.choices->empty() ? 0 : request.options.choices->front();
     result.record.choices = {{taken, ++runs == 2 ? 3u : 2u, true}};
     return result;
   };
@@ -118,14 +118,14 @@ TEST(AllSchedules, AreDescribed) {
 TEST(Seeds, AreTriedFromOneOnUntilOneGoesWrong) {
   std::vector<uint64_t> seeds;
   const auto run = [&](const LaunchRequest& request) -> Result<LaunchResult> {
-    seeds.push_back(request.seed);
+    seeds.push_back(request.options.seed);
     LaunchResult result;
-    result.exit_code = request.seed == 4 ? 1 : 0;
+    result.exit_code = request.options.seed == 4 ? 1 : 0;
     return result;
   };
   const Explored found = explore_seeds({}, {.schedules = 20}, run).value();
   EXPECT_EQ(found.end, End::found);
-  EXPECT_EQ(found.request.seed, 4u);
+  EXPECT_EQ(found.request.options.seed, 4u);
   EXPECT_EQ(seeds, (std::vector<uint64_t>{1, 2, 3, 4}));
   const Explored none = explore_seeds({}, {.schedules = 3}, run).value();
   EXPECT_EQ(none.end, End::limit);
@@ -136,7 +136,7 @@ TEST(Seeds, ThatTimeCutOffSayNothingButTheFirstDoes) {
   const auto run_until = [](uint64_t cut_off) {
     return [cut_off](const LaunchRequest& request) -> Result<LaunchResult> {
       LaunchResult result;
-      if (request.seed < cut_off) return result;
+      if (request.options.seed < cut_off) return result;
       result.exit_code = 1;
       result.record.ending = record::Ending::timeout;
       return result;

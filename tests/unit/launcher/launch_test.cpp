@@ -35,7 +35,7 @@ std::set<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// Processes whose command line holds `text`.
+// Processes with `text` in their command line.
 int processes_with(const std::string& text) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -92,7 +92,7 @@ class Launch : public testing::Test {
 };
 
 TEST_F(Launch, GivesEachRankItsVariables) {
-  const auto ran = run({"environment", "2"}, {.ranks = 3, .rank_memory = 1 << 30});
+  const auto ran = run({"environment", "2"}, {.options = {.ranks = 3}, .rank_memory = 1 << 30});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 0);
   EXPECT_EQ(ran.out,
@@ -102,23 +102,24 @@ TEST_F(Launch, GivesEachRankItsVariables) {
 }
 
 TEST_F(Launch, KeepsWhatTheMachineRecorded) {
-  const auto ran = run({}, {.ranks = 2, .platform = "pcie_x4", .seed = 9, .mode = "strict"});
+  const auto ran =
+      run({}, {.options = {.platform = "pcie_x4", .ranks = 2, .seed = 9, .mode = record::AccessMode::strict}});
   ASSERT_TRUE(ran.result);
   const auto& record = ran.result->record;
   EXPECT_EQ(record.event_log_hash, "abc");
   EXPECT_EQ(record.instructions, 7u);
   EXPECT_EQ(record.ending, Ending::finished);
-  EXPECT_EQ(record.platform, "pcie_x4");
-  EXPECT_EQ(record.seed, 9u);
-  EXPECT_EQ(record.mode, "strict");
-  EXPECT_EQ(record.world, 2);
+  EXPECT_EQ(record.options.platform, "pcie_x4");
+  EXPECT_EQ(record.options.seed, 9u);
+  EXPECT_EQ(record.options.mode, record::AccessMode::strict);
+  EXPECT_EQ(record.options.ranks, 2);
   ASSERT_EQ(record.ranks.size(), 2u);
   EXPECT_EQ(record.ranks[1].rank, 1);
   EXPECT_TRUE(record.wall_seconds.contains("run"));
 }
 
 TEST_F(Launch, NeverTearsLines) {
-  const auto ran = run({"lines"}, {.ranks = 4, .prefix = true});
+  const auto ran = run({"lines"}, {.options = {.ranks = 4}, .prefix = true});
   ASSERT_TRUE(ran.result);
   int lines = 0;
   for (const auto line : split(ran.out, '\n')) {
@@ -136,7 +137,7 @@ TEST_F(Launch, LaysOutAddressesAlike) {
 }
 
 TEST_F(Launch, ReportsARanksExitCode) {
-  const auto ran = run({"exit", "1"}, {.ranks = 3});
+  const auto ran = run({"exit", "1"}, {.options = {.ranks = 3}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 1);
   EXPECT_EQ(ran.result->record.ending, Ending::failed);
@@ -147,7 +148,7 @@ TEST_F(Launch, ReportsARanksExitCode) {
 }
 
 TEST_F(Launch, EndsTheOthersWhenOneIsKilled) {
-  const auto ran = run({"wait", "kill", "2"}, {.ranks = 8});
+  const auto ran = run({"wait", "kill", "2"}, {.options = {.ranks = 8}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 1);
   EXPECT_EQ(ran.result->record.ending, Ending::rank_lost);
@@ -159,7 +160,7 @@ TEST_F(Launch, EndsTheOthersWhenOneIsKilled) {
 
 TEST_F(Launch, EndsRanksAfterAFatalIncident) {
   setenv("TEST_MACHINE", "incident", 1);
-  const auto ran = run({"deaf"}, {.ranks = 2});
+  const auto ran = run({"deaf"}, {.options = {.ranks = 2}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 1);
   EXPECT_EQ(ran.result->record.ending, Ending::deadlock);
@@ -169,7 +170,7 @@ TEST_F(Launch, EndsRanksAfterAFatalIncident) {
 
 TEST_F(Launch, FailsWhenTheMachineIsLost) {
   setenv("TEST_MACHINE", "die", 1);
-  const auto ran = run({"sleep"}, {.ranks = 2});
+  const auto ran = run({"sleep"}, {.options = {.ranks = 2}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 2);
   EXPECT_EQ(ran.result->problem, "the machine exited with 3");
@@ -183,7 +184,7 @@ TEST_F(Launch, SaysWhyTheMachineDidNotStart) {
 }
 
 TEST_F(Launch, KeepsItsTimeLimit) {
-  const auto ran = run({"deaf"}, {.ranks = 2, .timeout = 200ms});
+  const auto ran = run({"deaf"}, {.options = {.ranks = 2}, .timeout = 200ms});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->record.ending, Ending::timeout);
   EXPECT_EQ(ran.result->problem, "the run took longer than 0.2 s");
@@ -191,7 +192,7 @@ TEST_F(Launch, KeepsItsTimeLimit) {
 }
 
 TEST_F(Launch, EndsOnSigterm) {
-  const auto ran = run({"term"}, {.ranks = 1});
+  const auto ran = run({"term"}, {.options = {.ranks = 1}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->record.ending, Ending::interrupted);
   EXPECT_EQ(ran.result->problem, "interrupted by SIGTERM");
@@ -199,13 +200,13 @@ TEST_F(Launch, EndsOnSigterm) {
 }
 
 TEST_F(Launch, EndsProcessesThatRanksLeaveBehind) {
-  const auto ran = run({"children"}, {.ranks = 2});
+  const auto ran = run({"children"}, {.options = {.ranks = 2}});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 0);
 }
 
 TEST_F(Launch, BoundsTheMemoryOfARank) {
-  const auto ran = run({"wait", "grow", "0"}, {.ranks = 2, .rank_memory = 256u << 20});
+  const auto ran = run({"wait", "grow", "0"}, {.options = {.ranks = 2}, .rank_memory = 256u << 20});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->problem, "rank 0 was ended by SIGABRT");
   EXPECT_NE(describe(*ran.result).find("256 MiB of private memory"), std::string::npos);
@@ -215,8 +216,8 @@ TEST_F(Launch, BoundsTheMemoryOfARank) {
 TEST_F(Launch, RefusesWhatCannotRun) {
   const RunDirectory directory;
   EXPECT_FALSE(run_program({.program = "/no/such/program", .machine = FB_TEST_MACHINE}, directory));
-  EXPECT_FALSE(run_program({.program = FB_TEST_RANK, .ranks = 0, .machine = FB_TEST_MACHINE}, directory));
-  EXPECT_FALSE(run_program({.program = FB_TEST_RANK, .mpi = true, .machine = FB_TEST_MACHINE}, directory));
+  EXPECT_FALSE(run_program({.program = FB_TEST_RANK, .options = {.ranks = 0}, .machine = FB_TEST_MACHINE}, directory));
+  EXPECT_FALSE(run_program({.program = FB_TEST_RANK, .options = {.mpi = true}, .machine = FB_TEST_MACHINE}, directory));
   EXPECT_THROW((void)run_program({.program = FB_TEST_RANK, .machine = "/no/such/machine"}, directory),
                std::system_error);
 }
@@ -229,8 +230,9 @@ class LaunchMpi : public Launch {
 };
 
 TEST_F(LaunchMpi, GivesRanksTheSameVariables) {
-  auto ran = run({"environment"},
-                 {.ranks = 3, .prefix = true, .mpi = true, .rank_memory = 1 << 30, .mpirun = "/usr/bin/mpirun"});
+  auto ran =
+      run({"environment"},
+          {.options = {.ranks = 3, .mpi = true}, .prefix = true, .rank_memory = 1 << 30, .mpirun = "/usr/bin/mpirun"});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 0) << ran.err;
   std::vector<std::string> lines;
@@ -243,7 +245,7 @@ TEST_F(LaunchMpi, GivesRanksTheSameVariables) {
 }
 
 TEST_F(LaunchMpi, EndsTheOthersWhenOneIsKilled) {
-  const auto ran = run({"wait", "kill", "1"}, {.ranks = 3, .mpi = true, .mpirun = "/usr/bin/mpirun"});
+  const auto ran = run({"wait", "kill", "1"}, {.options = {.ranks = 3, .mpi = true}, .mpirun = "/usr/bin/mpirun"});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->exit_code, 1);
   EXPECT_NE(ran.err.find("aborted"), std::string::npos) << ran.err;
@@ -251,7 +253,7 @@ TEST_F(LaunchMpi, EndsTheOthersWhenOneIsKilled) {
 
 TEST_F(LaunchMpi, IsEndedAfterAFatalIncident) {
   setenv("TEST_MACHINE", "incident", 1);
-  const auto ran = run({"deaf"}, {.ranks = 2, .mpi = true, .mpirun = "/usr/bin/mpirun"});
+  const auto ran = run({"deaf"}, {.options = {.ranks = 2, .mpi = true}, .mpirun = "/usr/bin/mpirun"});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->record.ending, Ending::deadlock);
 }
@@ -280,19 +282,19 @@ class JudgedLaunch : public Launch {
 };
 
 TEST_F(JudgedLaunch, OnlyTheMachineHasTheJudgesSocket) {
-  const auto ran = run({}, {.ranks = 2, .judge = theirs});
+  const auto ran = run({}, {.options = {.ranks = 2}, .judge = theirs});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(heard(), ran.folder + "/machine.sock");
 }
 
 TEST_F(JudgedLaunch, ARankGetsItsPlaceAndItsOwnSocketAndNothingElse) {
-  const auto ran = run({"everything", "1"}, {.ranks = 2, .judge = theirs});
+  const auto ran = run({"everything", "1"}, {.options = {.ranks = 2}, .judge = theirs});
   EXPECT_EQ(ran.out, "FABRICBENCH_SOCKET=" + ran.folder +
                          "/machine.sock.1\nGROUP_RANK=0\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nRANK=1\nWORLD_SIZE=2\n");
 }
 
 TEST_F(JudgedLaunch, ASandboxThatSaysASignalIsBelieved) {
-  const auto ran = run({"wait", "aborted", "0"}, {.ranks = 2, .judge = theirs});
+  const auto ran = run({"wait", "aborted", "0"}, {.options = {.ranks = 2}, .judge = theirs});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.result->record.ending, Ending::rank_lost);
   EXPECT_EQ(ran.result->record.ranks[0].signal, SIGABRT);
@@ -300,7 +302,7 @@ TEST_F(JudgedLaunch, ASandboxThatSaysASignalIsBelieved) {
 }
 
 TEST_F(Launch, TheStartOfRanksAndMachineCanBeChanged) {
-  LaunchRequest request{.ranks = 2};
+  LaunchRequest request{.options = {.ranks = 2}};
   int machines = 0;
   request.prepare_machine = [&](SpawnOptions& start) { machines += start.command[0] == FB_TEST_MACHINE; };
   request.prepare_rank = [](int rank, SpawnOptions& start) {
@@ -313,7 +315,7 @@ TEST_F(Launch, TheStartOfRanksAndMachineCanBeChanged) {
 }
 
 TEST_F(Launch, OutputBeyondTheLimitIsDroppedAndItsEndIsKept) {
-  const auto ran = run({"lines", "1"}, {.ranks = 2, .output_limit = 32});
+  const auto ran = run({"lines", "1"}, {.options = {.ranks = 2}, .output_limit = 32});
   ASSERT_TRUE(ran.result);
   EXPECT_EQ(ran.out, "from one rank 1\nfrom one rank 1\n");
   ASSERT_EQ(ran.result->output_tail.size(), 2u);

@@ -343,7 +343,7 @@ TEST(Strategies, DoTheSameAgain) {
 
 launcher::Explored explore(const char* publisher, uint32_t preemptions, uint64_t most = 1000) {
   const auto run = [&](const launcher::LaunchRequest& request) -> Result<launcher::LaunchResult> {
-    TwoDevices node(with_choices(*request.choices));
+    TwoDevices node(with_choices(*request.options.choices));
     launcher::LaunchResult result;
     result.exit_code = pass_message(node, publisher) == 101 ? 0 : 1;
     result.record = node.record();
@@ -356,7 +356,7 @@ TEST(AllSchedules, FindTheFlagThatComesBeforeItsData) {
   const auto explored = explore("publish_early", 1);
   EXPECT_EQ(explored.end, launcher::Explored::End::found);
   // The same list, the same end.
-  TwoDevices node(with_choices(*explored.request.choices));
+  TwoDevices node(with_choices(*explored.request.options.choices));
   EXPECT_EQ(pass_message(node, "publish_early"), 100u);
 }
 

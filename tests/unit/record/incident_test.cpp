@@ -55,7 +55,7 @@ TEST(IncidentTable, NotesDoNotEndRunsAndFaultsSetTheEnding) {
   EXPECT_EQ(ending_of(fault), Ending::fault);
   Incident race = make_incident(IncidentReason::unordered_accesses, 1, "");
   EXPECT_EQ(ending_of(race), Ending::race);
-  race.fatal = false;  // with --keep-going
+  race.fatal = false;  // with keep_going
   EXPECT_EQ(ending_of(race), std::nullopt);
 }
 

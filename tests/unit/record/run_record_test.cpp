@@ -7,11 +7,11 @@ namespace {
 
 RunRecord full_record() {
   RunRecord r;
-  r.platform = "h100x8";
-  r.seed = 0xffff'ffff'ffff'fffe;
-  r.mode = "strict";
-  r.checked = true;
-  r.world = 8;
+  r.options.platform = "b300x8";
+  r.options.seed = 0xffff'ffff'ffff'fffe;
+  r.options.mode = AccessMode::strict;
+  r.options.check = true;
+  r.options.ranks = 8;
   r.ending = Ending::deadlock;
   r.incidents = {make_incident(IncidentReason::all_wait, std::nullopt, "line one\nline \"two\""),
                  make_incident(IncidentReason::module_unsupported, 3, "ü")};
@@ -48,6 +48,15 @@ TEST(RunRecord, KeepsDefaultsForMissingFields) {
   const auto record = parse_run_record("{}");
   ASSERT_TRUE(record);
   EXPECT_EQ(*record, RunRecord{});
+}
+
+TEST(RunRecord, OlderOnesHaveTheirOptionsOutside) {
+  const auto record =
+      parse_run_record(R"({"platform": "pcie_x4", "seed": 7, "mode": "strict", "checked": true, "world": 3})");
+  ASSERT_TRUE(record);
+  RunRecord expected;
+  expected.options = {.platform = "pcie_x4", .ranks = 3, .seed = 7, .mode = AccessMode::strict, .check = true};
+  EXPECT_EQ(*record, expected);
 }
 
 TEST(RunRecord, RefusesWhatIsNoRecord) {

@@ -9,12 +9,16 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/strings.h"
+#include "record/run_options.h"
 #include "wire/messages.h"
 
 namespace fb {
 
 MachineProcess::MachineProcess(const std::string& platform) {
   const std::string socket = folder_.path("machine");
+  const std::string options = folder_.path("options.json");
+  write_file(options, record::to_json(record::RunOptions{.platform = platform, .ranks = 0}));
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const std::string program = FB_BINARY_DIR "/bin/fabricbench-machine";
@@ -22,7 +26,7 @@ MachineProcess::MachineProcess(const std::string& platform) {
   if (pid_ == 0) {
     ::dup2(in[0], 0);
     ::dup2(out[1], 1);
-    ::execl(program.c_str(), program.c_str(), "--socket", socket.c_str(), "--platform", platform.c_str(), nullptr);
+    ::execl(program.c_str(), program.c_str(), "--socket", socket.c_str(), "--options", options.c_str(), nullptr);
     ::_exit(127);
   }
   ::close(in[0]);
