@@ -100,7 +100,7 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& program, Invocation& invocation) {
+void add_bench(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("bench", "Measure how fast verdicts are, with the references as candidates");
@@ -117,7 +117,7 @@ void add_bench(CLI::App& program, Invocation& invocation) {
   command->add_flag("--quick", o.quick, "Quick checks");
   command->add_flag("--cached", o.cached, "Take candidates that were built before from the cache");
   add_problems_option(*command, o.folder);
-  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -93,7 +93,7 @@ int run_calibration(const Options& o) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& program, Invocation& invocation) {
+void add_calibrate(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("calibrate", "Compare modelled times with times measured on real GPUs");
   command->footer(
@@ -125,7 +125,7 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command->add_option("--most-fit-median", options->most_fit_median,
                       "Fail if the median error of fit curves is larger");
   command->add_option("--least-order", options->least_order, "Fail if a smaller share of orders is right, such as 0.9");
-  command->callback([options, &invocation] { invocation.exit_code = run_calibration(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = run_calibration(*options); });
 }
 
 }  // namespace fb::cli

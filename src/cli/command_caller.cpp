@@ -24,7 +24,7 @@ int call(const Options& o) {
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_caller(CLI::App& program, Invocation& invocation) {
+void add_caller(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("caller", "Make one call of a campaign and write down the response");
   command->group("");
@@ -34,7 +34,7 @@ void add_caller(CLI::App& program, Invocation& invocation) {
   command->add_option("--sample", options->round.sample, "Number, from 1")->required();
   command->add_option("--round", options->round.round, "Number, from 1")->required();
   command->add_option("--prices", options->prices, "Price file");
-  command->callback([options, &invocation] { invocation.exit_code = call(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = call(*options); });
 }
 
 }  // namespace fb::cli

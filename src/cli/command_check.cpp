@@ -101,7 +101,7 @@ int check(const Options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& program, Invocation& invocation) {
+void add_check(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("check", "Judge a solution of a problem");
@@ -138,7 +138,7 @@ void add_check(CLI::App& program, Invocation& invocation) {
   command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
                     "Run the candidate as yourself, without protection; the verdict says so");
-  command->callback([options, &invocation] { invocation.exit_code = check(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = check(*options); });
 }
 
 }  // namespace fb::cli

@@ -124,7 +124,7 @@ std::string fish(const CLI::App& program) {
 
 }  // namespace
 
-void add_completion(CLI::App& program, Invocation& invocation) {
+void add_completion(CLI::App& program, CommandRun& command_run) {
   auto shell = std::make_shared<std::string>();
   auto* command = program.add_subcommand("completion", "Print a completion script for a shell");
   command->footer(
@@ -133,9 +133,9 @@ void add_completion(CLI::App& program, Invocation& invocation) {
       "  fabricbench completion fish > ~/.config/fish/completions/fabricbench.fish   always\n"
       "  fabricbench completion zsh > ~/.zfunc/_fabricbench                          with ~/.zfunc in fpath");
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([shell, &program, &invocation] {
+  command->callback([shell, &program, &command_run] {
     fmt::print("{}", *shell == "bash" ? bash(program) : *shell == "zsh" ? zsh(program) : fish(program));
-    invocation.exit_code = kExitDone;
+    command_run.exit_code = kExitDone;
   });
 }
 

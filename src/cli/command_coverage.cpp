@@ -32,7 +32,7 @@ std::string whole(const Options& o) {
 
 }  // namespace
 
-void add_coverage(CLI::App& program, Invocation& invocation) {
+void add_coverage(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand(
       "coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
@@ -43,9 +43,9 @@ void add_coverage(CLI::App& program, Invocation& invocation) {
   auto* json = command->add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
   command->add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
       ->excludes(json);
-  command->callback([options, &invocation] {
+  command->callback([options, &command_run] {
     fmt::print("{}", options->api ? api_part(*options) : whole(*options));
-    invocation.exit_code = kExitDone;
+    command_run.exit_code = kExitDone;
   });
 }
 

@@ -267,9 +267,9 @@ int execute(Options& o) {
 
 }  // namespace
 
-void add_exec(CLI::App& program, Invocation& invocation) {
+void add_exec(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
-  options->launch.arguments = std::move(invocation.program_arguments);
+  options->launch.arguments = std::move(command_run.program_arguments);
   auto* command = program.add_subcommand("exec", "Compile a CUDA program and run it on a virtual node");
   command->footer(
       "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
@@ -311,10 +311,10 @@ void add_exec(CLI::App& program, Invocation& invocation) {
   command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
   command->add_flag("--time", options->time, "Say where the wall time went");
   command->allow_extras();
-  command->callback([command, options, &invocation] {
+  command->callback([command, options, &command_run] {
     options->words = command->remaining();
     options->has_seed = command->get_option("--seed")->count() != 0;
-    invocation.exit_code = execute(*options);
+    command_run.exit_code = execute(*options);
   });
 }
 

@@ -19,12 +19,12 @@ int help(const CLI::App& program, const std::string& name) {
 
 }  // namespace
 
-void add_help(CLI::App& program, Invocation& invocation) {
+void add_help(CLI::App& program, CommandRun& command_run) {
   auto name = std::make_shared<std::string>();
   auto* command = program.add_subcommand("help", "Show what the commands are, or the options of one");
   command->footer("Examples:\n  fabricbench help\n  fabricbench help check");
   command->add_option("COMMAND", *name, "Name of a command");
-  command->callback([&program, &invocation, name] { invocation.exit_code = help(program, *name); });
+  command->callback([&program, &command_run, name] { command_run.exit_code = help(program, *name); });
 }
 
 }  // namespace fb::cli

@@ -42,7 +42,7 @@ int list(const Options& o) {
 
 }  // namespace
 
-void add_list(CLI::App& program, Invocation& invocation) {
+void add_list(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("list", "List the problems");
   command->footer(
@@ -57,7 +57,7 @@ void add_list(CLI::App& program, Invocation& invocation) {
   auto* json = command->add_flag("--json", options->json, "As JSON: pack, problems[].name, .level, .hash, …");
   command->add_flag("--names", options->names, "Names only, one a line, for scripts")->excludes(json);
   add_problems_option(*command, options->problems);
-  command->callback([options, &invocation] { invocation.exit_code = list(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = list(*options); });
 }
 
 }  // namespace fb::cli

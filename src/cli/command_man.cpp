@@ -100,7 +100,7 @@ int show_page(const CLI::App& program, const std::string& name) {
 
 }  // namespace
 
-void add_man(CLI::App& program, Invocation& invocation) {
+void add_man(CLI::App& program, CommandRun& command_run) {
   struct Options {
     std::string name, out;
   };
@@ -112,8 +112,8 @@ void add_man(CLI::App& program, Invocation& invocation) {
       "  fabricbench man --out ~/.local/share/man/man1");
   command->add_option("COMMAND", options->name, "Name of a command (default: the page of fabricbench itself)");
   command->add_option("--out", options->out, "Write the pages of all commands into this folder")->type_name("DIR");
-  command->callback([options, &program, &invocation] {
-    invocation.exit_code =
+  command->callback([options, &program, &command_run] {
+    command_run.exit_code =
         options->out.empty() ? show_page(program, options->name) : write_pages(program, options->out);
   });
 }

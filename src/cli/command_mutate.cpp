@@ -115,7 +115,7 @@ std::string operator_lines() {
 
 }  // namespace
 
-void add_mutate(CLI::App& program, Invocation& invocation) {
+void add_mutate(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("mutate", "Measure the judge: which mistakes in references it notices");
@@ -156,7 +156,7 @@ void add_mutate(CLI::App& program, Invocation& invocation) {
   command->add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
   add_problems_option(*command, o.folder);
-  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

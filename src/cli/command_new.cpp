@@ -56,7 +56,7 @@ int create(const Options& o) {
 
 }  // namespace
 
-void add_new(CLI::App& program, Invocation& invocation) {
+void add_new(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("new", "Create a problem folder to start from");
   command->footer(
@@ -69,7 +69,7 @@ void add_new(CLI::App& program, Invocation& invocation) {
       ->type_name("CATEGORY/NAME")
       ->required();
   add_problems_option(*command, options->problems);
-  command->callback([options, &invocation] { invocation.exit_code = create(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = create(*options); });
 }
 
 }  // namespace fb::cli

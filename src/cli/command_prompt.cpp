@@ -69,7 +69,7 @@ int show(const Options& o) {
 
 }  // namespace
 
-void add_prompt(CLI::App& program, Invocation& invocation) {
+void add_prompt(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("prompt", "Print the prompt that a model gets");
@@ -95,7 +95,7 @@ void add_prompt(CLI::App& program, Invocation& invocation) {
   command->add_flag("--speed", o.speed, "After a pass: ask for a faster one")->needs(feedback);
   command->add_option("--limit", o.prompt.feedback_limit, "Bytes of a feedback prompt")->capture_default_str();
   add_problems_option(*command, o.problems);
-  command->callback([options, &invocation] { invocation.exit_code = show(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

@@ -71,7 +71,7 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_prove(CLI::App& program, Invocation& invocation) {
+void add_prove(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command = program.add_subcommand("prove", "Prove problems: the reference passes and no impostor does");
@@ -96,7 +96,7 @@ void add_prove(CLI::App& program, Invocation& invocation) {
   command->add_flag("--json", o.json, "Print reports as JSON");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
   add_problems_option(*command, o.folder);
-  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

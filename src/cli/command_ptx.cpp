@@ -58,7 +58,7 @@ int show_ptx(const Options& o) {
 
 }  // namespace
 
-void add_ptx(CLI::App& program, Invocation& invocation) {
+void add_ptx(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("ptx", "Show what the front end sees in a CUDA or PTX file");
   command->footer(
@@ -73,7 +73,7 @@ void add_ptx(CLI::App& program, Invocation& invocation) {
   command->add_option("--arch", options->arch, "Architecture to compile for")->capture_default_str();
   command->add_option("-I", options->include_dirs, "Folder to search for headers")->allow_extra_args(false);
   command->add_option("-D", options->defines, "Macro, as NAME or NAME=VALUE")->allow_extra_args(false);
-  command->callback([options, &invocation] { invocation.exit_code = show_ptx(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = show_ptx(*options); });
 }
 
 }  // namespace fb::cli

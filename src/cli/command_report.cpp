@@ -79,7 +79,7 @@ int report_runs(const Options& o) {
 
 }  // namespace
 
-void add_report(CLI::App& program, Invocation& invocation) {
+void add_report(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("report", "Report on campaigns: leaderboard, breakdowns, pages");
   command->footer(
@@ -112,7 +112,7 @@ void add_report(CLI::App& program, Invocation& invocation) {
       ->delimiter(',')
       ->allow_extra_args(false)  // DIR may follow
       ->check(CLI::PositiveNumber);
-  command->callback([options, &invocation] { invocation.exit_code = report_runs(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = report_runs(*options); });
 }
 
 }  // namespace fb::cli

@@ -152,7 +152,7 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_run(CLI::App& program, Invocation& invocation) {
+void add_run(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   auto* command =
@@ -215,7 +215,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
   command->add_option("--worker", o.worker, "Program that judges instead of this one, for tests of campaigns")
       ->group("");
-  command->callback([options, &invocation] { invocation.exit_code = run(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

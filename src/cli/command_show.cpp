@@ -26,7 +26,7 @@ int show(const Options& o) {
 
 }  // namespace
 
-void add_show(CLI::App& program, Invocation& invocation) {
+void add_show(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("show", "Show a problem: statement, tensors, sizes, rules");
   command->footer(
@@ -39,7 +39,7 @@ void add_show(CLI::App& program, Invocation& invocation) {
   command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
   command->add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
   add_problems_option(*command, options->problems);
-  command->callback([options, &invocation] { invocation.exit_code = show(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

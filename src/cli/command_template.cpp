@@ -35,7 +35,7 @@ int make(const Options& o) {
 
 }  // namespace
 
-void add_template(CLI::App& program, Invocation& invocation) {
+void add_template(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("template", "Write the file in which a solution is written");
   command->footer(
@@ -49,7 +49,7 @@ void add_template(CLI::App& program, Invocation& invocation) {
   command->add_option("-o,--output", options->output, "Write it here instead of standard output")->type_name("FILE");
   command->add_flag("--force", options->force, "Overwrite the file if there is one");
   add_problems_option(*command, options->problems);
-  command->callback([options, &invocation] { invocation.exit_code = make(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = make(*options); });
 }
 
 }  // namespace fb::cli

@@ -30,12 +30,12 @@ std::vector<Line> lines() {
 
 }  // namespace
 
-void add_version(CLI::App& program, Invocation& invocation) {
+void add_version(CLI::App& program, CommandRun& command_run) {
   auto json = std::make_shared<bool>(false);
   auto* command = program.add_subcommand("version", "Show the version and the parts in use: compiler, SDK, libraries");
   command->footer("`fabricbench --version` prints the version alone, in one line.");
   command->add_flag("--json", *json, "As JSON");
-  command->callback([json, &invocation] {
+  command->callback([json, &command_run] {
     nlohmann::ordered_json value = {{"schema", 1}};
     for (const Line& line : lines()) {
       if (*json)
@@ -44,7 +44,7 @@ void add_version(CLI::App& program, Invocation& invocation) {
         fmt::print("{:<10} {}\n", line.name, line.value);
     }
     if (*json) fmt::print("{}\n", value.dump(2));
-    invocation.exit_code = kExitDone;
+    command_run.exit_code = kExitDone;
   });
 }
 

@@ -29,7 +29,7 @@ int work(const Options& o) {
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_worker(CLI::App& program, Invocation& invocation) {
+void add_worker(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("worker", "Make judgements of a campaign: job files in, verdict files out");
   command->group("");
@@ -39,7 +39,7 @@ void add_worker(CLI::App& program, Invocation& invocation) {
   command->add_option("--list", options->list, "File with a path of a job file in each line");
   command->add_option("--first", options->first, "Number of the first line to do, from 0");
   command->add_option("--count", options->count, "How many");
-  command->callback([options, &invocation] { invocation.exit_code = work(*options); });
+  command->callback([options, &command_run] { command_run.exit_code = work(*options); });
 }
 
 }  // namespace fb::cli

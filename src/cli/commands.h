@@ -1,7 +1,7 @@
 #pragma once
 
 // The commands (commands.def), one function each that adds the command to the program. Its callback sets
-// `invocation.exit_code`.
+// `command_run.exit_code`.
 
 #include <string>
 #include <vector>
@@ -17,14 +17,14 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;
 
-// One run of the program.
-struct Invocation {
+// One run of the command line program.
+struct CommandRun {
   int exit_code = kExitUsage;
   std::vector<std::string> program_arguments = {};  // what follows "--": the arguments of the program that exec runs
 };
 
 #define GROUP(id, heading)
-#define COMMAND(name) void add_##name(CLI::App& program, Invocation& invocation);
+#define COMMAND(name) void add_##name(CLI::App& program, CommandRun& command_run);
 #include "cli/commands.def"
 
 }  // namespace fb::cli

@@ -8,7 +8,7 @@
 
 namespace {
 
-using fb::cli::Invocation;
+using fb::cli::CommandRun;
 
 // True if the command has a flag --json (not an option with a file name) and it was given.
 bool wants_json(const CLI::App& program, const std::vector<std::string>& words) {
@@ -22,7 +22,7 @@ bool wants_json(const CLI::App& program, const std::vector<std::string>& words) 
   return false;
 }
 
-int run(CLI::App& program, Invocation& invocation, std::vector<std::string> words) {
+int run(CLI::App& program, CommandRun& command_run, std::vector<std::string> words) {
   if (words.empty()) words = {"help"};
   if (wants_json(program, words)) fb::cli::report_failures_as_json();
   try {
@@ -41,20 +41,20 @@ int run(CLI::App& program, Invocation& invocation, std::vector<std::string> word
   } catch (const std::exception& e) {
     return fb::cli::fail(e.what());
   }
-  return invocation.exit_code;
+  return command_run.exit_code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  Invocation invocation;
+  CommandRun command_run;
   if (!words.empty() && words[0] == "exec") {
     if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
-      invocation.program_arguments.assign(dashes + 1, words.end());
+      command_run.program_arguments.assign(dashes + 1, words.end());
       words.erase(dashes, words.end());
     }
   }
-  const auto program = fb::cli::make_program(invocation);
-  return run(*program, invocation, std::move(words));
+  const auto program = fb::cli::make_program(command_run);
+  return run(*program, command_run, std::move(words));
 }

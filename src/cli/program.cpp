@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   const char* group;
-  void (*add)(CLI::App&, Invocation&);
+  void (*add)(CLI::App&, CommandRun&);
 };
 
 std::vector<Row> rows() {
@@ -25,7 +25,7 @@ std::vector<Row> rows() {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_program(Invocation& invocation) {
+std::unique_ptr<CLI::App> make_program(CommandRun& command_run) {
   auto program =
       std::make_unique<CLI::App>("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
   program->set_version_flag("--version", fmt::format("fabricbench {}", version()));
@@ -34,7 +34,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation) {
   program->fallthrough(false);
   for (const Row& row : rows()) {
     const size_t before = program->get_subcommands(nullptr).size();
-    row.add(*program, invocation);
+    row.add(*program, command_run);
     for (size_t k = before; k < program->get_subcommands(nullptr).size(); ++k)
       program->get_subcommands(nullptr)[k]->group(row.group);
   }

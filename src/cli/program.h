@@ -11,7 +11,7 @@
 
 namespace fb::cli {
 
-std::unique_ptr<CLI::App> make_program(Invocation& invocation);
+std::unique_ptr<CLI::App> make_program(CommandRun& command_run);
 
 // The commands that people use, in the order of commands.def.
 std::vector<const CLI::App*> visible_commands(const CLI::App& program);
