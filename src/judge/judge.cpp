@@ -91,6 +91,7 @@ class AttemptJudge {
   Verdict run() {
     const auto begin = Clock::now();
     try {
+      verdict_.identity = identity(verdict_.platform);
       verdict_.seed = request_.seed ? *request_.seed : draw_seed();
       if (prepare() && build() && check_symbols() && run_sessions() && check_floor()) {
         conclude(verdict_, VerdictClass::pass, "pass", {});

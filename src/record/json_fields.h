@@ -210,6 +210,7 @@ void visit_fields(T& v, F&& field) {
   field("platform", v.platform);
   field("sandbox", v.sandbox);
   field("version", v.version);
+  field("identity", v.identity);
   field("sessions", v.sessions);
   field("schedules", v.schedules);
   visit_fields(static_cast<SameConst<Evidence, T>&>(v), field);

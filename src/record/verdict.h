@@ -94,6 +94,7 @@ struct Verdict : Ruling, Evidence {
   uint64_t seed = 0;                   // replays the judgement
   std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
   std::string version = {};            // of fabricbench
+  std::string identity = {};           // judge::identity(): verdicts of one identity are comparable
 
   uint32_t sessions = 0, schedules = 0;  // how many were run
 

@@ -28,6 +28,7 @@ Verdict whole() {
   v.replayable = false;
   v.sandbox = "none";
   v.version = "0.4";
+  v.identity = "00ff";
   v.sessions = 7;
   v.schedules = 5;
   v.calls = 42;
