@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "{}", to_string(platform.error(), run.platform));
       return 2;
     }
+    if (run.device_memory != 0) platform->memory.size = std::min<uint64_t>(platform->memory.size, run.device_memory);
     record::RunRecord record;
     record.options = run;
     {

@@ -261,6 +261,29 @@ int main(int argc, char** argv) {
   EXPECT_NE(bad.text.find("--seed 3 --mode hardware " + path + " -- 'a b' 7"), std::string::npos) << bad.text;
 }
 
+TEST_F(CliExec, GivesGpusLessMemoryOnRequest) {
+  const std::string path = file("memory.cu", R"(
+#include <cuda_runtime.h>
+#include <cstdio>
+int main() {
+  size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  void* p = nullptr;
+  const cudaError_t small = cudaMalloc(&p, 16 << 20), large = cudaMalloc(&p, 256 << 20);
+  std::printf("total %zu, small %d, large %d\n", total >> 20, small, large);
+  return large == cudaSuccess ? 0 : 3;
+}
+)");
+  const Output little = run_tool("exec --device-memory 128M " + path);
+  EXPECT_NE(little.text.find("total 128, small 0, large 2"), std::string::npos) << little.text;
+  EXPECT_NE(little.text.find("again: fabricbench exec --platform h100x8 --ranks 1 --seed 0 --mode hardware "
+                             "--device-memory 134217728 "),
+            std::string::npos)
+      << little.text;
+  EXPECT_EQ(run_tool("exec --device-memory 900G " + path).exit_code, 0) << "never more than the platform has";
+  EXPECT_EQ(run_tool("exec --device-memory much " + path).exit_code, 2);
+}
+
 TEST_F(CliExec, RefusesSchedulesThatContradictEachOther) {
   const std::string path = file("empty_main.cu", "int main() {}\n");
   const std::pair<std::string, std::string> wrong[] = {

@@ -29,6 +29,7 @@ RunOptions whole() {
   o.slower = "latency=1.1";
   o.budget = 1000;
   o.memory = uint64_t{1} << 30;
+  o.device_memory = uint64_t{4} << 30;
   return o;
 }
 
