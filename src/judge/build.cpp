@@ -41,7 +41,7 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   toolchain::DeviceCompile unit;
   unit.extra_flags = {"-fno-crash-diagnostics"};
   if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
-  unit.time_limit = request.limits.time;
+  unit.time_limits = time_limits(request.limits);
   unit.shared = true;
   // Every candidate has the entry. Of the others those that are slow to read: answers name all kinds of headers.
   unit.ahead = {"fabricbench/entry.h", "fabricbench/peer_memory.h",

@@ -15,7 +15,8 @@
 namespace fb::judge {
 
 struct BuildLimits {
-  std::chrono::seconds time{20};  // of each run of a compiler; both sides run at once
+  std::chrono::seconds time{20};   // processor time of each run of a compiler; both sides run at once
+  std::chrono::seconds wall{100};  // more is not the candidate's fault: this computer is overloaded
   uint64_t memory = uint64_t{2} << 30;
   uint64_t output = uint64_t{64} << 20;
 };

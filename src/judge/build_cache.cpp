@@ -60,9 +60,9 @@ Result<Built> build_cached(const BuildRequest& request, const std::vector<std::s
 
 Result<void> run_compiler(const toolchain::Wrapper& wrapper, const toolchain::Invocation& invocation,
                           const BuildLimits& limits, const std::function<Errors(std::string_view)>& parse) {
-  const auto finished = run_command(wrapper(invocation), limits.time);
-  if (finished.timed_out) return error(fmt::format("the compiler was stopped after {} s", limits.time.count()));
-  if (finished.exit_code != 0) return std::unexpected(parse(finished.output));
+  const auto finished = toolchain::run_limited(wrapper(invocation), time_limits(limits));
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->exit_code != 0) return std::unexpected(parse(finished->output));
   return {};
 }
 

@@ -16,6 +16,9 @@ namespace fb::judge {
 // compiler that is not the system's; may be empty. Throws where fabricbench-confine is missing.
 toolchain::Wrapper build_wrapper(const BuildRequest& request, const std::string& toolkit);
 
+// `time` is what build_wrapper() limits: a verdict must not depend on the load of this computer.
+inline toolchain::TimeLimits time_limits(const BuildLimits& limits) { return {limits.wall, limits.time}; }
+
 // What a compiler said, for the candidate's author: no paths of ours (`folders`), in plain words where a limit was
 // reached, and not too much of it. Throws where the fault is the sandbox's.
 Errors explain(Errors errors, const std::vector<std::string>& folders, const BuildLimits& limits);

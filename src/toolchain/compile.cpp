@@ -31,8 +31,9 @@ Result<void> run_compiler(const DeviceCompile& request, const Locations& where, 
   add(invocation.reads, request.reads);
   if (!request.precompiled_header.empty()) invocation.reads.push_back(request.precompiled_header);
   if (!request.dependencies.empty()) invocation.writes.push_back(folder_of(request.dependencies));
-  const ProcessResult run = run_command(wrapped(request.wrapper, invocation), request.time_limit);
-  if (run.timed_out) return error(fmt::format("the compiler was stopped after {} s", request.time_limit.count()));
+  const auto ran = run_limited(wrapped(request.wrapper, invocation), request.time_limits);
+  if (!ran) return std::unexpected(ran.error());
+  const ProcessResult& run = *ran;
   // clang ignores these with a warning, and the program would be silently wrong.
   if (auto refused = find_managed_variables(run.output, request.source); !refused.list.empty()) {
     return std::unexpected(std::move(refused));

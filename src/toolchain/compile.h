@@ -18,7 +18,7 @@ struct DeviceCompile {
   std::string standard = "c++20";
   int optimisation = 2;
   std::vector<std::string> extra_flags = {};
-  std::chrono::seconds time_limit{60};
+  TimeLimits time_limits = {};  // of each run of the compiler
   bool include_runtime = true;  // as nvcc does for .cu files, and not for .cpp
   // Read in place of cuda_runtime.h (precompiled_header.h); empty: none.
   std::string precompiled_header = {};

@@ -113,7 +113,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     command.insert(command.end(),
                    {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
     const Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
-    const ProcessResult run = run_command(wrapped(unit.wrapper, invocation), unit.time_limit);
+    const ProcessResult run = run_command(wrapped(unit.wrapper, invocation), unit.time_limits.wall);
     if (run.exit_code != 0) return std::nullopt;
     const std::string bytes = read_file(made);
     Cache writable = cache;

@@ -118,7 +118,7 @@ class Builder {
     unit.optimisation = request_.optimisation;
     unit.include_runtime = source.ends_with(".cu");
     unit.extra_flags = mpi_compile_;
-    unit.time_limit = kTimeLimit;
+    unit.time_limits.wall = kTimeLimit;
     return unit;
   }
 
