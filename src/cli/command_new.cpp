@@ -39,7 +39,8 @@ int create(const Options& o) {
   const std::string category = o.name.substr(0, slash), name = o.name.substr(slash + 1);
   const auto files = catalog::make_skeleton(category, name);
   if (!files) return fail(files.error());
-  const auto root = problems_folder(o.problems);
+  // A folder that does not exist yet becomes a pack.
+  const auto root = o.problems.empty() ? problems_folder("") : Result<std::string>(o.problems);
   if (!root) return fail(root.error());
   if (const auto made = make_pack(*root); !made) return fail(made.error());
   for (const std::string& other : catalog::problem_folders(*root)) {

@@ -34,7 +34,7 @@ TEST_F(Commands, ListTakesFilters) {
        {"--category ep", "--level 1", "--library nccl", "--track kernel", "--tag c", "'x*'", "--tag a --level 3"}) {
     const Output none = run_here("list", filter);
     EXPECT_EQ(none.exit_code, 1) << filter;
-    EXPECT_EQ(none.text, "fabricbench: none of the 1 problems of " + root_.path() + " is like that\n");
+    EXPECT_EQ(none.text, "fabricbench: none of the 1 problems of " + root_.path() + " matches\n");
   }
   EXPECT_EQ(run_here("list", "--level 4").exit_code, 2);
 }
@@ -57,7 +57,10 @@ TEST_F(Commands, ListShowsWhatIsRightAndSaysWhatIsWrong) {
 TEST_F(Commands, AFolderThatIsNoPackIsSaid) {
   const Output output = run_tool("list --problems /nowhere");
   EXPECT_EQ(output.exit_code, 2);
-  EXPECT_NE(output.text.find("/nowhere/pack.toml: is missing"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("--problems /nowhere: not a folder"), std::string::npos) << output.text;
+  const Output empty = run_tool("list --problems /proc/self/fd");
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_NE(empty.text.find("/proc/self/fd/pack.toml: is missing"), std::string::npos) << empty.text;
 }
 
 TEST_F(Commands, ShowTellsAboutAProblem) {
