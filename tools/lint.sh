@@ -21,6 +21,7 @@ fi
 "$clang_format" --dry-run --Werror "${files[@]}"
 echo "format: ${#files[@]} files"
 python3 tools/check_layers.py
+python3 tools/check_words.py
 # ruff is not in Debian 12: pyflakes finds unused and undefined names.
 mapfile -t scripts < <(git ls-files '*.py')
 pyflakes3 "${scripts[@]}"
