@@ -27,7 +27,10 @@ def expect(condition, what, *context):
 def expect_error(arguments, *words):
     code, out, err = report(*arguments)
     expect(code == 2, f"exit code 2 for {arguments}", code, err)
-    expect(out == "", "nothing on standard output", out)
+    if "--json" in arguments:  # failures are JSON then, on standard output
+        err = " ".join(json.loads(out)["error"]["messages"])
+    else:
+        expect(out == "", "nothing on standard output", out)
     for word in words:
         expect(word in err, f"'{word}' in the message", err)
 
