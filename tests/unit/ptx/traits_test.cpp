@@ -49,8 +49,12 @@ TEST(Traits, loads_write_a_register_and_reductions_do_not) {
   each_form([](Form form) {
     const Traits& t = traits(form);
     const bool returns = has_role(form, {OperandRole::destination, OperandRole::list_destination});
-    if (t.reads && !t.writes && !t.tensor_memory) EXPECT_TRUE(returns) << to_string(form);
-    if (t.reduces) EXPECT_FALSE(returns) << to_string(form);
+    if (t.reads && !t.writes && !t.tensor_memory) {
+      EXPECT_TRUE(returns) << to_string(form);
+    }
+    if (t.reduces) {
+      EXPECT_FALSE(returns) << to_string(form);
+    }
   });
 }
 
@@ -62,13 +66,24 @@ TEST(Traits, opcodes_agree_with_their_traits) {
     const auto starts = [&](std::string_view word) { return syntax.starts_with(word); };
     EXPECT_EQ(t.fences, starts("fence") || starts("membar")) << to_string(form);
     EXPECT_EQ(t.proxy == Proxy::multimem, starts("multimem")) << to_string(form);
-    if (starts("atom")) EXPECT_TRUE(t.reads && t.writes && !t.reduces) << to_string(form);
-    if (starts("red.") || starts("red{")) EXPECT_TRUE(t.reduces) << to_string(form);
-    if (starts("cp.reduce") || starts("multimem.cp.reduce"))
+    if (starts("atom")) {
+      EXPECT_TRUE(t.reads && t.writes && !t.reduces) << to_string(form);
+    }
+    if (starts("red.") || starts("red{")) {
+      EXPECT_TRUE(t.reduces) << to_string(form);
+    }
+    if (starts("cp.reduce") || starts("multimem.cp.reduce")) {
       EXPECT_TRUE(t.reduces && t.asynchronous) << to_string(form);
-    if (starts("st") && syntax.contains("[a]")) EXPECT_TRUE(t.writes) << to_string(form);
-    if (syntax.contains("_wait") && starts("mbarrier")) EXPECT_TRUE(t.waits_for_mbarrier) << to_string(form);
-    if (syntax.contains("mbarrier.arrive") || syntax.contains("complete_tx")) EXPECT_TRUE(t.signals) << to_string(form);
+    }
+    if (starts("st") && syntax.contains("[a]")) {
+      EXPECT_TRUE(t.writes) << to_string(form);
+    }
+    if (syntax.contains("_wait") && starts("mbarrier")) {
+      EXPECT_TRUE(t.waits_for_mbarrier) << to_string(form);
+    }
+    if (syntax.contains("mbarrier.arrive") || syntax.contains("complete_tx")) {
+      EXPECT_TRUE(t.signals) << to_string(form);
+    }
   });
 }
 

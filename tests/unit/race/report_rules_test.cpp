@@ -188,9 +188,9 @@ TEST_P(ReportRules, IsFiredByItsScenario) {
   EXPECT_NE(report.text.substr(change).find(s.change), std::string::npos) << report.text;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReportRules, testing::ValuesIn(kScenarios), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, ReportRules, testing::ValuesIn(kScenarios), [](const auto& scenario) {
   std::string name;
-  for (const char c : std::string(info.param.rule)) name += c == ' ' ? '_' : c;
+  for (const char c : std::string(scenario.param.rule)) name += c == ' ' ? '_' : c;
   return name;
 });
 
