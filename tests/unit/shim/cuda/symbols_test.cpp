@@ -14,7 +14,7 @@ namespace fb {
 namespace {
 
 std::set<std::string> exported() {
-  const std::string command = "nm -D --defined-only " FB_BINARY_DIR "/lib/libfabricbench_cuda.so";
+  const std::string command = "nm -D --defined-only " FB_BINARY_DIR "/lib/fabricbench/libfabricbench_cuda.so";
   std::string text;
   FILE* pipe = popen(command.c_str(), "r");
   std::array<char, 4096> buffer;
