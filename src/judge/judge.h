@@ -39,8 +39,8 @@ struct JudgeRequest {
   bool use_sandbox = true;
   bool use_cache = true;
   bool measure_reference = true;  // for the speed of a pass
-  // What the times of a pass answer to, for intervals and bounds: so many more sessions as there are groups of
-  // constants.
+  // Measure the sensitivity of a pass's times to each group of constants, for intervals and bounds: one more session
+  // per group.
   bool measure_sensitivity = true;
   bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
