@@ -273,6 +273,10 @@ struct VariableFind {
 struct VariableFacts {
   uint64_t address = 0, bytes = 0;
 };
+// The names follow as a blob, each ended by a NUL, in the order of the text.
+struct KernelCount {
+  uint32_t kernels = 0;
+};
 struct Occupancy {
   Id function = 0;
   uint32_t device = 0;

@@ -77,6 +77,18 @@ Status on_module_unload(NodeServices& node, Call& call, const wire::OfHandle& m,
   return Status::ok;
 }
 
+Status on_module_kernels(NodeServices&, Call& call, const wire::OfHandle& m, wire::KernelCount& reply, Answer& answer) {
+  const auto found = call.thread->process->modules.find(m.handle);
+  if (found == call.thread->process->modules.end() || !found->second.parsed) return Status::invalid_handle;
+  for (const ptx::Function& f : found->second.parsed->functions) {
+    if (!f.entry) continue;
+    ++reply.kernels;
+    const auto name = std::as_bytes(std::span(f.name.c_str(), f.name.size() + 1));
+    answer.blob.insert(answer.blob.end(), name.begin(), name.end());
+  }
+  return answer.blob.size() <= wire::kLargestBlob ? Status::ok : Status::out_of_memory;
+}
+
 Status on_function_find(NodeServices& node, Call& call, const wire::FunctionFind& m, wire::FunctionFacts& reply,
                         Answer& answer) {
   Process& process = *call.thread->process;

@@ -73,6 +73,8 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int co
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name);
+CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module);
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int most, CUmodule module);
 CUresult cuModuleGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUmodule module, const char* name);
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode);
 
@@ -90,6 +92,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file, CUjit_optio
                                unsigned int jit_count, CUlibraryOption* options, void** values, unsigned int count);
 CUresult cuLibraryUnload(CUlibrary library);
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name);
+CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library);
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int most, CUlibrary library);
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library);
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name);
 CUresult cuLibraryGetManaged(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name);

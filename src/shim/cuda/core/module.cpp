@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
 
 #include "shim/cuda/core/session.h"
@@ -135,6 +136,21 @@ Expected<wire::VariableFacts> Module::find_variable(const std::string& name, int
   return facts;
 }
 
+Expected<std::vector<std::string>> Module::kernels() {
+  const auto id = load();
+  if (!id) return failure(id.error());
+  wire::KernelCount count;
+  std::vector<std::byte> text;
+  if (const Error e = call<wire::Kind::module_kernels>({.handle = *id}, &count, {}, &text); e != cudaSuccess)
+    return failure(e);
+  std::vector<std::string> names;
+  names.reserve(count.kernels);
+  const std::string_view all(reinterpret_cast<const char*>(text.data()), text.size());
+  for (size_t at = 0; at < all.size(); at += names.back().size() + 1)
+    names.emplace_back(all.substr(at, all.find('\0', at) - at));
+  return names;
+}
+
 void Module::set_dynamic_shared(const std::string& name, int device, uint32_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto known = functions_.find({name, device});
@@ -185,6 +201,21 @@ void forget_registrations(const ModulePtr& module) {
     std::erase_if(table().kernels, [&](const auto& entry) { return entry.second == at->second; });
     at = table().handles.erase(at);
   }
+}
+
+Error count_kernels(unsigned int* count, const ModulePtr& module) {
+  if (!count) return cudaErrorInvalidValue;
+  const auto names = module->kernels();
+  if (!names) return names.error();
+  *count = static_cast<unsigned int>(names->size());
+  return cudaSuccess;
+}
+Error list_kernels(cudaFunction_t* list, unsigned int most, const ModulePtr& module) {
+  if (!list) return cudaErrorInvalidValue;
+  const auto names = module->kernels();
+  if (!names) return names.error();
+  for (size_t k = 0; k < std::min<size_t>(most, names->size()); ++k) list[k] = function_handle(module, (*names)[k]);
+  return cudaSuccess;
 }
 
 Error unload_module(const ModulePtr& module) {

@@ -31,6 +31,8 @@ class Module {
 
   Expected<FunctionInfo> find_function(const std::string& name, int device);
   Expected<wire::VariableFacts> find_variable(const std::string& name, int device);
+  // Names of its kernels, in the order of the text.
+  Expected<std::vector<std::string>> kernels();
   // Sends it if it has not been; errors of the text show here.
   Expected<wire::Id> load();
   Error unload();
@@ -69,6 +71,9 @@ Registry<cudaFunction_t, Function>& functions();
 Registry<cudaLibrary_t, Module>& libraries();
 // The handle of `name` in `module`, the same for the same name. Does not ask the machine.
 cudaFunction_t function_handle(const ModulePtr& module, const std::string& name);
+// The number of kernels of `module`, and handles of its first `most`.
+Error count_kernels(unsigned int* count, const ModulePtr& module);
+Error list_kernels(cudaFunction_t* list, unsigned int most, const ModulePtr& module);
 // Unloads it and forgets the handles of its functions.
 Error unload_module(const ModulePtr& module);
 

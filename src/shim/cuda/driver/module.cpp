@@ -143,6 +143,20 @@ FB_API CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const
   });
 }
 
+FB_API CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
+  return in_context([&] {
+    const auto found = find_library(library_of(module));
+    return found ? count_kernels(count, *found) : found.error();
+  });
+}
+
+FB_API CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int most, CUmodule module) {
+  return in_context([&] {
+    const auto found = find_library(library_of(module));
+    return found ? list_kernels(functions, most, *found) : found.error();
+  });
+}
+
 FB_API CUresult cuModuleGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUmodule module, const char* name) {
   return in_context([&] { return find_variable(pointer, bytes, library_of(module), name); });
 }
@@ -186,6 +200,20 @@ FB_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const ch
     const auto found = find_function(library, name);
     if (found) *kernel = reinterpret_cast<CUkernel>(*found);
     return found ? cudaSuccess : found.error();
+  });
+}
+
+FB_API CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
+  return with_init([&] {
+    const auto found = find_library(library);
+    return found ? count_kernels(count, *found) : found.error();
+  });
+}
+
+FB_API CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int most, CUlibrary library) {
+  return with_init([&] {
+    const auto found = find_library(library);
+    return found ? list_kernels(reinterpret_cast<CUfunction*>(kernels), most, *found) : found.error();
   });
 }
 

@@ -62,6 +62,15 @@ FB_API cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t libr
   *kernel = reinterpret_cast<cudaKernel_t>(shim::function_handle(*module, name));
   return cudaSuccess;
 }
+FB_API cudaError_t cudaLibraryGetKernelCount(unsigned int* count, cudaLibrary_t library) {
+  const auto module = find(library);
+  return record(module ? shim::count_kernels(count, *module) : module.error());
+}
+FB_API cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned int most, cudaLibrary_t library) {
+  const auto module = find(library);
+  return record(module ? shim::list_kernels(reinterpret_cast<cudaFunction_t*>(kernels), most, *module)
+                       : module.error());
+}
 FB_API cudaError_t cudaLibraryGetGlobal(void** pointer, size_t* bytes, cudaLibrary_t library, const char* name) {
   if (!name) return record(cudaErrorInvalidValue);
   const auto module = find(library);

@@ -153,6 +153,28 @@ TEST_F(DriverModule, LibrariesAreModules) {
   EXPECT_EQ(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
 }
 
+TEST_F(DriverModule, ListsItsKernels) {
+  const std::string text = std::string(kText) +
+                           ".visible .entry second()\n{\n  ret;\n}\n"
+                           ".func helper()\n{\n  ret;\n}\n";
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, text.c_str()), CUDA_SUCCESS);
+  unsigned int kernels = 0;
+  EXPECT_EQ(cuModuleGetFunctionCount(&kernels, module), CUDA_SUCCESS);
+  EXPECT_EQ(kernels, 2u) << "device functions are no kernels";
+  CUfunction list[3] = {nullptr, nullptr, nullptr};
+  EXPECT_EQ(cuModuleEnumerateFunctions(list, 3, module), CUDA_SUCCESS);
+  const char* name = nullptr;
+  EXPECT_EQ(cuFuncGetName(&name, list[1]), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "second");
+  EXPECT_EQ(list[2], nullptr);
+  EXPECT_EQ(cuLaunchKernel(list[0], 1, 1, 1, 2, 1, 1, 0, nullptr, arguments_, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(count(), 7u);
+  EXPECT_EQ(cuModuleEnumerateFunctions(nullptr, 1, module), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleGetFunctionCount(&kernels, module), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(DriverModule, CapturesAndReplays) {
   CUstream stream = nullptr;
   ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
