@@ -1,5 +1,7 @@
 # Build-wide settings. One place, so that every layer is compiled alike.
 option(FB_TESTS "Build the tests" ON)
+set(FB_UNIT_LAYERS "base;record;shim;num;ptx;mem;fabric;simt;race;machine;toolchain;sandbox;launcher;inspect;catalog;llm;\
+prompts;judge;prove;mutate;calibrate;campaign;report" CACHE STRING "Layers whose unit tests are built")
 option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(FB_WEB "Bundle the plots of HTML reports (needs npm)" OFF)
@@ -7,6 +9,7 @@ option(FB_WERROR "Treat warnings as errors" ON)
 option(FB_PCH "Precompile common headers" OFF)
 option(FB_AVX512 "Compile the engine for AVX-512 too, beside AVX2 and the baseline" ON)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
+option(FB_TSAN "Compile the client library of the threads test with the thread sanitizer" OFF)
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 
 # A compiler cache is used where there is one. Precompiled headers need its leave to differ in time stamps and macros.

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -127,10 +128,17 @@ Error Session::reserve_addresses(uint64_t begin, uint64_t end) {
   // A forked child has inherited it.
   if (begin == addresses_begin_ && end == addresses_end_) return cudaSuccess;
   void* const wanted = reinterpret_cast<void*>(begin);
+  uint64_t bytes = end - begin;
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  // The sanitizer's shadow memory lies behind the first two terabytes.
+  bytes = std::min(bytes, uint64_t{1} << 36);
+#endif
+#endif
   void* const got =
-      ::mmap(wanted, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+      ::mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got != wanted) {
-    if (got != MAP_FAILED) ::munmap(got, end - begin);
+    if (got != MAP_FAILED) ::munmap(got, bytes);
     return cudaErrorNoDevice;
   }
   addresses_begin_ = begin;
