@@ -53,6 +53,7 @@ elif [[ -n ${LINT_COMMITS:-} ]]; then
 else
   mapfile -t sources < <(all_sources)
 fi
-printf '%s\n' "${sources[@]}" |
-  xargs -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+# xargs -r: after commits that touch no source there is nothing to read.
+printf '%s\n' ${sources[@]+"${sources[@]}"} | sed '/^$/d' |
+  xargs -r -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 echo "clang-tidy: ${#sources[@]} files"
