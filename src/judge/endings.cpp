@@ -142,4 +142,12 @@ std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const rec
   return finding;
 }
 
+bool may_have_been_killed(const launcher::LaunchResult& result) {
+  return std::ranges::any_of(result.record.ranks, [](const record::RankEnd& end) {
+    if (end.ended) return false;  // by the launcher
+    if (end.signal == SIGKILL) return end.seconds <= kLongComputation;
+    return end.signal == SIGTERM || end.signal == SIGINT || end.signal == SIGHUP;
+  });
+}
+
 }  // namespace fb::judge

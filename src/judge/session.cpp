@@ -194,6 +194,7 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   outcome.instructions = result.record.instructions;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
+  outcome.in_doubt = may_have_been_killed(result);
   auto ended = finding_of(result, talk.location(), talk.step());
   // The judge's own finding counts: what happened afterwards followed from it. But of a fault only the record knows.
   const bool has_own = outcome.finding && outcome.finding->verdict != VerdictClass::fault;

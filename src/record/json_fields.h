@@ -284,6 +284,11 @@ void visit_fields(T& p, F&& field) {
   field("backend", p.backend);
   field("platform", p.platform);
   field("seed", as_text(p.seed));
+  field("max_usd", p.max_usd);
+  field("calls", p.calls);
+  field("calls_per_minute", p.calls_per_minute);
+  field("use_cache", p.use_cache);
+  field("use_sandbox", p.use_sandbox);
   field("version", p.version);
 }
 

@@ -191,5 +191,18 @@ TEST(Endings, UnsupportedCallsDoNotExcuseACheat) {
   EXPECT_EQ(found(result).verdict, VerdictClass::cheat);
 }
 
+TEST(Endings, SignalsThatMayComeFromOutsideAreInDoubt) {
+  const auto with = [](int signal, double seconds, bool by_launcher) {
+    launcher::LaunchResult result = ended(Ending::rank_lost);
+    result.record.ranks = {{.rank = 0}, {.rank = 1, .signal = signal, .ended = by_launcher, .seconds = seconds}};
+    return may_have_been_killed(result);
+  };
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP}) EXPECT_TRUE(with(signal, 1, false)) << signal;
+  for (const int signal : {SIGSEGV, SIGABRT, SIGSYS, SIGXCPU}) EXPECT_FALSE(with(signal, 1, false)) << signal;
+  EXPECT_FALSE(with(SIGKILL, 1, true)) << "by the launcher";
+  EXPECT_FALSE(with(SIGKILL, 11, false)) << "its processor time was used up";
+  EXPECT_FALSE(may_have_been_killed(ended(Ending::deadlock)));
+}
+
 }  // namespace
 }  // namespace fb::judge
