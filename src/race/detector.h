@@ -83,6 +83,10 @@ class Detector final : public simt::Listener {
   void on_copy_begin(const simt::AsyncCopy& copy) override { copies_.begin(copy); }
   void on_copy_end(const simt::AsyncCopy& copy) override { copies_.end(copy); }
   void on_mbarrier_signal(simt::Block& owner, const std::byte* at) override { copies_.signal_mbarrier(owner, at); }
+  void on_copies_arrive(simt::Warp& w, uint32_t lane, uint64_t before, simt::Block& owner,
+                        const std::byte* at) override {
+    copies_.arrive(w, lane, before, owner, at);
+  }
 
  private:
   AccessContext context_of(WarpState& s, const simt::Access& access) const;

@@ -33,6 +33,10 @@ class Checking::Both final : public simt::Listener {
   void on_copy_begin(const simt::AsyncCopy& c) override { second_->on_copy_begin(c); }
   void on_copy_end(const simt::AsyncCopy& c) override { second_->on_copy_end(c); }
   void on_mbarrier_signal(simt::Block& owner, const std::byte* at) override { second_->on_mbarrier_signal(owner, at); }
+  void on_copies_arrive(simt::Warp& w, uint32_t lane, uint64_t before, simt::Block& owner,
+                        const std::byte* at) override {
+    second_->on_copies_arrive(w, lane, before, owner, at);
+  }
 
  private:
   simt::Listener* first_;
