@@ -90,7 +90,8 @@ void Warp::enter(uint32_t k) {
   current_ = k;
   base[0] = reinterpret_cast<std::byte*>(registers_.data()) + splits_[k].registers;
   active = splits_[k].mask;
-  recording = std::ranges::any_of(splits_[k].probes, &SpinProbe::marked);
+  marking_ = std::ranges::any_of(splits_[k].probes, &SpinProbe::marked);
+  set_recording();
   set_limit();
 }
 
@@ -192,6 +193,12 @@ const Inst* Warp::branch(const Inst& inst, Mask taken, const Inst* target) {
 const Inst* Warp::backward(const Inst& inst, const Inst* target) {
   splits_[current_].ip = target;
   if (judge_spin(inst)) return kStop;
+  const bool polls = poll_watch_.on_branch();
+  set_recording();
+  if (polls) {
+    yielded_ = true;
+    return kStop;
+  }
   if (splits_.size() > 1) {
     if (++turns_ > kTurns) return kStop;
     set_limit();
@@ -201,6 +208,7 @@ const Inst* Warp::backward(const Inst& inst, const Inst* target) {
 
 const Inst* Warp::exit_lanes(const Inst& inst) {
   exited_ |= exec;
+  note_change();
   Split& s = splits_[current_];
   s.mask &= ~exec;
   active = s.mask;

@@ -463,6 +463,12 @@ std::string JudgeSession::phase_of(const Rank& rank) const {
   return name_of(step_.kind);
 }
 
+std::string JudgeSession::where(const Process& process) const {
+  const Rank* rank = rank_of(process);
+  if (!rank || state_ == State::left || state_ == State::frozen) return "between steps";
+  return fmt::format("{} {}", rank->waits ? "after" : "in", phase_of(*rank));
+}
+
 std::optional<std::string> JudgeSession::explain_loss(const Process& process) const {
   const Rank* rank = rank_of(process);
   if (!rank || state_ == State::left) return std::nullopt;

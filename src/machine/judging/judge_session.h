@@ -7,6 +7,7 @@
 // have ended. Transfers between tensors and the arena take no time and happen in the order of the rank's stream. An
 // exchange ends at the latest of its ranks' times, in whichever order their requests arrived.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -41,6 +42,9 @@ class JudgeSession final : public JudgeRequests {
   bool end_step();
   // To be called when nothing else can make progress. True: a rank that was kept back begins its call.
   bool let_straggler_go();
+  // "in run, call 3", "after construct": where this rank is.
+  std::string where(const Process& process) const;
+  bool has_straggler() const { return std::ranges::any_of(ranks_, &Rank::kept_back); }
   // All ranks have asked for their next step and no operation is left; only their other threads can still act.
   bool is_over() const { return state_ == State::step && all_wait() && nothing_left(); }
   // A request came while ranks were frozen.

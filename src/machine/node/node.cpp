@@ -17,6 +17,10 @@ namespace {
 using wire::Kind;
 using wire::Status;
 
+constexpr uint64_t kRequestCost = 500;  // in instructions
+// The server looks at its own time after so many.
+constexpr uint64_t kMostInstructionsAtOnce = 1'000'000;
+
 DeviceLimits limits_of(const fabric::Platform& p) {
   DeviceLimits l;
   l.sms = p.device.sms;
@@ -226,7 +230,11 @@ void Node::handle(Call& call) {
   }
   if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process)) return HostThreads::hold(call);
   if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
-  if (!wire::has_flag(call.kind, poll)) thread.polls = 0;
+  if (!wire::has_flag(call.kind, poll)) {
+    thread.polls = 0;
+    engine_.note_progress();
+    engine_.charge(kRequestCost);
+  }
   Answer answer;
   try {
     switch (call.kind) {
@@ -264,7 +272,13 @@ bool Node::run(uint64_t steps) {
   const uint64_t before = answers();
   bool more = true;
   try {
-    for (uint64_t k = 0; k < steps && more && answers() == before; ++k) more = engine_.step();
+    only_polls_ = false;
+    const uint64_t begin = engine_.instructions();
+    for (uint64_t k = 0; k < steps && more && answers() == before && !only_polls_; ++k) {
+      if (engine_.instructions() - begin > kMostInstructionsAtOnce) break;
+      more = engine_.step();
+      only_polls_ = engine_.take_only_polls();
+    }
   } catch (const std::bad_alloc&) {
     report_(make_incident(record::IncidentReason::machine_memory_used_up, std::nullopt,
                           "The machine has no memory left for what the programs do."));

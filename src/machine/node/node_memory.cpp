@@ -14,7 +14,9 @@ Context& NodeMemory::context(Process& process, uint32_t device) {
   if (slot) return *slot;
   Context::Services services;
   services.engine = &engine_;
-  services.print = [&process](std::string_view text) {
+  services.print = [this, &process](std::string_view text) {
+    constexpr uint64_t kPrintCost = 200;  // in instructions
+    engine_.charge(kPrintCost);
     // Far more than the buffer of a real device holds.
     constexpr size_t kMostOutput = 16 << 20;
     constexpr std::string_view kLost = "\n[kernels printed more than is kept]\n";

@@ -17,6 +17,7 @@ class ByTimePolicy final : public SchedulePolicy {
   uint64_t quantum() override { return kQuantum; }
   void on_room(Engine& engine, uint32_t gpu) override;
   void on_copy(Engine& engine, const simt::AsyncCopy& copy) override;
+  std::optional<Time> next_event() const override { return events_.next_but_polls(); }
   bool is_timed() const override { return true; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "machine/schedule/event_queue.h"
@@ -49,6 +50,8 @@ class SchedulePolicy {
   virtual void on_quantum_end(const simt::Warp& /*warp*/, uint64_t /*executed*/, simt::Stop /*stop*/) {}
   // Before an event or a copy is performed.
   virtual void on_event_or_copy() {}
+  // All that has run for a while are polls: whatever is held back may be what they wait for.
+  virtual void on_only_polls() {}
   // Work has come for a device. `idle`: no grid was running.
   virtual void on_device_used(uint32_t /*device*/, bool /*idle*/) {}
   // A GPU may have room for blocks: after a launch, or the end of a block or grid.
@@ -56,6 +59,8 @@ class SchedulePolicy {
   // A copy has been issued. It stays among Engine::copies() until it is performed.
   virtual void on_copy(Engine& /*engine*/, const simt::AsyncCopy& /*copy*/) {}
 
+  // When the next event comes that is no answer to a poll, where warps that poll must wait for its time.
+  virtual std::optional<Time> next_event() const { return std::nullopt; }
   // Whether the engine's clock is that of the earliest agent. Otherwise it counts the issue time of all quanta.
   virtual bool is_timed() const { return false; }
   // All choices there were.
