@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "catalog/dtype.h"
 #include "catalog/expression.h"
+#include "catalog/interface.h"
 
 namespace fb::catalog {
 
@@ -42,6 +43,7 @@ struct Rules {
 struct Cost {
   Expression link_bytes, memory_bytes, flops;
   Expression least_link_bytes;  // lower bound of any solution; link_bytes by default
+  Expression hops;              // crossings of a link that wait for each other, in any solution; 1 by default
 };
 
 struct Problem {
@@ -55,6 +57,7 @@ struct Problem {
   std::vector<SizeClass> sizes;
   Rules rules;
   Cost cost;
+  Interface interface;    // of a problem with a driver
   std::string statement;  // text of statement.md
   std::string reference;  // text of reference.cu
   std::string oracle;     // path of oracle.cpp

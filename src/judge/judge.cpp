@@ -176,10 +176,11 @@ class AttemptJudge {
     }
     verdict_.notes = answer->notes;
     verdict_.judged_lines = judged_lines(*answer);
-    const auto source = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
-    if (!source) throw std::runtime_error(join(source.error()));
+    auto sources = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
+    if (!sources) throw std::runtime_error(join(sources.error()));
     BuildRequest wanted;
-    wanted.source = *source;
+    wanted.sources = std::move(*sources);
+    wanted.interface = problem_.interface;
     wanted.args_header = catalog::args_header(problem_);
     wanted.folder = folder_.emplace().path();
     wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
@@ -195,7 +196,14 @@ class AttemptJudge {
       conclude(verdict_, VerdictClass::compile_error, first_line(text), text);
       return false;
     }
+    if (!built->unsupported.empty()) {
+      std::string text;
+      for (const std::string& one : built->unsupported) text += one + "\n";
+      conclude(verdict_, VerdictClass::unsupported, "the virtual node can't run this code yet", text);
+      return false;
+    }
     candidate_ = built->path;
+    driver_ = built->driver;
     return true;
   }
 
@@ -243,6 +251,7 @@ class AttemptJudge {
     wanted.oracle = &*oracle_;
     wanted.session = &session;
     wanted.candidate = candidate_;
+    wanted.driver = driver_;
     wanted.platform = verdict_.platform;
     wanted.look_for_races = request_.look_for_races;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
@@ -370,7 +379,7 @@ class AttemptJudge {
   Verdict verdict_;
   std::optional<sandbox::SandboxSupport> ability_;
   std::optional<TempDir> folder_;
-  std::string candidate_;
+  std::string candidate_, driver_;  // driver_ may be empty
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;  // where there are times
   std::vector<record::Timing> reference_;     // empty: was not measured

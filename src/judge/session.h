@@ -30,7 +30,8 @@ struct SessionRequest {
   const catalog::Problem* problem = nullptr;
   const Oracle* oracle = nullptr;
   const SessionPlan* session = nullptr;
-  std::string candidate = {};  // path of the shared object
+  std::string candidate = {};  // path of the shared object; its PTX is beside it
+  std::string driver = {};     // likewise; empty: the problem has no driver
   std::string platform = {};
   std::string slower = {};                           // launcher::LaunchRequest
   std::string trace = {};                            // file to write; empty: none

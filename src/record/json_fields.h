@@ -112,6 +112,7 @@ void visit_fields(T& r, F&& field) {
   field("replayable", r.replayable);
   field("not_replayable_because", r.not_replayable_because);
   field("unsupported_calls", r.unsupported_calls);
+  field("failed_calls", r.failed_calls);
   field("calls_in_run", r.calls_in_run);
   field("late_requests", r.late_requests);
   field("devices", r.devices);

@@ -65,6 +65,7 @@ JudgeSession::JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connecti
   judge_->connection = connection;
   judge_->process = judges_.get();
   judge_->purpose = wire::Purpose::judge;
+  if (node_.checking) node_.checking->begin_steps();
 }
 
 JudgeSession::~JudgeSession() {
@@ -348,6 +349,7 @@ Status JudgeSession::next(Call& call, const wire::StepNext& m) {
   Rank* rank = rank_of(process);
   if (!rank || thread.purpose != wire::Purpose::calls) return Status::not_permitted;
   if (rank->waits || (rank->thread && rank->thread.get() != &thread)) return Status::not_permitted;
+  if (node_.checking) node_.checking->end_step(process.number, m.failed != 0);
   if (m.failed != 0) {
     using record::IncidentReason;
     const bool no_memory = m.failed == wire::StepNext::kThrewBadAlloc;

@@ -136,6 +136,22 @@ void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const bool all = std::ranges::all_of(found->second, is_ordered);
   openings_.erase(found);
   if (all) return;
+  if (in_steps_) {
+    freed_in_step_[process] = rank;
+    return;
+  }
+  report_early_free(rank);
+}
+
+void Checking::end_step(uint32_t process, bool threw) {
+  const auto found = freed_in_step_.find(process);
+  if (found == freed_in_step_.end()) return;
+  const int32_t rank = found->second;
+  freed_in_step_.erase(found);
+  if (!threw) report_early_free(rank);
+}
+
+void Checking::report_early_free(int32_t rank) {
   report_race(record::IncidentReason::freed_while_open, rank,
               "freed while open: a rank frees memory that another rank has opened, and nothing orders its close "
               "before the free\n"

@@ -190,19 +190,14 @@ Status on_event_export(NodeServices& node, Call& call, const wire::OfHandle& m, 
   } else {
     event.token = node.tokens.add(process, found->second);
   }
-  const uint64_t number = event.token;
-  std::memcpy(reply.bytes, &kEventMagic, sizeof kEventMagic);
-  std::memcpy(reply.bytes + 8, &number, sizeof number);
+  reply = node.tokens.handle_of(kEventMagic, event.token);
   return Status::ok;
 }
 
 Status on_event_import(NodeServices& node, Call& call, const wire::IpcToken& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
-  uint64_t magic = 0, number = 0;
-  std::memcpy(&magic, m.bytes, sizeof magic);
-  std::memcpy(&number, m.bytes + 8, sizeof number);
-  const SharedObject* shared = node.tokens.find(number);
-  if (magic != kEventMagic || !shared || !shared->event) return Status::invalid_value;
+  const SharedObject* shared = node.tokens.find(node.tokens.token_of(kEventMagic, m));
+  if (!shared || !shared->event) return Status::invalid_value;
   if (shared->owner == &process) return Status::invalid_context;
   if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = process.next_id++;

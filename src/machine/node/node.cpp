@@ -80,9 +80,10 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       clock_(fabric_),
       engine_(engine_options(platform, options, clock_)),
       checking_(make_checking(options, clock_, report_)),
+      tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
       memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get()),
-      modules_(load_options(options), memory_, checking_.get(), report_),
+      modules_(load_options(options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
       services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
@@ -259,10 +260,15 @@ void Node::handle(Call& call) {
   threads_.answer(thread, std::move(answer));
 }
 
-Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported&, wire::Empty&, Answer&) {
-  constexpr size_t kLongestName = 100;
-  node.log.count_unsupported(
-      std::string(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), kLongestName)));
+Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported& m, wire::Empty&, Answer&) {
+  const size_t longest = m.failed != 0 ? 400 : 100;
+  std::string text(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), longest));
+  std::ranges::replace_if(text, [](char c) { return c < ' '; }, ' ');
+  if (m.failed != 0) {
+    node.log.count_failed(text);
+  } else {
+    node.log.count_unsupported(text);
+  }
   return Status::ok;
 }
 
