@@ -24,6 +24,7 @@ struct Tensor {
   std::vector<Expression> shape;  // over the parameters, world and rank
   std::string fill;               // of inputs; empty for outputs
   bool replicated = false;        // an output whose expected value is the same on all ranks
+  std::string look_at;            // of outputs: what a wrong value comes from, where the judge sees no pattern
   // Device of the node that holds it, over the same names as the shape; nothing: the rank's own.
   std::optional<Expression> device;
 };

@@ -203,10 +203,11 @@ Expression ProblemReader::expression(const toml::node& node, std::string_view ke
 }
 
 void ProblemReader::read_tensor(const toml::table& from) {
-  reader_.refuse_unknown(from, {"name", "role", "dtype", "shape", "fill", "replicated", "device", "about"});
+  reader_.refuse_unknown(from, {"name", "role", "dtype", "shape", "fill", "replicated", "device", "about", "look_at"});
   Tensor tensor;
   tensor.name = reader_.text(from, "name");
   tensor.about = reader_.text(from, "about");
+  if (from.contains("look_at")) tensor.look_at = reader_.text(from, "look_at");
   if (!tensor.name.empty()) {
     const toml::node& at = *from.get("name");
     if (const std::string why = why_no_field(tensor.name); !why.empty()) reader_.complain(at, "tensor " + why);
@@ -216,6 +217,8 @@ void ProblemReader::read_tensor(const toml::table& from) {
   }
   const std::string role = reader_.text(from, "role");
   tensor.output = role == "out";
+  if (!tensor.output && !tensor.look_at.empty())
+    reader_.complain(*from.get("look_at"), "look_at is of outputs: an input is never wrong");
   if (!role.empty() && role != "in" && role != "out")
     reader_.complain(*from.get("role"), fmt::format("role '{}': there are in and out", role));
   const std::string dtype = reader_.text(from, "dtype");

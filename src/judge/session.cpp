@@ -18,6 +18,7 @@
 #include "judge/conversation.h"
 #include "judge/endings.h"
 #include "judge/rank_files.h"
+#include "judge/report_words.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
 #include "wire/judge_link.h"
@@ -248,6 +249,10 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   }
   if (outcome.finding && outcome.finding->verdict == VerdictClass::fault && outcome.finding->summary.empty())
     outcome.finding = infra("a kernel's fault left no report");
+  if (outcome.finding) {
+    outcome.finding->summary = in_words_of(*request.problem, outcome.finding->summary);
+    outcome.finding->explanation = in_words_of(*request.problem, outcome.finding->explanation);
+  }
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ class ReportNames {
   std::string line(Site site) const;
   // The same, with the instruction.
   std::string instruction(const ShadowCell& cell) const;
+  // A line for each kernel whose full signature is longer than the name that agent() uses; empty: there is none.
+  static std::string signatures(const OperationInfo& first, const OperationInfo& then);
   std::string bytes(const LineRef& at, uint32_t offset) const;
 
  private:

@@ -118,17 +118,19 @@ Status JudgeSession::begin(Call& call, const wire::JudgeBegin& m) {
 Status JudgeSession::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.rank >= ranks_.size() || m.bytes == 0) return Status::invalid_value;
-  const Rank& rank = ranks_[m.rank];
+  Rank& rank = ranks_[m.rank];
   const uint32_t device = m.device < 0 ? rank.device : static_cast<uint32_t>(m.device);
   if (!node_.memory.valid_device(device)) return Status::invalid_value;
   Region region;
   region.bytes = m.bytes;
   region.kind = wire::MemoryKind::device;
   region.of_judge = true;
-  region.allocation = node_.memory.take_memory(*rank.process, device, m.bytes, "tensor");
+  region.allocation = node_.memory.take_memory(*rank.process, device, m.bytes,
+                                               fmt::format("tensor {} of rank {}", rank.tensors, m.rank));
   if (!region.allocation) return Status::out_of_memory;
   const Region* added = node_.memory.add_region(*rank.process, std::move(region));
   if (!added) return Status::out_of_memory;
+  ++rank.tensors;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
@@ -140,6 +142,7 @@ Status JudgeSession::free_tensor(const wire::JudgeFree& m) {
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || !found->second.of_judge) return Status::invalid_value;
   node_.memory.release_region(process, m.address);
+  --ranks_[m.rank].tensors;
   return Status::ok;
 }
 

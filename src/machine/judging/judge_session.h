@@ -84,6 +84,7 @@ class JudgeSession final : public JudgeRequests {
     Process* process = nullptr;
     std::shared_ptr<HostThread> thread;  // asks for steps
     uint32_t device = 0;
+    uint32_t tensors = 0;    // that it has now: numbers them in reports
     bool waits = false;      // has asked for its next step
     uint32_t call = 0;       // current one of the step
     bool kept_back = false;  // begins when nothing else can make progress
