@@ -54,10 +54,19 @@ uint64_t draw_seed() {
   return seed;
 }
 
+// Texts of the candidate (an exception, its output, names) must not command a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < ' ' && c != '\n' && c != '\t') || byte == 0x7F) c = '?';
+  }
+  return text;
+}
+
 Verdict& conclude(Verdict& verdict, VerdictClass result, std::string summary, std::string explanation) {
   verdict.verdict = result;
-  verdict.summary = std::move(summary);
-  verdict.explanation = std::move(explanation);
+  verdict.summary = printable(std::move(summary));
+  verdict.explanation = printable(std::move(explanation));
   return verdict;
 }
 

@@ -72,7 +72,7 @@ void RaceReporter::report(const AccessContext& access, const ShadowCell& earlier
       name_of(kind), names_.agent(earlier, earlier.lane_at(offset)), verb_of(earlier), names_.instruction(earlier),
       names_.agent(f.later, f.later.lane_at(offset)), verb_of(f.later), names_.instruction(f.later),
       names_.bytes(at, offset), f.on_the_way ? "between the two none; on the way between them, " : "",
-      rule.last_sync(f), rule.change(f), names_.signatures(*f.earlier_op, *f.later_op));
+      rule.last_sync(f), rule.change(f), names_.signatures(*f.earlier_op, *f.later_op, signed_));
   report_(std::move(report));
 }
 

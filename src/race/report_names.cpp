@@ -31,15 +31,13 @@ std::string ReportNames::agent(const ShadowCell& cell, uint32_t lane) const {
                      cell.warp * simt::kLanes + lane, block.async ? " (its asynchronous copy)" : "");
 }
 
-std::string ReportNames::signatures(const OperationInfo& first, const OperationInfo& then) {
+std::string ReportNames::signatures(const OperationInfo& first, const OperationInfo& then,
+                                    std::set<std::string>& said) {
   std::string text;
-  std::string said;
   for (const OperationInfo* op : {&first, &then}) {
     if (!op->kernel || op->of_judge) continue;
     const std::string whole = demangle(op->name), name = short_function_name(whole);
-    if (whole == name || whole == said) continue;
-    text += fmt::format("\n  {} is {}", name, whole);
-    said = whole;
+    if (whole != name && said.insert(whole).second) text += fmt::format("\n  {} is {}", name, whole);
   }
   return text;
 }
