@@ -56,6 +56,7 @@ struct Problem {
   std::vector<std::pair<std::string, std::string>> parameters;  // name and what it is; in the order of Args
   std::vector<Tensor> tensors;                                  // in the order of Args
   std::vector<SizeClass> sizes;
+  int atomic_bytes = 16;  // a store of so many aligned bytes is seen as a whole or not at all
   Rules rules;
   Cost cost;
   Interface interface;    // of a problem with a driver

@@ -41,7 +41,7 @@ class ProblemReader {
   Problem read(const toml::table& file) {
     reader_.refuse_unknown(
         file, {"title", "track", "category", "library", "level", "level_reason", "tags", "provenance", "worlds",
-               "platform", "parameters", "size", "tensor", "rules", "cost", "interface"});
+               "platform", "atomic_bytes", "parameters", "size", "tensor", "rules", "cost", "interface"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
@@ -106,6 +106,12 @@ void ProblemReader::read_facts(const toml::table& file) {
     } else {
       problem_.level = static_cast<int>(*level);
     }
+  }
+  if (file.contains("atomic_bytes")) {
+    const auto bytes = reader_.integer(file, "atomic_bytes");
+    if (bytes && *bytes != 8 && *bytes != 16)
+      reader_.complain(*file.get("atomic_bytes"), fmt::format("atomic_bytes {}: there are 8 and 16", *bytes));
+    problem_.atomic_bytes = static_cast<int>(bytes.value_or(problem_.atomic_bytes));
   }
   for (auto& [tag, at] : reader_.texts(file, "tags")) {
     if (!is_label(tag)) reader_.complain(at, fmt::format("tag '{}': lower-case letters, digits and '-'", tag));

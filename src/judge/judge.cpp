@@ -21,6 +21,7 @@
 #include "judge/answer.h"
 #include "judge/bound.h"
 #include "judge/build.h"
+#include "judge/dictionary.h"
 #include "judge/identity.h"
 #include "judge/intervals.h"
 #include "judge/oracle.h"
@@ -213,6 +214,7 @@ class AttemptJudge {
     }
     candidate_ = built->path;
     driver_ = built->driver;
+    constants_ = constants_of_object(candidate_);
     return true;
   }
 
@@ -262,6 +264,7 @@ class AttemptJudge {
     wanted.candidate = candidate_;
     wanted.driver = driver_;
     wanted.platform = verdict_.platform;
+    wanted.constants = constants_;
     wanted.look_for_races = request_.look_for_races;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.limits = request_.limits;
@@ -389,6 +392,7 @@ class AttemptJudge {
   std::optional<sandbox::SandboxSupport> ability_;
   std::optional<TempDir> folder_;
   std::string candidate_, driver_;  // driver_ may be empty
+  std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;  // where there are times
   std::vector<record::Timing> reference_;     // empty: was not measured

@@ -151,8 +151,9 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.options.platform = request.platform;
   launch.options.slower = request.slower;
   launch.options.seed = request.session->schedule;
-  // Times count in the others, and looking for races takes long.
-  launch.options.check = request.look_for_races && request.session->schedule != 0;
+  launch.options.check = request.look_for_races && request.session->looks_for_races;
+  launch.options.uninitialised = launch.options.check;
+  launch.options.fresh_memory = request.session->fresh_memory;
   launch.options.mode = request.session->strict ? record::AccessMode::strict : record::AccessMode::hardware;
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
   launch.options.memory = limits.device_memory;
@@ -265,7 +266,8 @@ SessionOutcome run_session(const SessionRequest& request) {
     SocketPair sockets = make_sockets();
     wire::JudgeLink link(std::move(sockets.ours), static_cast<uint32_t>(request.session->world));
     // On a platform that is made slower only times are of interest.
-    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty());
+    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty(),
+                      {.constants = request.constants});
     launcher::LaunchRequest launch = make_launch(request, parts, directory);
     launch.judge = sockets.theirs.release();
     std::optional<Wrapper> wrapper;

@@ -37,16 +37,35 @@ void Engine::for_each_warp(F f) const {
   }
 }
 
-Engine::Engine(const EngineOptions& options)
-    : options_(options),
-      policy_(make_policy(options.schedule, options.seed, options.choices, steps_)),
-      timed_(policy_->is_timed()),
-      next_poll_(kPollInterval) {}
+Engine::Engine(const EngineOptions& options) : options_(options), next_poll_(kPollInterval) {
+  set_schedule(options.schedule, options.seed);
+}
 Engine::~Engine() = default;
 
 uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles_per_instruction, uint32_t schedulers) {
   gpus_.push_back({limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0});
   return static_cast<uint32_t>(gpus_.size() - 1);
+}
+
+void Engine::set_schedule(ScheduleKind kind, uint64_t seed) {
+  FB_CHECK(runs_.empty());
+  auto found = std::ranges::find_if(policies_, [&](const OwnedPolicy& p) { return p.kind == kind && p.seed == seed; });
+  if (found == policies_.end()) {
+    policies_.push_back({kind, seed, make_policy(kind, seed, options_.choices, steps_)});
+    found = std::prev(policies_.end());
+  }
+  if (found->policy.get() == policy_) return;
+  while (fire_left_events()) {
+  }
+  policy_left_ = std::exchange(policy_, found->policy.get());
+  timed_ = policy_->is_timed();
+}
+
+bool Engine::fire_left_events() {
+  if (policy_left_ == nullptr) return false;
+  if (policy_left_->step(*this)) return true;
+  policy_left_ = nullptr;
+  return false;
 }
 
 // Grids and blocks
@@ -118,7 +137,7 @@ bool Engine::start_blocks(GridRun& run) {
   const uint64_t c = run.next_block / together;
   const uint64_t across_x = grid.grid.x / grid.cluster.x, across_y = grid.grid.y / grid.cluster.y;
   const uint64_t cx = c % across_x, cy = c / across_x % across_y, cz = c / across_x / across_y;
-  const Time begins = std::max(run.start, acting_time());
+  const Time begins = std::max(run.start, acting_time()) + policy_->draw_start_delay();
   for (uint64_t rank = 0; rank < together; ++rank) {
     const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;
     const uint64_t y = cy * grid.cluster.y + rank / grid.cluster.x % grid.cluster.y;

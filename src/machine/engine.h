@@ -93,7 +93,7 @@ class Engine {
   void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
 
   // Performs what the policy selects. False: nothing can run (or the budget is used up).
-  bool step() { return !out_of_budget() && policy_->step(*this); }
+  bool step() { return !out_of_budget() && (fire_left_events() || policy_->step(*this)); }
   // Nothing can run: lets time pass for warps that poll the clock. False if none does, or it does not help.
   bool pass_time();
   // Polling has a budget of its own, of the same size: how long a warp must poll is a matter of the schedule.
@@ -102,6 +102,9 @@ class Engine {
   uint64_t worked() const { return instructions_ - polled_ + charged_; }
   // Other work than instructions counts as so many of them.
   void charge(uint64_t instructions) { charged_ += instructions; }
+
+  // The order of everything that comes from now on. No grid may be running; events that are left fire first.
+  void set_schedule(ScheduleKind kind, uint64_t seed);
 
   // For the listener that counts synchronisation steps.
   SyncSteps& sync_steps() { return steps_; }
@@ -176,6 +179,7 @@ class Engine {
     uint32_t waiting = 0;  // grids that have blocks not yet started
   };
 
+  bool fire_left_events();
   static constexpr uint64_t kFirstPollReport = 4096;
   uint64_t resident_warps() const;
   uint64_t vain_polls() const;
@@ -197,8 +201,15 @@ class Engine {
 
   EngineOptions options_;
   SyncSteps steps_;
-  std::unique_ptr<SchedulePolicy> policy_;
-  bool timed_ = false;  // SchedulePolicy::is_timed()
+  struct OwnedPolicy {
+    ScheduleKind kind{};
+    uint64_t seed = 0;
+    std::unique_ptr<SchedulePolicy> policy;
+  };
+  std::vector<OwnedPolicy> policies_;      // all that were used: a policy that is used again goes on where it was
+  SchedulePolicy* policy_ = nullptr;       // the current one
+  SchedulePolicy* policy_left_ = nullptr;  // the one before, while it may have events
+  bool timed_ = false;                     // SchedulePolicy::is_timed()
   simt::Watch watch_;
   std::vector<Gpu> gpus_;
   std::vector<std::unique_ptr<GridRun>> runs_;

@@ -33,6 +33,7 @@
 #include "race/sync_flags.h"
 #include "race/sync_state.h"
 #include "race/sync_stream.h"
+#include "race/uninitialised_reads.h"
 #include "simt/async.h"
 #include "simt/block.h"
 #include "simt/listener.h"
@@ -69,6 +70,12 @@ class Detector final : public simt::Listener {
   // Joins of clocks of operations outside the detector use the same memo.
   ClockRef join(const ClockRef& a, const ClockRef& b) { return state_.joiner.join(a, b); }
 
+  // Reads of device memory that nothing has written are reported from now on.
+  void look_for_uninitialised(UninitialisedReads::ReportFn report) { unwritten_.look_for(std::move(report)); }
+
+  // Whether stores may arrive late where nothing orders them (weak delivery).
+  void deliver_late(bool on) { stale_.turn(on); }
+
   // Before a module is unloaded: its instructions can't be named any more.
   void forget(const simt::Program& program) { state_.agents.forget(program); }
   // Every access to the byte that Options::why names, a line each.
@@ -99,6 +106,7 @@ class Detector final : public simt::Listener {
   ReportNames names_;
   AccessHistory history_;
   RaceReporter reporter_;
+  UninitialisedReads unwritten_;
   AccessCheck check_;
   FlagSync flags_;
   FenceSync fences_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "base/check.h"
 #include "simt/block.h"
@@ -42,6 +43,11 @@ Warp::Warp(Block& block, uint32_t index, Mask lanes)
   base[1] = const_cast<std::byte*>(program_->constants.data() + program_->constants.size());
   reserve_registers(kernel.frame_bytes);
   reserve_local(kernel.local_bytes);
+  if (const mem::FreshBytes* fresh = block.grid().fresh) {
+    const uint64_t number = block.index() * kLanes + index + 1;
+    fresh->fill(std::as_writable_bytes(std::span(registers_)), number);
+    fresh->fill(local_, ~number);
+  }
   Split split;
   split.ip = kernel.entry;
   split.mask = lanes;

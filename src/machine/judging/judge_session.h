@@ -108,6 +108,8 @@ class JudgeSession final : public JudgeRequests {
   void perform(const std::vector<Move>& moves, uint32_t checked);
   void perform_while_frozen();
   std::vector<uint32_t> numbers() const;  // of the ranks' processes
+  Time begin_of(const wire::StepOrder& order) const;
+  void set_order(const wire::StepOrder& order);
   void begin_step(const wire::JudgeStep& m, std::span<const std::byte> words);
   void tell(Rank& rank, std::span<const std::byte> words);
   void begin_call(Rank& rank);
@@ -125,6 +127,7 @@ class JudgeSession final : public JudgeRequests {
   State state_ = State::assembling;
   bool judge_waits_ = false;
   wire::JudgeStep step_;
+  uint64_t seed_ = 0;  // of what is drawn in this step; 0: nothing
   wire::JudgeStepDone done_;
   std::vector<fabric::Counters> before_;  // the step, by device
   std::byte* arena_ = nullptr;

@@ -58,6 +58,12 @@ Checking::Checking(const race::Options& options, bool keep_going, simt::Listener
 }
 Checking::~Checking() = default;
 
+void Checking::look_for_uninitialised() {
+  detector_.look_for_uninitialised([this](std::optional<int> rank, std::string text) {
+    report_race(record::IncidentReason::uninitialised_read, rank, std::move(text));
+  });
+}
+
 simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {

@@ -26,6 +26,8 @@ class Checking {
   Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report);
   ~Checking();
 
+  void look_for_uninitialised();
+
   // For grids.
   simt::Listener& listener();
   race::Detector& detector() { return detector_; }

@@ -42,8 +42,9 @@ Status on_allocate(NodeServices& node, Call& call, const wire::Allocate& m, wire
   } else if (is_host(m.kind)) {
     UniqueFd fd(m.bytes > node.budget.room() ? -1 : mem::create_shared(m.bytes));
     if (fd) {
-      region.allocation = node.memory.take_shared(
-          process, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
+      region.allocation = node.memory.take_shared(process, m.bytes,
+                                                  m.kind == MemoryKind::host ? "pinned host memory" : "managed memory",
+                                                  fd.get(), NodeMemory::Contents::fresh);
     }
     answer.owned = std::move(fd);
   } else {

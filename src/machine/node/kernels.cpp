@@ -90,6 +90,7 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
     if (blocks * needs.threads * grid->kernel->local_bytes > node_.budget.room()) return Status::out_of_memory;
   }
   grid->explicit_cluster |= cluster;
+  grid->fresh = node_.memory.fresh_bytes();
   op = make_operation(process, device, demangle(function->second.name));
   op->kernel = true;
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));

@@ -81,7 +81,8 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
         region.begin = a;
         region.bytes = v.bytes;
         region.kind = wire::MemoryKind::unknown;  // can't be freed
-        region.allocation = memory_.take_memory(process, device, v.bytes, "variable " + v.name);
+        region.allocation =
+            memory_.take_memory(process, device, v.bytes, "variable " + v.name, NodeMemory::Contents::zero);
         if (!region.allocation) return {};
         std::byte* host = region.allocation->bytes.get();
         memory_.add_region(process, std::move(region));

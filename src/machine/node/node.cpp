@@ -65,7 +65,9 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   o.strict = options.strict();
   o.weak_lines = options.weak_lines;
   o.why = options.why;
-  return std::make_unique<Checking>(o, options.keep_going, clock, report);
+  auto checking = std::make_unique<Checking>(o, options.keep_going, clock, report);
+  if (options.uninitialised) checking->look_for_uninitialised();
+  return checking;
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       checking_(make_checking(options, clock_, report_)),
       tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
-      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get()),
+      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get(), options.fresh_memory),
       modules_(load_options(options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),

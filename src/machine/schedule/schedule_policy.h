@@ -22,7 +22,7 @@ class Engine;
 enum class ScheduleKind : uint8_t {
   first_come,  // long quanta in order of arrival, nothing drawn: the fastest
   random,      // drawn from the seed, by the seed's strategy (strategy.h)
-  by_time,     // the earliest in virtual time
+  by_time,     // the earliest in virtual time; with a seed, some blocks begin late
   chosen,      // as a list of choices says (choices.h)
 };
 
@@ -61,6 +61,9 @@ class SchedulePolicy {
 
   // When the next event comes that is no answer to a poll, where warps that poll must wait for its time.
   virtual std::optional<Time> next_event() const { return std::nullopt; }
+  // How much later than it could a block begins.
+  virtual Time draw_start_delay() { return 0; }
+
   // Whether the engine's clock is that of the earliest agent. Otherwise it counts the issue time of all quanta.
   virtual bool is_timed() const { return false; }
   // All choices there were.

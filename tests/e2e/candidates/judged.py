@@ -11,7 +11,7 @@ import re
 import subprocess
 import time
 
-CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "deadlock", "fault", "budget", "cheat"}
+CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "uninitialised", "deadlock", "fault", "budget", "cheat"}
 SECONDS = 60  # unless the header says less
 
 
