@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 namespace fb {
 
@@ -13,6 +14,18 @@ std::string demangle(const std::string& name) {
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                     &std::free);
   return status == 0 && text ? text.get() : name;
+}
+
+std::string short_function_name(std::string name) {
+  if (!name.ends_with(')')) return name;
+  size_t depth = 0, open = name.size();
+  while (open-- > 0) {
+    if (name[open] == ')') ++depth;
+    if (name[open] == '(' && --depth == 0) break;
+  }
+  name.erase(open);
+  constexpr std::string_view kResult = "void ";  // of templates
+  return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
 }
 
 }  // namespace fb

@@ -39,6 +39,8 @@ void write_whole(int to, const std::string& text) {
   try {
     separate_interruption();
     write_whole(to, work(number));
+  } catch (const Interrupted&) {  // by a signal: nothing to explain
+    _exit(1);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "fabricbench: %s\n", e.what());
     _exit(1);

@@ -33,6 +33,7 @@ constexpr auto kPollInterval = 200ms;             // for what has no descriptor 
 constexpr auto kOthersInterval = 2s;              // for samples that other processes work on
 constexpr uintmax_t kRoom = uintmax_t{64} << 20;  // bytes on the disk without which no call is made
 constexpr uint32_t kFailuresInARow = 3;           // of calls of one model: then it is called no more
+constexpr uint32_t kCallersLost = 3;              // in a row, of one round: then a later run tries again
 
 // Every sample at work holds a lock.
 void allow_many_files() {
@@ -45,7 +46,13 @@ void allow_many_files() {
 class Director {
  public:
   Director(const DirectorOptions& options, Executor& executor, Progress& progress)
-      : options_(options), executor_(executor), progress_(progress), begun_(Clock::now()), budget_(options.budget) {}
+      : options_(options),
+        executor_(executor),
+        progress_(progress),
+        begun_(Clock::now()),
+        budget_({.calls = options.plan.calls,
+                 .calls_per_minute = options.plan.calls_per_minute,
+                 .max_usd = options.plan.max_usd}) {}
 
   Outcome run();
 
@@ -58,6 +65,7 @@ class Director {
     UniqueFd lock = {};
     std::optional<Child> caller = {};  // spawned by this process
     double reserved = 0;               // USD: the most that its call may cost
+    uint32_t callers_lost = 0;         // in a row: ended without a response and without a reason
     Clock::time_point since = {};
   };
   struct Model {
@@ -95,6 +103,7 @@ class Director {
   size_t count(Stage stage) const { return counts_[static_cast<size_t>(stage)]; }
 
   const DirectorOptions& options_;
+  const std::string prices_ = record::prices_file(options_.run);
   Executor& executor_;
   Progress& progress_;
   Clock::time_point begun_;
@@ -105,7 +114,8 @@ class Director {
   std::deque<size_t> ready_;  // waiting for a call that may not begin yet
   std::map<record::RoundId, size_t> judged_;
   std::vector<size_t> calling_;
-  size_t done_before_ = 0, passed_ = 0;
+  size_t done_before_ = 0, passed_ = 0, unpriced_ = 0;
+  bool budget_spent_ = false;
   Budget budget_;
   Clock::time_point next_look_ = {};
   std::vector<record::Attempt> fresh_;  // not reported yet
@@ -173,6 +183,7 @@ bool Director::look(Sample& sample) {
     return false;
   }
   budget_.spend(standing->usd - sample.standing.usd);
+  if (llm::costs_money(spec(sample))) unpriced_ += standing->unpriced - sample.standing.unpriced;
   passed_ += static_cast<size_t>(standing->passed) - static_cast<size_t>(sample.standing.passed);
   sample.standing = std::move(*standing);
   return true;
@@ -186,7 +197,7 @@ void Director::begin_work() {
     if (sample.stage == Stage::ready) guarded(sample, [&] { call(sample); });
   }
   // Calls go on while answers wait for the judge, but not far ahead of it.
-  const size_t enough = executor_.appetite() + options_.budget.calls;
+  const size_t enough = executor_.appetite() + options_.plan.calls;
   while (ready_.empty() && next_ < samples_.size() && count(Stage::judging) < enough) {
     Sample& sample = samples_[next_++];
     if (sample.stage == Stage::waiting) guarded(sample, [&] { take(sample); });
@@ -284,7 +295,7 @@ bool Director::may_call(Sample& sample) {
   }
   if (!budget_.limits_cost() || !llm::costs_money(spec(sample))) return true;
   const auto request = llm::parse_request(read_file(file(sample, "request.json")));
-  const auto most = request ? llm::most_expensive(*request, options_.prices) : std::nullopt;
+  const auto most = request ? llm::most_expensive(*request, prices_) : std::nullopt;
   if (!most) {
     get_stuck(sample, fmt::format("the price of {} is not known, so --max-usd can't be kept: see --prices",
                                   spec(sample).label));
@@ -297,6 +308,7 @@ bool Director::may_call(Sample& sample) {
     case Budget::Decision::wait:
       return false;
     case Budget::Decision::exhausted:
+      budget_spent_ = true;
       get_stuck(sample, fmt::format("--max-usd {} does not allow another call, which may cost {:.4f}",
                                     *budget_.limits().max_usd, *most));
   }
@@ -306,7 +318,7 @@ bool Director::may_call(Sample& sample) {
 void Director::call(Sample& sample) {
   if (sample.stage != Stage::ready) return;
   fs::remove(file(sample, "failed.json"));
-  auto caller = start_caller(options_.program, options_.run, sample.standing.round, options_.prices);
+  auto caller = start_caller(options_.program, options_.run, sample.standing.round, prices_);
   budget_.begins(caller ? sample.reserved : 0, Clock::now());
   if (caller) sample.caller = std::move(*caller);
   calling_.push_back(static_cast<size_t>(&sample - samples_.data()));
@@ -327,8 +339,8 @@ void Director::submit(Sample& sample) {
                      .backend = options_.plan.backend,
                      .platform = options_.plan.platform,
                      .seed = judgement_seed(options_.plan, round),
-                     .use_cache = options_.use_cache,
-                     .use_sandbox = options_.use_sandbox,
+                     .use_cache = options_.plan.use_cache,
+                     .use_sandbox = options_.plan.use_sandbox,
                      .side_by_side = options_.side_by_side};
   publish(file(sample, "job.json"), to_json(job));
   judged_[round] = static_cast<size_t>(&sample - samples_.data());
@@ -393,12 +405,18 @@ void Director::call_ended(Sample& sample) {
   Model& model = models_[sample.model];
   if (fs::exists(file(sample, "response.json"))) {
     model.failures = 0;
+    sample.callers_lost = 0;
     if (look(sample)) advance(sample);
     return;
   }
-  ++model.failures;
   const std::string failed = file(sample, "failed.json");
-  if (!fs::exists(failed)) return get_stuck(sample, "the process that called the model ended without a response");
+  if (!fs::exists(failed)) {  // killed: the model has not failed
+    if (++sample.callers_lost == kCallersLost)
+      return get_stuck(sample, "the process that called the model ended without a response");
+    ready_.push_back(static_cast<size_t>(&sample - samples_.data()));
+    return move(sample, Stage::ready);
+  }
+  ++model.failures;
   const auto response = llm::parse_response(read_file(failed));
   get_stuck(sample, response ? response->call.error : in_one_line(response.error()));
 }
@@ -444,6 +462,7 @@ Status Director::status() const {
   status.calls = count(Stage::calling);
   status.judging = count(Stage::judging);
   status.usd = budget_.spent();
+  status.unpriced = unpriced_;
   status.elapsed = Clock::now() - begun_;
   constexpr size_t kMost = 8;
   const auto add = [&](const Sample& sample, const char* what) {
@@ -481,6 +500,7 @@ Outcome Director::run() {
   tell();
   outcome.status = status();
   outcome.troubles = troubles_;
+  outcome.budget_spent = budget_spent_;
   progress_.ended(outcome.status);
   return outcome;
 }

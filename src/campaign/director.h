@@ -25,15 +25,14 @@ struct DirectorOptions {
   const catalog::Pack* pack = nullptr;  // has all problems of the plan
   prompts::Options prompt = {};
   std::string program = {};  // fabricbench, for callers
-  BudgetLimits budget = {};
-  std::string prices = {};  // file; empty: the one that is installed
-  bool use_cache = true, use_sandbox = true;
+  // Budget, cache, sandbox: of the plan; prices: of the run's folder.
   uint32_t side_by_side = 1;  // sessions of one judgement
 };
 
 struct Outcome {
   Status status;
   std::vector<std::string> troubles;  // why samples were not finished, each once
+  bool budget_spent = false;          // plan.max_usd does not allow the next call
   size_t callers_left = 0;            // after an interruption: calls that run on; a later process finds their responses
   bool complete() const { return status.done == status.samples; }
 };

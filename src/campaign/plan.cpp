@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "campaign/files.h"
 #include "catalog/describe.h"
+#include "llm/prices.h"
 
 namespace fb::campaign {
 namespace {
@@ -52,6 +53,7 @@ std::vector<std::string> differences(const CampaignPlan& has, const Wish& wish) 
   same("--rounds", has.rounds, wants.rounds, wish.rounds_given);
   same("--speed-rounds", has.speed_rounds, wants.speed_rounds, wish.speed_rounds_given);
   same("the pack", has.pack + " " + has.pack_version, wants.pack + " " + wants.pack_version, true);
+  same("the sandbox", has.use_sandbox, wants.use_sandbox, !wants.use_sandbox);
   for (const auto& model : wants.models) {
     const auto known = std::ranges::find(has.models, model.label, &record::ModelSpec::label);
     if (known != has.models.end() && *known != model)
@@ -70,6 +72,21 @@ void add_new(CampaignPlan& plan, const Wish& wish) {
     if (std::ranges::find(plan.problems, problem) == plan.problems.end()) plan.problems.push_back(problem);
   }
   if (wish.samples_given) plan.samples = std::max(plan.samples, wish.plan.samples);
+}
+
+// The run has prices of its own: what it may cost must not depend on what is installed when it is resumed.
+Result<void> keep_prices(const std::string& folder, const std::string& wanted) {
+  const std::string file = record::prices_file(folder);
+  if (wanted.empty() && fs::exists(file)) return {};
+  const auto from = llm::locate_prices(wanted);
+  if (!from) return std::unexpected(from.error());
+  std::error_code missing;
+  if (fs::equivalent(*from, file, missing)) return {};
+  const std::string text = read_file(*from);
+  if (const auto table = llm::parse_prices(text); !table)
+    return error(std::string(trim(to_string(table.error(), *from))));
+  publish(file, text, Durable::yes);
+  return {};
 }
 
 // The facts of the problem that reports show; they change only with the problem.
@@ -126,6 +143,8 @@ Result<CampaignPlan> open_run(const std::string& folder, const Wish& wish, const
     if (problem == nullptr) return error(fmt::format("the pack has no problem {}, which this run contains", name));
     if (auto kept = keep_facts(folder, pack, *problem); !kept) return std::unexpected(kept.error());
   }
+  if (auto kept = keep_prices(folder, wish.prices); !kept) return std::unexpected(kept.error());
+  if (wish.change_settings) wish.change_settings(*plan);
   publish(record::plan_file(folder), to_json(*plan), Durable::yes);
   return plan;
 }

@@ -2,6 +2,7 @@
 
 // Creating the folder of a run, and resuming a run.
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -16,6 +17,9 @@ struct Wish {
   record::CampaignPlan plan;   // seed 0: draw one; lists may be empty if the run exists
   bool samples_given = false;  // false: an existing run keeps its numbers
   bool rounds_given = false, speed_rounds_given = false;
+  // Changes the settings that the user names (max_usd, calls, calls_per_minute, use_cache); the others stay.
+  std::function<void(record::CampaignPlan&)> change_settings = {};
+  std::string prices = {};  // file to take prices from; empty: the run's own, or for a new run the installed one
 };
 
 // Creates the folder or reads an existing one, adds what is new, and writes campaign.json and the facts of the

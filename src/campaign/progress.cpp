@@ -26,6 +26,14 @@ std::string time_left(const Status& s) {
   return duration_text(Seconds(s.elapsed).count() / static_cast<double>(done) * static_cast<double>(left));
 }
 
+// A cost that is not known is not a cost of nothing.
+std::string cost_text(const Status& s) {
+  const std::string calls = fmt::format("{} call{}", s.unpriced, s.unpriced == 1 ? "" : "s");
+  if (s.unpriced == 0) return fmt::format("${:.2f}", s.usd);
+  if (s.usd == 0) return fmt::format("cost unknown ({} without a price)", calls);
+  return fmt::format("${:.2f} and {} without a price", s.usd, calls);
+}
+
 std::string line_of(const record::Attempt& a, const Status& s) {
   std::string text = fmt::format("[{}/{}] {} {} sample {} round {}: {}", s.done, s.samples, a.model, a.problem,
                                  a.sample, a.round, outcome(a));
@@ -116,7 +124,7 @@ class Live final : public Progress {
 std::string headline(const Status& s) {
   std::string text = fmt::format("{} of {} samples done, {} passed", s.done, s.samples, s.passed);
   if (s.stuck > 0) text += fmt::format(", {} left for another time", s.stuck);
-  text += fmt::format(", ${:.2f}, {}", s.usd, duration_text(Seconds(s.elapsed).count()));
+  text += fmt::format(", {}, {}", cost_text(s), duration_text(Seconds(s.elapsed).count()));
   if (const std::string left = time_left(s); !left.empty()) text += ", about " + left + " to go";
   return text;
 }

@@ -21,6 +21,7 @@ struct Status {
   size_t stuck = 0;               // not finished, to be retried by a later run
   size_t calls = 0, judging = 0;  // in progress
   double usd = 0;                 // spent on this run by all processes, where prices are known
+  size_t unpriced = 0;            // calls of paid models whose price is not known
   std::chrono::steady_clock::duration elapsed = {};
   std::vector<std::string> now = {};  // calls and judgements in progress
 };

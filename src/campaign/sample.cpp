@@ -16,13 +16,18 @@ auto read(const std::string& file, const Parse& parse) -> decltype(parse(std::st
   return parsed;
 }
 
+void add_cost(Standing& standing, const record::Call& call) {
+  standing.usd += call.usd.value_or(0);
+  if (!call.usd) ++standing.unpriced;
+}
+
 // The next step of a round without an attempt record.
-Result<Need> need_of(const std::string& run, const record::RoundId& round, double& usd) {
+Result<Need> need_of(const std::string& run, const record::RoundId& round, Standing& standing) {
   const auto has = [&](const char* kind) { return fs::exists(record::round_file(run, round, kind)); };
   if (!has("response.json")) return has("request.json") ? Need::call : Need::request;
   const auto response = read(record::round_file(run, round, "response.json"), llm::parse_response);
   if (!response) return std::unexpected(response.error());
-  usd += response->call.usd.value_or(0);
+  add_cost(standing, response->call);
   return is_judged(*response) && !has("verdict.json") ? Need::verdict : Need::record;
 }
 
@@ -41,14 +46,14 @@ Result<Standing> look_at(const std::string& run, const record::CampaignPlan& pla
     }
     if (!fs::exists(file)) {
       standing.for_speed = standing.passed;
-      auto need = need_of(run, standing.round, standing.usd);
+      auto need = need_of(run, standing.round, standing);
       if (!need) return std::unexpected(need.error());
       standing.need = *need;
       return standing;
     }
     auto attempt = read(file, record::parse_attempt);
     if (!attempt) return std::unexpected(attempt.error());
-    standing.usd += attempt->call.usd.value_or(0);
+    add_cost(standing, attempt->call);
     if (attempt->passed() && !standing.passed) {
       standing.passed = true;
       last = round + plan.speed_rounds;

@@ -24,7 +24,8 @@ struct Standing {
   Need need = Need::request;
   bool for_speed = false;                        // this round asks for a faster solution
   bool passed = false;                           // a round has passed
-  double usd = 0;                                // of all rounds with a response
+  double usd = 0;                                // of all rounds with a response, where the price is known
+  size_t unpriced = 0;                           // rounds with a response whose price is not known
   std::optional<record::Attempt> previous = {};  // of the previous round, if there is one
 };
 

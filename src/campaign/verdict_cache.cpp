@@ -5,9 +5,12 @@
 
 namespace fb::campaign {
 
-std::string VerdictCache::key(const JudgeJob& job, const std::string& platform, const std::string& answer) {
-  return hash_words({"verdict", judge::identity(platform), job.problem, job.problem_hash, job.thoroughness, job.backend,
-                     std::to_string(job.seed), job.use_sandbox ? "sandbox" : "none", answer});
+std::string VerdictCache::key(const JudgeJob& job, const catalog::Pack& pack, const std::string& answer) {
+  const catalog::Problem& problem = pack.problems.front();
+  const std::string& platform = job.platform.empty() ? problem.platform : job.platform;
+  return hash_words({"verdict", judge::identity(platform), platform, pack.name, pack.version, problem.name,
+                     problem.hash, job.thoroughness, job.backend, std::to_string(job.seed),
+                     job.use_sandbox ? "sandbox" : "none", answer});
 }
 
 std::optional<record::Verdict> VerdictCache::get(const std::string& key) const {
@@ -19,7 +22,9 @@ std::optional<record::Verdict> VerdictCache::get(const std::string& key) const {
 }
 
 void VerdictCache::put(const std::string& key, const record::Verdict& verdict) {
-  if (verdict.verdict != record::VerdictClass::infra) cache_.put(key, to_json(verdict));
+  const bool passed = verdict.verdict == record::VerdictClass::pass;
+  if (verdict.verdict == record::VerdictClass::infra || (passed && !verdict.timings.empty() && !verdict.speed)) return;
+  cache_.put(key, to_json(verdict));
 }
 
 }  // namespace fb::campaign

@@ -53,8 +53,7 @@ Result<void> judge_job(const std::string& job_file) {
   VerdictCache cache(job->use_cache ? toolchain::Cache::of_user() : toolchain::Cache());
   const auto pack = load_problem(*job);
   if (!pack) return std::unexpected(pack.error());
-  const std::string platform = job->platform.empty() ? pack->problems.front().platform : job->platform;
-  const std::string key = job->use_cache ? VerdictCache::key(*job, platform, answer) : "";
+  const std::string key = job->use_cache ? VerdictCache::key(*job, *pack, answer) : "";
   Judged judged;
   if (auto known = job->use_cache ? cache.get(key) : std::nullopt) {
     judged = {.verdict = std::move(*known), .cached = true};
@@ -62,9 +61,10 @@ Result<void> judge_job(const std::string& job_file) {
     auto verdict = make(*job, *pack, answer);
     if (!verdict) return std::unexpected(verdict.error());
     judged.verdict = std::move(*verdict);
-    if (job->use_cache) cache.put(key, judged.verdict);
   }
+  // In this order: a worker that is killed in between leaves a verdict that does not look like an earlier one.
   publish(verdict_file_of(job_file), to_json(judged));
+  if (job->use_cache && !judged.cached) cache.put(key, judged.verdict);
   return {};
 }
 

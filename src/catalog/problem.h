@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "catalog/dtype.h"
 #include "catalog/expression.h"
+#include "catalog/interface.h"
 
 namespace fb::catalog {
 
@@ -23,6 +24,7 @@ struct Tensor {
   std::vector<Expression> shape;  // over the parameters, world and rank
   std::string fill;               // of inputs; empty for outputs
   bool replicated = false;        // an output whose expected value is the same on all ranks
+  std::string look_at;            // of outputs: what a wrong value comes from, where the judge sees no pattern
   // Device of the node that holds it, over the same names as the shape; nothing: the rank's own.
   std::optional<Expression> device;
 };
@@ -42,6 +44,7 @@ struct Rules {
 struct Cost {
   Expression link_bytes, memory_bytes, flops;
   Expression least_link_bytes;  // lower bound of any solution; link_bytes by default
+  Expression hops;              // crossings of a link that wait for each other, in any solution; 1 by default
 };
 
 struct Problem {
@@ -53,8 +56,10 @@ struct Problem {
   std::vector<std::pair<std::string, std::string>> parameters;  // name and what it is; in the order of Args
   std::vector<Tensor> tensors;                                  // in the order of Args
   std::vector<SizeClass> sizes;
+  int atomic_bytes = 16;  // a store of so many aligned bytes is seen as a whole or not at all
   Rules rules;
   Cost cost;
+  Interface interface;    // of a problem with a driver
   std::string statement;  // text of statement.md
   std::string reference;  // text of reference.cu
   std::string oracle;     // path of oracle.cpp

@@ -135,6 +135,9 @@ void FolderReader::check_sources(const Problem& problem) {
     complain("oracle.cpp", "does not contain FABRICBENCH_ORACLE(…)");
   if (!problem.driver.empty() && !problem.driver.contains("Driver"))
     complain("driver.cu", "does not define 'template <class Solution> class Driver'");
+  if (problem.driver.empty() != problem.interface.empty())
+    complain("problem.toml", problem.driver.empty() ? "[interface] is for problems with a driver.cu"
+                                                    : "a problem with a driver.cu needs an [interface]");
 }
 
 // A variant is an answer: it has the regions of the reference.

@@ -39,8 +39,9 @@ class ProblemReader {
   ProblemReader(Places& places, Errors& errors) : reader_(errors), places_(places) {}
 
   Problem read(const toml::table& file) {
-    reader_.refuse_unknown(file, {"title", "track", "category", "library", "level", "level_reason", "tags",
-                                  "provenance", "worlds", "platform", "parameters", "size", "tensor", "rules", "cost"});
+    reader_.refuse_unknown(
+        file, {"title", "track", "category", "library", "level", "level_reason", "tags", "provenance", "worlds",
+               "platform", "atomic_bytes", "parameters", "size", "tensor", "rules", "cost", "interface"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
@@ -51,6 +52,7 @@ class ProblemReader {
       reader_.complain(places_.tensors[0], "no tensor is an output (role = \"out\")");
     if (const auto* rules = section(file, "rules")) read_rules(*rules);
     read_cost(file);
+    if (const auto* interface = section(file, "interface")) read_interface(*interface);
     return std::move(problem_);
   }
 
@@ -72,6 +74,7 @@ class ProblemReader {
   void read_fill(const toml::table& from, Tensor& tensor);
   void read_rules(const toml::table& rules);
   void read_cost(const toml::table& file);
+  void read_interface(const toml::table& from);
   bool is_parameter(std::string_view name) const {
     return std::ranges::any_of(problem_.parameters, [&](const auto& p) { return p.first == name; });
   }
@@ -103,6 +106,12 @@ void ProblemReader::read_facts(const toml::table& file) {
     } else {
       problem_.level = static_cast<int>(*level);
     }
+  }
+  if (file.contains("atomic_bytes")) {
+    const auto bytes = reader_.integer(file, "atomic_bytes");
+    if (bytes && *bytes != 8 && *bytes != 16)
+      reader_.complain(*file.get("atomic_bytes"), fmt::format("atomic_bytes {}: there are 8 and 16", *bytes));
+    problem_.atomic_bytes = static_cast<int>(bytes.value_or(problem_.atomic_bytes));
   }
   for (auto& [tag, at] : reader_.texts(file, "tags")) {
     if (!is_label(tag)) reader_.complain(at, fmt::format("tag '{}': lower-case letters, digits and '-'", tag));
@@ -200,10 +209,11 @@ Expression ProblemReader::expression(const toml::node& node, std::string_view ke
 }
 
 void ProblemReader::read_tensor(const toml::table& from) {
-  reader_.refuse_unknown(from, {"name", "role", "dtype", "shape", "fill", "replicated", "device", "about"});
+  reader_.refuse_unknown(from, {"name", "role", "dtype", "shape", "fill", "replicated", "device", "about", "look_at"});
   Tensor tensor;
   tensor.name = reader_.text(from, "name");
   tensor.about = reader_.text(from, "about");
+  if (from.contains("look_at")) tensor.look_at = reader_.text(from, "look_at");
   if (!tensor.name.empty()) {
     const toml::node& at = *from.get("name");
     if (const std::string why = why_no_field(tensor.name); !why.empty()) reader_.complain(at, "tensor " + why);
@@ -213,6 +223,8 @@ void ProblemReader::read_tensor(const toml::table& from) {
   }
   const std::string role = reader_.text(from, "role");
   tensor.output = role == "out";
+  if (!tensor.output && !tensor.look_at.empty())
+    reader_.complain(*from.get("look_at"), "look_at is of outputs: an input is never wrong");
   if (!role.empty() && role != "in" && role != "out")
     reader_.complain(*from.get("role"), fmt::format("role '{}': there are in and out", role));
   const std::string dtype = reader_.text(from, "dtype");
@@ -267,7 +279,7 @@ void ProblemReader::read_cost(const toml::table& file) {
   if (reader_.required(file, "cost") == nullptr) return;
   const toml::table* from = section(file, "cost");
   if (from == nullptr) return;
-  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes"});
+  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes", "hops"});
   const auto read = [&](std::string_view key, Expression& into, Location& place) {
     const toml::node* node = reader_.required(*from, key);
     if (node == nullptr) return;
@@ -279,8 +291,45 @@ void ProblemReader::read_cost(const toml::table& file) {
   read("flops", problem_.cost.flops, places_.flops);
   problem_.cost.least_link_bytes = problem_.cost.link_bytes;
   places_.least_link_bytes = places_.link_bytes;
+  problem_.cost.hops = one();
+  Location ignored;
+  if (from->contains("hops")) read("hops", problem_.cost.hops, ignored);
   if (from->contains("least_link_bytes"))
     read("least_link_bytes", problem_.cost.least_link_bytes, places_.least_link_bytes);
+}
+
+void ProblemReader::read_interface(const toml::table& from) {
+  reader_.refuse_unknown(from, {"construct", "host", "device"});
+  Interface& interface = problem_.interface;
+  const auto construct = reader_.optional_text(from, "construct");
+  if (construct) {
+    if (auto parameters = parse_parameters(*construct)) {
+      interface.construct = std::move(*parameters);
+    } else {
+      reader_.complain(*from.get("construct"), parameters.error().list[0].message);
+    }
+  }
+  const auto read = [&](const char* key, bool of_object, std::vector<InterfaceFunction>& into) {
+    if (from.get(key) == nullptr) return;
+    for (const auto& [text, at] : reader_.texts(from, key)) {
+      auto function = parse_function(text);
+      if (!function) {
+        reader_.complain(at, function.error().list[0].message);
+      } else if (function->object.empty() == of_object) {
+        reader_.complain(at, of_object
+                                 ? "a function of a kernel is that of an object, as \"void Queue::push(Item item)\""
+                                 : "a function of the host is that of Solution, and named without it");
+      } else {
+        into.push_back(std::move(*function));
+      }
+    }
+  };
+  read("host", false, interface.host);
+  read("device", true, interface.device);
+  for (const std::string& object : interface.objects()) {
+    if (std::ranges::none_of(interface.host, [&](const auto& f) { return f.result == object; }))
+      reader_.complain(from, fmt::format("no function of the host returns a {}", object));
+  }
 }
 
 }  // namespace

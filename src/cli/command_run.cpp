@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include "base/installed.h"
@@ -28,14 +31,37 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> models;
   ProblemFilter filter;
-  std::string out, pack, name, prompt, platform, prices, worker, seed;
+  std::string out, pack, name, prompt, platform, prices, worker, seed, max_usd;
   ExecutorChoice executor;
   uint32_t samples = 1, rounds = 1, speed_rounds = 0;
   bool samples_given = false, rounds_given = false, speed_rounds_given = false;
-  size_t calls = 4;
-  double calls_per_minute = 0, max_usd = -1;
+  uint32_t calls = 0;  // 0: not given
+  double calls_per_minute = 0;
   bool quick = false, plain = false, no_cache = false, no_sandbox = false;
 };
+
+constexpr std::string_view kNoLimit = "none";
+
+// Empty: it is one.
+std::string why_no_budget(const std::string& text) {
+  if (text == kNoLimit) return "";
+  double usd = -1;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), usd);
+  const bool good = status == std::errc() && end == text.data() + text.size() && usd >= 0 && std::isfinite(usd);
+  return good ? "" : "an amount in USD, or none";
+}
+
+// What the command line names; the rest of the run's settings stays.
+void change_settings(const Options& o, record::CampaignPlan& plan) {
+  if (o.max_usd == kNoLimit) {
+    plan.max_usd.reset();
+  } else if (!o.max_usd.empty()) {
+    plan.max_usd = std::stod(o.max_usd);
+  }
+  if (o.calls > 0) plan.calls = o.calls;
+  if (o.calls_per_minute > 0) plan.calls_per_minute = o.calls_per_minute;
+  if (o.no_cache) plan.use_cache = false;
+}
 
 Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   campaign::Wish wish;
@@ -74,18 +100,21 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
   wish.samples_given = o.samples_given;
   wish.rounds_given = o.rounds_given;
   wish.speed_rounds_given = o.speed_rounds_given;
+  plan.use_sandbox = !o.no_sandbox;
+  wish.prices = o.prices;
+  wish.change_settings = [&o](record::CampaignPlan& settings) { change_settings(o, settings); };
   return wish;
 }
 
 // Failures that would otherwise show after hours are found first.
-Result<void> check_models(const std::vector<record::ModelSpec>& models, const Options& o) {
+Result<void> check_models(const std::vector<record::ModelSpec>& models, const std::string& price_file, bool limited) {
   Errors errors;
-  const auto prices = llm::load_prices(o.prices);
+  const auto prices = llm::load_prices(price_file);
   if (!prices) return std::unexpected(prices.error());
   for (const auto& model : models) {
     if (auto ready = llm::check_ready(model); !ready)
       errors.list.insert(errors.list.end(), ready.error().list.begin(), ready.error().list.end());
-    if (o.max_usd >= 0 && llm::costs_money(model) && !(*prices)->find(model.provider, model.model))
+    if (limited && llm::costs_money(model) && !(*prices)->find(model.provider, model.model))
       errors.list.push_back(
           {{}, fmt::format("the price of {} is not known, so --max-usd can't be kept: see --prices", model.label)});
   }
@@ -103,6 +132,12 @@ int tell(const campaign::Outcome& outcome, const Options& o) {
   if (outcome.callers_left > 0)
     fmt::print(stderr, "{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
                outcome.callers_left == 1 ? "" : "s");
+  if (!outcome.complete() && outcome.budget_spent) {
+    // No command that spends is printed to be copied: the new limit is the user's choice.
+    fmt::print(stderr, "The run's limit is spent; {} spends no more than that. To go on, give it a higher --max-usd.\n",
+               again);
+    return kExitNo;
+  }
   if (!outcome.complete()) {
     fmt::print(stderr, "Resume with: {}\n", again);
     return kExitNo;
@@ -121,12 +156,13 @@ int run(const Options& o) {
   if (!o.platform.empty()) {
     if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
   }
-  if (const auto ready = check_models(wish->plan.models, o); !ready) return fail(ready.error());
+  // Before a folder is made; a run that exists has its own prices and limit, which are checked below.
+  const bool limited = !o.max_usd.empty() && o.max_usd != kNoLimit;
+  if (const auto ready = check_models(wish->plan.models, o.prices, limited); !ready) return fail(ready.error());
   const auto plan = campaign::open_run(o.out, *wish, *pack);
   if (!plan) return fail(plan.error());
-  if (o.models.empty()) {
-    if (const auto ready = check_models(plan->models, o); !ready) return fail(ready.error());
-  }
+  if (const auto ready = check_models(plan->models, record::prices_file(o.out), plan->max_usd.has_value()); !ready)
+    return fail(ready.error());
 
   campaign::DirectorOptions options;
   options.run = fs::absolute(o.out).lexically_normal();
@@ -134,12 +170,6 @@ int run(const Options& o) {
   options.pack = &*pack;
   options.prompt.variant = plan->prompt;
   options.program = own_program();
-  options.budget.calls = o.calls;
-  if (o.calls_per_minute > 0) options.budget.calls_per_minute = o.calls_per_minute;
-  if (o.max_usd >= 0) options.budget.max_usd = o.max_usd;
-  options.prices = o.prices;
-  options.use_cache = !o.no_cache;
-  options.use_sandbox = !o.no_sandbox;
   options.side_by_side = side_by_side(o.executor);
 
   const InterruptionGuard guard;
@@ -196,12 +226,13 @@ void add_run(CLI::App& program, CommandRun& command_run) {
       ->each([&o](const std::string&) { o.speed_rounds_given = true; });
   command->add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench prompt --help)")
       ->check(CLI::IsMember(prompts::variants()));
-  command->add_option("--max-usd", o.max_usd, "Start no call that could raise the cost of the run above this")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--prices", o.prices, "Price file instead of the installed one")->check(CLI::ExistingFile);
-  command->add_option("--calls", o.calls, "Concurrent calls of models")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  command
+      ->add_option("--max-usd", o.max_usd,
+                   "Start no call that could raise the cost of the run above this; the run keeps it (none: no limit)")
+      ->check(why_no_budget, "USD");
+  command->add_option("--prices", o.prices, "Price file instead of the installed one; the run keeps a copy")
+      ->check(CLI::ExistingFile);
+  command->add_option("--calls", o.calls, "Concurrent calls of models (default: 4)")->check(CLI::Range(1, 1000));
   command->add_option("--calls-per-minute", o.calls_per_minute, "Most calls started per minute")
       ->check(CLI::PositiveNumber);
   add_executor_options(*command, o.executor);

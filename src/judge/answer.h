@@ -28,10 +28,17 @@ Result<Answer> read_answer(const catalog::Problem& problem, std::string_view tex
 // From the first to the last line of the text that the regions were taken from.
 record::LineRange judged_lines(const Answer& answer);
 
-// The source to be compiled: the problem's driver if it has one, the template with the answer in it, and the entry by
-// which a rank uses the class. Compiler messages name lines in the answer `answer_name` and the answer's own line,
-// others driver.cu, template.cu and entry.cu.
-Result<std::string> assemble(const catalog::Problem& problem, const Answer& answer,
-                             std::string_view answer_name = "solution.cu");
+// The sources to be compiled, each by itself.
+struct Sources {
+  // The template with the answer in it, and behind it the entry by which a rank uses the class, or the candidate's side
+  // of the border to the driver.
+  std::string candidate = {};
+  std::string driver = {};  // the driver behind its side of the border, and the entry; empty: there is none
+};
+
+// Compiler messages name lines in the answer `answer_name` and the answer's own line, others driver.cu, template.cu,
+// interface.cu and entry.cu.
+Result<Sources> assemble(const catalog::Problem& problem, const Answer& answer,
+                         std::string_view answer_name = "solution.cu");
 
 }  // namespace fb::judge

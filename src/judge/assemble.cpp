@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+#include "catalog/markers.h"
 #include "catalog/source.h"
 #include "judge/answer.h"
+#include "judge/border.h"
 
 namespace fb::judge {
 namespace {
@@ -19,9 +22,22 @@ std::string line_directive(uint32_t line, std::string_view file) {
   return fmt::format("#line {} \"{}\"\n", line, name);
 }
 
+// Answers rely on the headers that a driver includes: it is shown to their authors.
+std::string includes_of(std::string_view driver) {
+  std::string text;
+  for (const auto line : catalog::lines_of(driver)) {
+    if (trim(line).starts_with("#include <")) text += std::string(trim(line)) + "\n";
+  }
+  return text;
+}
+
+std::string entry_of(std::string_view judged) {
+  return line_directive(1, "entry.cu") + fmt::format("#include <fabricbench/entry.h>\nFABRICBENCH_ENTRY({})\n", judged);
+}
+
 }  // namespace
 
-Result<std::string> assemble(const catalog::Problem& problem, const Answer& answer, std::string_view answer_name) {
+Result<Sources> assemble(const catalog::Problem& problem, const Answer& answer, std::string_view answer_name) {
   const auto shown = catalog::make_template(problem);
   if (!shown) return std::unexpected(shown.error());
   const auto regions = catalog::regions_of(*shown);
@@ -38,17 +54,16 @@ Result<std::string> assemble(const catalog::Problem& problem, const Answer& answ
   const auto spliced = catalog::splice(problem, texts);
   if (!spliced) return std::unexpected(spliced.error());
 
-  std::string source;
-  if (!problem.driver.empty()) {
-    source += line_directive(1, "driver.cu") + problem.driver + "\n";
-    // An answer that could name the driver could put a specialisation of its own in its place.
-    source += "template <class Solution>\nusing FabricbenchJudged = Driver<Solution>;\n#pragma GCC poison Driver\n";
-  }
-  source += line_directive(1, "template.cu") + *spliced + "\n" + line_directive(1, "entry.cu");
-  source += "#include <fabricbench/entry.h>\n";
-  source +=
-      problem.driver.empty() ? "FABRICBENCH_ENTRY(Solution)\n" : "FABRICBENCH_ENTRY(FabricbenchJudged<Solution>)\n";
-  return source;
+  const std::string judged = line_directive(1, "template.cu") + *spliced + "\n";
+  if (problem.driver.empty()) return Sources{.candidate = judged + entry_of("Solution")};
+  const std::string shared = line_directive(1, "interface.cu") + "#include \"args.h\"\n" + shared_types(problem.driver);
+  Sources sources;
+  sources.candidate = includes_of(problem.driver) + shared + judged + line_directive(1, "interface.cu") +
+                      candidate_side(problem.interface);
+  sources.driver = includes_of(problem.driver) + shared + driver_side(problem.interface) +
+                   line_directive(1, "driver.cu") + without_shared_types(problem.driver) + "\n" +
+                   entry_of("Driver<FabricbenchSolution>");
+  return sources;
 }
 
 }  // namespace fb::judge

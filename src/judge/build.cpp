@@ -1,13 +1,16 @@
 #include "judge/build.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "judge/border.h"
 #include "judge/build_cache.h"
 #include "judge/build_sandbox.h"
+#include "toolchain/check_ptx.h"
 #include "toolchain/compile_both.h"
 #include "toolchain/diagnostics.h"
 #include "toolchain/identity.h"
@@ -19,8 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::string_view kExports =
-    "{ global: fabricbench_args_words; fabricbench_construct; fabricbench_run; fabricbench_destroy; local: *; };\n";
+// A linker's version script: what an object shows, and nothing else.
+std::string exports_of(const Words& symbols) {
+  return fmt::format("{{ global: {}; local: *; }};\n", fmt::join(symbols, "; "));
+}
+
+const Words kEntry = {"fabricbench_args_words", "fabricbench_construct", "fabricbench_run", "fabricbench_destroy"};
 
 void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
@@ -51,10 +58,11 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   return unit;
 }
 
-Result<void> link(const Workplace& place, const std::string& object, const toolchain::Wrapper& wrapper,
-                  const toolchain::Locations& where, const std::string& libraries, const BuildLimits& limits) {
-  const std::string exports = place.sources() + "/exports.map";
-  write_file(exports, kExports);
+Result<void> link(const Workplace& place, const std::string& unit, const Words& symbols,
+                  const toolchain::Wrapper& wrapper, const toolchain::Locations& where, const std::string& libraries,
+                  const BuildLimits& limits) {
+  const std::string exports = place.sources() + "/" + unit + ".map";
+  write_file(exports, exports_of(symbols));
   const Words command = {where.compiler,
                          "-shared",
                          "-fuse-ld=lld",
@@ -62,8 +70,8 @@ Result<void> link(const Workplace& place, const std::string& object, const toolc
                          "-Wl,-z,defs,-z,now,-z,noexecstack,--hash-style=both",
                          "-Wl,--version-script=" + exports,
                          "-o",
-                         place.object(),
-                         object,
+                         place.object(unit),
+                         place.outputs() + "/" + unit + ".o",
                          "-L" + libraries,
                          "-lcudart",
                          "-lcuda"};
@@ -86,18 +94,45 @@ Result<Built> build_candidate(const BuildRequest& request) {
   const auto libraries = or_throw(toolchain::locate_libraries());
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
-  Words words = {"candidate 1", identity, request.source, request.args_header, std::string(kExports)};
+  const bool driven = !request.sources.driver.empty();
+  Words words = {"candidate 2", identity, request.sources.candidate, request.sources.driver, request.args_header};
   add(words, toolchain::language_flags(unit, where.sdk));
   add(words, toolchain::device_flags(unit));
   add(words, toolchain::host_flags(unit));
   add(words, unit.extra_flags);
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache& cache) -> Result<void> {
-    unit.source = place.source();
     unit.reads = {place.sources()};
     unit.wrapper = build_wrapper(request, toolkit_of(where.compiler));
-    const toolchain::BothCompile both{.unit = unit, .stem = place.outputs() + "/candidate"};
-    if (auto done = toolchain::compile_both(both, cache, where, identity); !done) return done;
-    return link(place, both.stem + ".o", unit.wrapper, where, libraries, request.limits);
+    const auto make = [&](const std::string& name, const Words& defines, const Words& symbols) -> Result<std::string> {
+      toolchain::BothCompile both{.unit = unit, .stem = place.outputs() + "/" + name};
+      both.unit.source = place.source(name);
+      both.unit.defines = defines;
+      auto ptx = toolchain::compile_both(both, cache, where, identity);
+      if (!ptx) return ptx;
+      fs::remove(place.ptx(name));  // the pipe by which the host side got it
+      write_file(place.ptx(name), *ptx);
+      const auto unknown = toolchain::check_ptx(*ptx);
+      if (!unknown) return std::unexpected(unknown.error());
+      if (!unknown->empty()) write_file(place.unsupported(), fmt::format("{}\n", fmt::join(*unknown, "\n")));
+      if (auto done = link(place, name, symbols, unit.wrapper, where, libraries, request.limits); !done)
+        return std::unexpected(std::move(done.error()));
+      return ptx;
+    };
+    const auto candidate = make("candidate", {}, driven ? border_symbols(request.interface) : kEntry);
+    if (!candidate) return std::unexpected(candidate.error());
+    if (!driven || fs::exists(place.unsupported())) return {};
+    Words defines;
+    for (const std::string& object : request.interface.objects()) {
+      const auto size = toolchain::words_of_variable(*candidate, size_variable(object));
+      if (size.size() != 2) return error(fmt::format("the class {} is not in the device code", object));
+      add(defines, object_macros(object, size[0], size[1]));
+    }
+    Words symbols = kEntry;
+    symbols.emplace_back("fabricbench_bind");
+    const auto driver = make("driver", defines, symbols);
+    // The driver is ours: what does not compile there is not the candidate's fault.
+    if (!driver) throw std::runtime_error(to_string(driver.error(), "driver"));
+    return toolchain::check_link(*candidate, *driver);
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// From an assembled source to candidate.so. The compiler is trusted, what it reads is not: it runs in a sandbox in
-// which there are the system's files, the SDK, the source and args.h, and no reference, oracle or other file of the
+// From assembled sources to shared objects and PTX. The compiler is trusted, what it reads is not: it runs in a sandbox
+// in which there are the system's files, the SDK, the source and args.h, and no reference, oracle or other file of the
 // host.
 
 #include <chrono>
@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "catalog/interface.h"
+#include "judge/answer.h"
 #include "sandbox/sandbox.h"
 
 namespace fb::judge {
@@ -22,9 +24,10 @@ struct BuildLimits {
 };
 
 struct BuildRequest {
-  std::string source = {};  // from assemble()
+  Sources sources = {};               // from assemble()
+  catalog::Interface interface = {};  // of a problem with a driver
   std::string args_header = {};
-  std::string folder = {};               // exists; candidate.so is written here
+  std::string folder = {};               // exists; candidate.so, candidate.ptx and those of a driver are written here
   std::vector<std::string> hidden = {};  // folders that the compiler must not see even if they are the system's
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   BuildLimits limits = {};
@@ -33,7 +36,9 @@ struct BuildRequest {
 };
 
 struct Built {
-  std::string path = {};
+  std::string path = {};    // of candidate.so; its PTX is candidate.ptx beside it
+  std::string driver = {};  // of driver.so, likewise with driver.ptx; empty: the problem has no driver
+  std::vector<std::string> unsupported = {};  // PTX of the manual that the machine does not know
   bool from_cache = false;
   double seconds = 0;
 };

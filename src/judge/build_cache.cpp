@@ -5,7 +5,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <system_error>
 
 #include "base/content_hash.h"
@@ -19,9 +22,47 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-void write_candidate(const std::string& path, std::string_view bytes) {
-  write_file(path, bytes);
-  if (chmod(path.c_str(), 0755) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + path);
+using Files = std::map<std::string, std::string>;  // name → content
+
+// "name size\n", then the bytes, for each file.
+std::string pack(const Files& files) {
+  std::string bytes;
+  for (const auto& [name, content] : files) bytes += fmt::format("{} {}\n", name, content.size()).append(content);
+  return bytes;
+}
+
+std::optional<Files> unpack(std::string_view bytes) {
+  Files files;
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n'), blank = bytes.find(' ');
+    if (end == std::string_view::npos || blank > end) return std::nullopt;
+    const std::string name(bytes.substr(0, blank));
+    const std::string size(bytes.substr(blank + 1, end - blank - 1));
+    const size_t length = std::strtoull(size.c_str(), nullptr, 10);
+    bytes.remove_prefix(end + 1);
+    if (length > bytes.size()) return std::nullopt;
+    files[name] = bytes.substr(0, length);
+    bytes.remove_prefix(length);
+  }
+  return files;
+}
+
+Built deliver(const Files& files, const std::string& folder) {
+  Built built{.path = folder + "/candidate.so"};
+  for (const auto& [name, content] : files) {
+    if (name == "unsupported.txt") {
+      for (const auto line : split(content, '\n')) {
+        if (!line.empty()) built.unsupported.emplace_back(line);
+      }
+      continue;
+    }
+    const std::string path = folder + "/" + name;
+    write_file(path, content);
+    if (!name.ends_with(".so")) continue;
+    if (chmod(path.c_str(), 0755) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + path);
+    if (name == "driver.so") built.driver = path;
+  }
+  return built;
 }
 
 }  // namespace
@@ -29,7 +70,8 @@ void write_candidate(const std::string& path, std::string_view bytes) {
 Workplace::Workplace(const BuildRequest& request) {
   fs::create_directory(sources());
   fs::create_directory(outputs());
-  write_file(source(), request.source);
+  write_file(source("candidate"), request.sources.candidate);
+  if (!request.sources.driver.empty()) write_file(source("driver"), request.sources.driver);
   write_file(sources() + "/args.h", request.args_header);
 }
 
@@ -39,21 +81,28 @@ Result<Built> build_cached(const BuildRequest& request, const std::vector<std::s
   const auto since = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   auto cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   const std::string key = hash_words(words);
-  Built built{.path = request.folder + "/candidate.so"};
   if (const auto known = cache.get(key)) {
-    write_candidate(built.path, *known);
-    built.from_cache = true;
-    built.seconds = since();
-    return built;
+    if (const auto files = unpack(*known)) {
+      Built built = deliver(*files, request.folder);
+      built.from_cache = true;
+      built.seconds = since();
+      return built;
+    }
   }
   const Workplace place(request);
   if (auto done = make(place, cache); !done) {
     return std::unexpected(explain(std::move(done.error()), {place.sources(), place.outputs()}, request.limits));
   }
-  const std::string bytes = read_file(place.object());
-  cache.put(key, bytes);
+  Files files;
+  for (const std::string unit : {"candidate", "driver"}) {
+    for (const std::string& path : {place.object(unit), place.ptx(unit)}) {
+      if (fs::exists(path)) files[fs::path(path).filename().string()] = read_file(path);
+    }
+  }
+  if (fs::exists(place.unsupported())) files["unsupported.txt"] = read_file(place.unsupported());
+  cache.put(key, pack(files));
   cache.trim();
-  write_candidate(built.path, bytes);
+  Built built = deliver(files, request.folder);
   built.seconds = since();
   return built;
 }

@@ -15,21 +15,24 @@
 
 namespace fb::judge {
 
-// Source and args.h in a folder that is read, and a folder that is written.
+// Sources and args.h in a folder that is read, and a folder that is written.
 class Workplace {
  public:
   explicit Workplace(const BuildRequest& request);
 
   std::string sources() const { return scratch_.path() + "/source"; }
   std::string outputs() const { return scratch_.path() + "/out"; }
-  std::string source() const { return sources() + "/candidate.cu"; }
-  std::string object() const { return outputs() + "/candidate.so"; }
+  // `unit` is "candidate" or "driver".
+  std::string source(const std::string& unit) const { return sources() + "/" + unit + ".cu"; }
+  std::string object(const std::string& unit) const { return outputs() + "/" + unit + ".so"; }
+  std::string unsupported() const { return outputs() + "/unsupported.txt"; }
+  std::string ptx(const std::string& unit) const { return outputs() + "/" + unit + ".ptx"; }
 
  private:
   TempDir scratch_;
 };
 
-// `make` writes place.object() or says why not; not called where the cache has what is made of `words`.
+// `make` writes objects and PTX of the units or says why not; not called where the cache has what is made of `words`.
 Result<Built> build_cached(const BuildRequest& request, const std::vector<std::string>& words,
                            const std::function<Result<void>(const Workplace&, const toolchain::Cache&)>& make);
 

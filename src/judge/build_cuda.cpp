@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "judge/border.h"
 #include "judge/build.h"
 #include "judge/build_cache.h"
 #include "judge/build_sandbox.h"
@@ -59,16 +60,27 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
                        "shared",
                        "-Xlinker",
                        "--hash-style=both"};
-  Words words = {"candidate for GPUs 1", file_facts(nvcc), request.source, request.args_header};
+  Words words = {"candidate for GPUs 1", file_facts(nvcc), request.sources.candidate, request.sources.driver,
+                 request.args_header};
   words.insert(words.end(), flags.begin(), flags.end());
-  for (const auto* name : {"entry.h", "rank.h", "peer_memory.h"}) words.push_back(read_file(headers + "/" + name));
+  for (const auto* name : {"entry.h", "border.h", "rank.h", "peer_memory.h"})
+    words.push_back(read_file(headers + "/" + name));
 
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache&) -> Result<void> {
     // Of the SDK only what is the judge's: CUDA's own headers are NVIDIA's here.
     fs::create_directory_symlink(headers, place.sources() + "/fabricbench");
     Words command = {nvcc};
     command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(), {"-I" + place.sources(), "-o", place.object(), place.source(), "-lcuda"});
+    command.insert(command.end(), {"-I" + place.sources(), "-o", place.object("candidate"), place.source("candidate")});
+    if (!request.sources.driver.empty()) {
+      // One object of both, linked on the device, too. Each object of the interface has the largest size there is.
+      constexpr uint64_t kLargest = 2048, kAlignment = 16;
+      for (const std::string& object : request.interface.objects()) {
+        for (const std::string& macro : object_macros(object, kLargest, kAlignment)) command.push_back("-D" + macro);
+      }
+      command.insert(command.end(), {"-rdc=true", place.source("driver")});
+    }
+    command.emplace_back("-lcuda");
     if (const std::string stubs = toolkit + "/lib64/stubs"; access(stubs.c_str(), R_OK) == 0) {
       command.push_back("-L" + stubs);
     }

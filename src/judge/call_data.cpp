@@ -149,7 +149,8 @@ int Layout::device(int rank, size_t tensor) const {
   return device ? static_cast<int>(device->evaluate(problem->values(*size, world, rank)).value_or(-1)) : -1;
 }
 
-CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call, bool expects)
+CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call, bool expects,
+                   const Dictionary* dictionary)
     : layout_(&layout), seed_(seed), call_(call), contents_(static_cast<size_t>(layout.world) * layout.tensors()) {
   for (int rank = 0; rank < layout.world; ++rank) {
     for (size_t t = 0; t < layout.tensors(); ++t) {
@@ -158,6 +159,8 @@ CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, ui
       if (!slot.tensor->output) {
         contents.bytes.resize(slot.bytes());
         fill_tensor(*slot.tensor, contents.bytes, mix(seed, {static_cast<uint64_t>(rank), t}));
+        if (dictionary != nullptr)
+          plant(*slot.tensor, contents.bytes, *dictionary, call, mix(seed, {static_cast<uint64_t>(rank), t, 1}));
       } else if (!slot.tensor->replicated || rank == 0) {
         // An element that the oracle forgets is found: nothing is within a bound of NaN.
         contents.expected.value.resize(static_cast<size_t>(slot.elements));

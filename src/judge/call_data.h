@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catalog/problem.h"
+#include "judge/dictionary.h"
 #include "judge/oracle.h"
 
 namespace fb::judge {
@@ -39,8 +40,10 @@ struct Expected {
 
 class CallData {
  public:
-  // Draws the inputs and asks the oracle. `seed` is of this call alone. Without `expects` there are inputs only.
-  CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call, bool expects = true);
+  // Draws the inputs and asks the oracle. `seed` is of this call alone. Without `expects` there are inputs only. Values
+  // of the dictionary, if there is one, are put into the inputs before the oracle sees them.
+  CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, uint32_t call, bool expects = true,
+           const Dictionary* dictionary = nullptr);
 
   std::span<const std::byte> input(int rank, size_t tensor) const { return at(rank, tensor).bytes; }
   // To change an input: expect_again() must follow.

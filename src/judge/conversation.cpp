@@ -7,6 +7,7 @@
 #include <cstring>
 #include <expected>
 #include <stdexcept>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/rng.h"
@@ -67,7 +68,7 @@ uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Sessio
   uint64_t most = 4096;
   for (const Phase& phase : session.phases) {
     const Layout layout(problem, *phase.size, session.world);
-    const uint64_t calls = std::max(phase.burst, phase.timed > 0 ? 1u : 0u);
+    const uint64_t calls = std::ranges::max(phase.steps, {}, &CallStep::calls).calls;
     uint64_t bytes = largest_output(layout) + kPieceRounding;
     // Inputs go in and are read back, outputs are read back.
     for (const auto& slots : layout.ranks) {
@@ -79,17 +80,17 @@ uint64_t Conversation::arena_bytes(const catalog::Problem& problem, const Sessio
 }
 
 Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle, const SessionPlan& session,
-                           wire::JudgeLink& link, SessionOutcome& outcome, bool compares)
+                           wire::JudgeLink& link, SessionOutcome& outcome, bool compares, Dictionary dictionary)
     : problem_(problem),
       oracle_(oracle),
       session_(session),
       link_(link),
       outcome_(outcome),
       compares_(compares),
+      dictionary_(std::move(dictionary)),
       arena_(arena_bytes(problem, session)),
       tensors_(static_cast<size_t>(session.world) * problem.tensors.size()) {
   location_.world = session.world;
-  location_.schedule = session.schedule;
 }
 
 void Conversation::run() {
@@ -117,12 +118,16 @@ bool Conversation::run_phase(const Phase& phase) {
   catalog::Tensor pattern;
   pattern.fill = "bits";
   fill_tensor(pattern, arena_.at(poison_, poison_bytes_), mix(phase.seed, 0x9015011));
-  if (!make_tensors(layout) || !construct(layout)) return false;
-  if (phase.burst > 0 && !run_calls(layout, phase, phase.burst, false)) return false;
-  for (uint32_t k = 0; k < phase.timed; ++k) {
-    if (!run_calls(layout, phase, 1, true)) return false;
+  if (!make_tensors(layout) || !construct(layout, phase.set_up)) return false;
+  for (const CallStep& step : phase.steps) {
+    if (!run_calls(layout, phase, step)) return false;
   }
-  return destroy(layout);
+  return destroy(layout, phase.tear_down);
+}
+
+// Where the order is the run's, that is by virtual time.
+void Conversation::enter(const wire::StepOrder& order) {
+  location_.schedule = order.schedule == wire::StepSchedule::drawn ? order.seed : 0;
 }
 
 bool Conversation::make_tensors(const Layout& layout) {
@@ -137,24 +142,26 @@ bool Conversation::make_tensors(const Layout& layout) {
   return true;
 }
 
-bool Conversation::construct(const Layout& layout) {
+bool Conversation::construct(const Layout& layout, const wire::StepOrder& order) {
   const Stopwatch watch(outcome_.wall_seconds["run"]);
   step_ = "construct";
+  enter(order);
   std::vector<uint64_t> words;
   for (int rank = 0; rank < layout.world; ++rank) {
     for (size_t t = 0; t < layout.tensors(); ++t) words.push_back(tensor(rank, t).address);
     for (const auto& [name, about] : problem_.parameters)
       words.push_back(static_cast<uint64_t>(layout.size->values.find(name)->second));
   }
-  const auto step = link_.construct(words);
+  const auto step = link_.construct(words, order);
   return answered(step, "construct") && check_step(*step);
 }
 
-bool Conversation::destroy(const Layout& layout) {
+bool Conversation::destroy(const Layout& layout, const wire::StepOrder& order) {
   const Stopwatch watch(outcome_.wall_seconds["run"]);
   step_ = "destroy";
+  enter(order);
   location_.call = -1;
-  const auto step = link_.destroy();
+  const auto step = link_.destroy(order);
   if (!answered(step, "destroy") || !check_step(*step)) return false;
   for (int rank = 0; rank < layout.world; ++rank) {
     for (size_t t = 0; t < layout.tensors(); ++t) {
@@ -165,14 +172,17 @@ bool Conversation::destroy(const Layout& layout) {
   return true;
 }
 
-bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t calls, bool timed) {
+bool Conversation::run_calls(const Layout& layout, const Phase& phase, const CallStep& wanted) {
   step_ = "run";
+  enter(wanted.order);
+  const uint32_t calls = wanted.calls;
   std::vector<CallData> data;
   std::vector<wire::Transfer> transfers;
   {
     const Stopwatch watch(outcome_.wall_seconds["oracle"]);
     for (uint32_t c = 0; c < calls; ++c)
-      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c, compares_);
+      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c, compares_,
+                        &dictionary_);
     const auto add = [&](int rank, uint32_t call, Direction direction, uint64_t address, uint64_t bytes, uint64_t at) {
       transfers.push_back({.rank = static_cast<uint32_t>(rank),
                            .call = call,
@@ -187,7 +197,7 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
         const uint64_t bytes = layout.at(rank, t).bytes();
         const bool output = problem_.tensors[t].output;
         for (uint32_t c = 0; c < calls; ++c) {
-          // A step of one call after a burst uses the places of the burst's first call.
+          // Steps use the same places one after the other.
           if (tensor_of_rank.store.size() <= c) {
             tensor_of_rank.load.push_back(output ? poison_ : arena_.take(bytes));
             tensor_of_rank.store.push_back(arena_.take(bytes));
@@ -203,17 +213,11 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
   std::optional<wire::StepResult> step;
   {
     const Stopwatch watch(outcome_.wall_seconds["run"]);
-    if (auto ran = link_.run(transfers, calls, next_call_); answered(ran, "run")) step = std::move(*ran);
+    if (auto ran = link_.run(transfers, calls, next_call_, wanted.order); answered(ran, "run")) step = std::move(*ran);
   }
   if (!step || !check_step(*step)) return false;
   outcome_.calls += calls;
-  if (timed) {
-    outcome_.timings.push_back({.size = layout.size->name,
-                                .world = layout.world,
-                                .begin_seconds = static_cast<double>(step->begin) * 1e-12,
-                                .seconds = static_cast<double>(step->drained - step->begin) * 1e-12,
-                                .moved = busiest(step->traffic)});
-  }
+  if (wanted.timed) add_timing(layout, *step);
   const Stopwatch watch(outcome_.wall_seconds["compare"]);
   for (uint32_t c = 0; compares_ && c < calls; ++c) {
     const CallData* before = c > 0 ? &data[c - 1] : last_ ? &*last_ : nullptr;
@@ -224,7 +228,27 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, uint32_t 
   return true;
 }
 
+// The first call of a step, which begins on all ranks at once. It ends when all that it has started has ended, whatever
+// comes behind it. Bytes are counted for the step as a whole.
+void Conversation::add_timing(const Layout& layout, const wire::StepResult& step) {
+  uint64_t end = step.begin;
+  for (int rank = 0; rank < layout.world; ++rank) {
+    const wire::CallTimes& times = step.of(static_cast<uint32_t>(rank), 0);
+    end = std::max({end, times.returned, times.drained});
+  }
+  if (step.calls == 1) end = step.drained;
+  record::Moved moved = busiest(step.traffic);
+  for (uint64_t* bytes : {&moved.peer_out, &moved.peer_in, &moved.to_host, &moved.from_host, &moved.memory})
+    *bytes /= step.calls;
+  outcome_.timings.push_back({.size = layout.size->name,
+                              .world = layout.world,
+                              .begin_seconds = static_cast<double>(step.begin) * 1e-12,
+                              .seconds = static_cast<double>(end - step.begin) * 1e-12,
+                              .moved = moved});
+}
+
 bool Conversation::check_step(const wire::StepResult& step) {
+  dictionary_.seen = step.words;
   if (step.faults > 0) {
     report(VerdictClass::fault, {}, {});  // the record has the text
     return false;

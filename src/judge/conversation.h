@@ -19,7 +19,7 @@ class Conversation {
  public:
   // Without `compares` only faults and times are looked at: the same calls were compared in another session.
   Conversation(const catalog::Problem& problem, const Oracle& oracle, const SessionPlan& session, wire::JudgeLink& link,
-               SessionOutcome& outcome, bool compares = true);
+               SessionOutcome& outcome, bool compares = true, Dictionary dictionary = {});
 
   // Bytes of shared memory that the largest phase needs.
   static uint64_t arena_bytes(const catalog::Problem& problem, const SessionPlan& session);
@@ -42,9 +42,11 @@ class Conversation {
 
   bool run_phase(const Phase& phase);
   bool make_tensors(const Layout& layout);
-  bool construct(const Layout& layout);
-  bool run_calls(const Layout& layout, const Phase& phase, uint32_t calls, bool timed);
-  bool destroy(const Layout& layout);
+  bool construct(const Layout& layout, const wire::StepOrder& order);
+  bool run_calls(const Layout& layout, const Phase& phase, const CallStep& wanted);
+  void add_timing(const Layout& layout, const wire::StepResult& step);
+  void enter(const wire::StepOrder& order);
+  bool destroy(const Layout& layout, const wire::StepOrder& order);
   bool check_step(const wire::StepResult& step);
   bool check_call(const Layout& layout, uint32_t call_in_step, uint32_t call, const CallData& data,
                   const CallData* before);
@@ -57,6 +59,7 @@ class Conversation {
   wire::JudgeLink& link_;
   SessionOutcome& outcome_;
   bool compares_;
+  Dictionary dictionary_;
   Arena arena_;
   uint64_t poison_ = 0, poison_bytes_ = 0;
   std::vector<Tensor> tensors_;

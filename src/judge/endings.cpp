@@ -121,7 +121,27 @@ std::string quote_output(const launcher::LaunchResult& result, size_t rank) {
   return text.empty() ? text : "The last that it wrote:\n" + text;
 }
 
+// An exception ended the run, and its text is about the error of a call that the virtual node lacks.
+bool gave_up_for_it(const record::RunRecord& record) {
+  const Incident* incident = deciding_incident(record);
+  if (incident == nullptr || incident->reason != record::IncidentReason::rank_threw) return false;
+  const auto says = [&](std::string_view words) { return incident->text.find(words) != std::string::npos; };
+  return says("not supported") || says("NotSupported") || says("NOT_SUPPORTED") || says("801") ||
+         std::ranges::any_of(record.unsupported_calls, [&](const auto& call) { return says(call.first); });
+}
+
 }  // namespace
+
+std::string failed_calls(const record::RunRecord& record) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [call, processes] : record.failed_calls) {
+    if (shown++ < kShown) text += fmt::format("  {}\n", call);
+  }
+  if (shown > kShown) text += fmt::format("  and {} more\n", shown - kShown);
+  return text.empty() ? text : "Calls that failed, and after which the code went on:\n" + text;
+}
 
 std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const record::FailureLocation& location,
                                  const std::string& step) {
@@ -132,14 +152,23 @@ std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const rec
   finding.location = location;
   if (rank >= 0) finding.location.rank = rank;
   if (rank >= 0) finding.explanation += quote_output(result, static_cast<size_t>(rank));
-  // A call that the virtual node lacks is not the candidate's failure.
-  if (finding.verdict != VerdictClass::cheat && !result.record.unsupported_calls.empty()) {
-    finding.verdict = VerdictClass::unsupported;
+  if (!result.record.unsupported_calls.empty()) {
+    // Ours to fix only where the candidate gave up because of it. Code that goes on without the call is judged by what
+    // it does then.
+    if (gave_up_for_it(result.record)) finding.verdict = VerdictClass::unsupported;
     finding.explanation += "Calls that the virtual node does not support:";
     for (const auto& [call, count] : result.record.unsupported_calls) finding.explanation += " " + call;
     finding.explanation += "\n";
   }
   return finding;
+}
+
+bool may_have_been_killed(const launcher::LaunchResult& result) {
+  return std::ranges::any_of(result.record.ranks, [](const record::RankEnd& end) {
+    if (end.ended) return false;  // by the launcher
+    if (end.signal == SIGKILL) return end.seconds <= kLongComputation;
+    return end.signal == SIGTERM || end.signal == SIGINT || end.signal == SIGHUP;
+  });
 }
 
 }  // namespace fb::judge

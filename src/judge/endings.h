@@ -14,4 +14,11 @@ namespace fb::judge {
 std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const record::FailureLocation& location,
                                  const std::string& step);
 
+// Whether a rank was ended by a signal that another process may have sent: a user, a cluster's scheduler, the kernel
+// when memory is short. A candidate can send it to itself too.
+bool may_have_been_killed(const launcher::LaunchResult& result);
+
+// What the candidate's host code was told and may have ignored, for the beginning of an explanation; empty: nothing.
+std::string failed_calls(const record::RunRecord& record);
+
 }  // namespace fb::judge

@@ -1,13 +1,17 @@
 #include "judge/identity.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <filesystem>
-#include <vector>
+#include <map>
 
 #include "base/content_hash.h"
 #include "base/installed.h"
 #include "base/strings.h"
 #include "fabric/platform.h"
 #include "launcher/launch.h"
+#include "sandbox/sandbox.h"
 #include "toolchain/identity.h"
 #include "toolchain/locate.h"
 
@@ -16,28 +20,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Programs have 20 MiB or so: read again only where the file is another one.
 std::string hash_of_file(const std::string& path) {
-  return fs::exists(path) ? hash_bytes(read_file(path)) : "no " + path;
+  struct stat facts{};
+  if (path.empty() || stat(path.c_str(), &facts) != 0) return "missing";
+  const std::string known =
+      fmt::format("{} {} {} {}.{} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                  facts.st_mtim.tv_nsec, facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec);
+  static std::map<std::string, std::pair<std::string, std::string>> hashes;  // path → facts, hash
+  auto& [about, hash] = hashes[path];
+  if (about != known) {
+    hash = hash_bytes(read_file(path));
+    about = known;
+  }
+  return hash;
 }
 
-std::string hash_of_programs() {
-  std::vector<std::string> words = {"programs", hash_of_file(own_program())};
-  if (const auto machine = launcher::find_machine()) {
-    words.push_back(hash_of_file(*machine));
-    words.push_back(hash_of_file(fs::path(*machine).parent_path() / "fabricbench-rank"));
-  }
-  if (const auto libraries = toolchain::locate_libraries())
-    words.push_back(hash_of_file(*libraries + "/libfabricbench_cuda.so"));
-  if (const auto where = toolchain::locate()) words.push_back(toolchain::identity_of(*where));
-  return hash_words(words);
+template <class T>
+std::string or_nothing(const Result<T>& found) {
+  return found ? std::string(*found) : std::string();
 }
 
 }  // namespace
 
-std::string identity(const std::string& platform) {
-  static const std::string kPrograms = hash_of_programs();  // 20 MiB or so, read once in a process
+IdentityParts identity_parts(const std::string& platform) {
+  const std::string machine = or_nothing(launcher::find_machine());
+  const std::string libraries = or_nothing(toolchain::locate_libraries());
+  const auto compiler = toolchain::locate();
   const auto values = fabric::load_platform(platform);
-  return hash_words({kPrograms, values ? fabric::values_text(*values) : "no " + platform});
+  return {.programs = {own_program(), machine, (fs::path(machine).parent_path() / "fabricbench-rank").string(),
+                       or_nothing(sandbox::find_confine()), libraries + "/libfabricbench_cuda.so"},
+          .toolchain = compiler ? toolchain::identity_of(*compiler) : "missing",
+          .platform = values ? fabric::values_text(*values) : "no " + platform};
 }
+
+std::string identity_of(const IdentityParts& parts) {
+  std::vector<std::string> words = {"identity"};
+  for (const std::string& program : parts.programs) words.push_back(hash_of_file(program));
+  words.push_back(parts.toolchain);
+  words.push_back(parts.platform);
+  return hash_words(words);
+}
+
+std::string identity(const std::string& platform) { return identity_of(identity_parts(platform)); }
 
 }  // namespace fb::judge

@@ -1,12 +1,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace fb::judge {
 
 // A hash of everything besides problem, answer and request that a verdict depends on: fabricbench, fabricbench-machine,
-// fabricbench-rank, libfabricbench_cuda.so, the SDK's headers, the compiler, and the values of the platform (a name or
-// a file). Verdicts and times that are kept are those of one identity. Parts that are missing have a hash of their own.
+// fabricbench-rank, fabricbench-confine, libfabricbench_cuda.so, the SDK's headers, the compiler, and the values of the
+// platform (a name or a file). Verdicts and times that are kept are those of one identity. A program that is replaced
+// while this process runs gives another identity. Parts that are missing have a hash of their own.
 std::string identity(const std::string& platform);
+
+// What identity() is made of.
+struct IdentityParts {
+  std::vector<std::string> programs;  // files whose contents count, in this order; missing ones count as missing
+  std::string toolchain;              // toolchain::identity_of()
+  std::string platform;               // fabric::values_text()
+};
+IdentityParts identity_parts(const std::string& platform);
+std::string identity_of(const IdentityParts& parts);
 
 }  // namespace fb::judge

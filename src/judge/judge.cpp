@@ -13,7 +13,6 @@
 
 #include "base/content_hash.h"
 #include "base/interruption.h"
-#include "base/jobs.h"
 #include "base/strings.h"
 #include "base/temp_dir.h"
 #include "base/version.h"
@@ -22,11 +21,13 @@
 #include "judge/answer.h"
 #include "judge/bound.h"
 #include "judge/build.h"
+#include "judge/dictionary.h"
 #include "judge/identity.h"
 #include "judge/intervals.h"
 #include "judge/oracle.h"
 #include "judge/score.h"
 #include "judge/sensitivity.h"
+#include "judge/session_jobs.h"
 #include "judge/symbols.h"
 #include "judge/trace_labels.h"
 #include "launcher/launch.h"
@@ -54,10 +55,19 @@ uint64_t draw_seed() {
   return seed;
 }
 
+// Texts of the candidate (an exception, its output, names) must not command a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < ' ' && c != '\n' && c != '\t') || byte == 0x7F) c = '?';
+  }
+  return text;
+}
+
 Verdict& conclude(Verdict& verdict, VerdictClass result, std::string summary, std::string explanation) {
   verdict.verdict = result;
-  verdict.summary = std::move(summary);
-  verdict.explanation = std::move(explanation);
+  verdict.summary = printable(std::move(summary));
+  verdict.explanation = printable(std::move(explanation));
   return verdict;
 }
 
@@ -68,6 +78,14 @@ std::string join(const Errors& errors) {
     text += diagnostic.message + "\n";
   }
   return text;
+}
+
+// Throws where a compiler could not have written its output.
+void require_room(const std::string& folder) {
+  constexpr size_t kOutput = size_t{4} << 20;
+  const std::string file = folder + "/room";
+  write_file(file, std::string(kOutput, ' '));
+  fs::remove(file);
 }
 
 // Makes one verdict, step by step. Each step returns false when the verdict is final.
@@ -100,8 +118,11 @@ class AttemptJudge {
         if (request_.thoroughness == Thoroughness::full) compare_with_reference();
         conclude_times();
       }
+      throw_if_interrupted();  // whatever was seen after the signal may follow from it
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::exception& e) {
-      conclude(verdict_, VerdictClass::infra, first_line(e.what()), std::string(e.what()) + "\n");
+      conclude_failure(e.what());
     }
     verdict_.wall_seconds["all"] = seconds_since(begin);
     return std::move(verdict_);
@@ -113,6 +134,15 @@ class AttemptJudge {
   }
 
  private:
+  // Ours: what was measured before does not make a verdict.
+  void conclude_failure(const std::string& text) {
+    verdict_.timings.clear();
+    verdict_.speed.reset();
+    verdict_.sol.reset();
+    verdict_.speed_range = {};
+    conclude(verdict_, VerdictClass::infra, first_line(text), text + (text.ends_with('\n') ? "" : "\n"));
+  }
+
   bool prepare() {
     if (!request_.use_sandbox) return true;
     auto ability = sandbox::probe();
@@ -129,6 +159,22 @@ class AttemptJudge {
     if (request_.on_progress) request_.on_progress(progress);
   }
 
+  // A compiler that was killed or had no room for its output says nothing about the candidate.
+  Result<Built> build_tried(const BuildRequest& wanted) const {
+    for (int tried = 1;; ++tried) {
+      try {
+        auto built = request_.backend == Backend::cuda ? build_candidate_cuda(wanted) : build_candidate(wanted);
+        if (!built) require_room(wanted.folder);
+        return built;
+      } catch (const Interrupted&) {
+        throw;
+      } catch (const std::exception&) {
+        throw_if_interrupted();
+        if (tried == kTries) throw;
+      }
+    }
+  }
+
   bool build() {
     const auto begin = Clock::now();
     say_progress({"building"});
@@ -140,10 +186,11 @@ class AttemptJudge {
     }
     verdict_.notes = answer->notes;
     verdict_.judged_lines = judged_lines(*answer);
-    const auto source = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
-    if (!source) throw std::runtime_error(join(source.error()));
+    auto sources = assemble(problem_, *answer, fs::path(request_.answer_file).filename().string());
+    if (!sources) throw std::runtime_error(join(sources.error()));
     BuildRequest wanted;
-    wanted.source = *source;
+    wanted.sources = std::move(*sources);
+    wanted.interface = problem_.interface;
     wanted.args_header = catalog::args_header(problem_);
     wanted.folder = folder_.emplace().path();
     wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
@@ -152,14 +199,22 @@ class AttemptJudge {
     wanted.line_tables = request_.line_tables;
     wanted.limits = request_.build_limits;
     if (request_.backend == Backend::cuda) wanted.limits.time = kNvccTime;
-    const auto built = request_.backend == Backend::cuda ? build_candidate_cuda(wanted) : build_candidate(wanted);
+    const auto built = build_tried(wanted);
     verdict_.wall_seconds["build"] = seconds_since(begin);
     if (!built) {
       const std::string text = join(built.error());
       conclude(verdict_, VerdictClass::compile_error, first_line(text), text);
       return false;
     }
+    if (!built->unsupported.empty()) {
+      std::string text;
+      for (const std::string& one : built->unsupported) text += one + "\n";
+      conclude(verdict_, VerdictClass::unsupported, "the virtual node can't run this code yet", text);
+      return false;
+    }
     candidate_ = built->path;
+    driver_ = built->driver;
+    constants_ = constants_of_object(candidate_);
     return true;
   }
 
@@ -207,7 +262,9 @@ class AttemptJudge {
     wanted.oracle = &*oracle_;
     wanted.session = &session;
     wanted.candidate = candidate_;
+    wanted.driver = driver_;
     wanted.platform = verdict_.platform;
+    wanted.constants = constants_;
     wanted.look_for_races = request_.look_for_races;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.limits = request_.limits;
@@ -220,18 +277,12 @@ class AttemptJudge {
 
   std::vector<std::string> run_plan(const std::vector<SessionPlan>& plan) const {
     say_progress({"running sessions", 0, plan.size()});
-    return run_jobs(
-        plan.size(), side_by_side(),
-        [&](size_t k) {
-          SessionRequest wanted = request_for(plan[k]);
-          if (k == 0) wanted.trace = request_.trace;
-          return to_json(run_session(wanted));
-        },
-        [&, ended = size_t{0}](size_t, const std::string& text) mutable {
-          say_progress({"running sessions", ++ended, plan.size()});
-          const auto outcome = parse_outcome(text);
-          return !outcome || outcome->finding.has_value();
-        });
+    std::vector<SessionRequest> wanted;
+    for (const SessionPlan& session : plan) wanted.push_back(request_for(session));
+    if (!wanted.empty()) wanted.front().trace = request_.trace;
+    return judge::run_sessions(wanted, side_by_side(), [&, ended = size_t{0}]() mutable {
+      say_progress({"running sessions", ++ended, plan.size()});
+    });
   }
 
   // False: it has a finding.
@@ -309,15 +360,12 @@ class AttemptJudge {
     if (request_.measure_reference && !verdict_.timings.empty()) {
       say_progress({"measuring the reference"});
       auto reference = reference_times(request_);
-      if (!reference) {
-        verdict_.notes.push_back("no speed: the reference could not be measured: " +
-                                 first_line(join(reference.error())));
-      } else {
-        reference_ = std::move(*reference);
-        for (auto& t : verdict_.timings) {
-          for (const auto& r : reference_) {
-            if (r.size == t.size && r.world == t.world) t.reference_seconds = r.seconds;
-          }
+      // A pass without its speed would count against the candidate; that the reference fails is ours.
+      if (!reference) throw std::runtime_error("the reference could not be measured: " + join(reference.error()));
+      reference_ = std::move(*reference);
+      for (auto& t : verdict_.timings) {
+        for (const auto& r : reference_) {
+          if (r.size == t.size && r.world == t.world) t.reference_seconds = r.seconds;
         }
       }
     }
@@ -343,7 +391,8 @@ class AttemptJudge {
   Verdict verdict_;
   std::optional<sandbox::SandboxSupport> ability_;
   std::optional<TempDir> folder_;
-  std::string candidate_;
+  std::string candidate_, driver_;  // driver_ may be empty
+  std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;  // where there are times
   std::vector<record::Timing> reference_;     // empty: was not measured
@@ -384,7 +433,9 @@ Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request)
   const Verdict verdict = judge(reference);
   if (verdict.verdict != VerdictClass::pass)
     return error(fmt::format("{}: {}", to_string(verdict.verdict), verdict.summary));
-  cache.put(key, to_json(verdict));
+  const bool whole = std::ranges::none_of(
+      verdict.timings, [&](const record::Timing& t) { return request.measure_sensitivity && t.sensitivity.empty(); });
+  if (whole) cache.put(key, to_json(verdict));
   return verdict.timings;
 }
 

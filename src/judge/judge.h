@@ -49,7 +49,8 @@ struct JudgeRequest {
   std::function<void(const JudgeProgress&)> on_progress = {};
 };
 
-// Failures of ours come back as class infra. Whatever happens, no process or file of the judgement is left.
+// Failures of ours come back as class infra, after some tries; an interruption (base/interruption.h) is thrown as
+// Interrupted and makes no verdict. Whatever happens, no process or file of the judgement is left.
 record::Verdict judge(const JudgeRequest& request);
 
 // Compiles only: a hash of the object that would be judged. Errors: the compiler's, or why there is no sandbox.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
@@ -35,7 +36,9 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
     write_file(output, *kept);
     return {};
   }
-  std::vector<std::string> command = {where->compiler};
+  // The compiler's own temporary files go into the folder, which is removed even where the compiler is killed.
+  const std::string scratch = "TMPDIR=" + std::filesystem::path(output).parent_path().string();
+  std::vector<std::string> command = {"/usr/bin/env", scratch, where->compiler};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {"-I" + where->sdk + "/include", problem.oracle, "-o", output});
   const auto compiled = run_command(command, std::chrono::seconds(60));

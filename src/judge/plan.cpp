@@ -1,56 +1,183 @@
 #include "judge/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.h"
+#include "base/rng.h"
 
 namespace fb::judge {
 namespace {
 
-constexpr uint32_t kBurst = 3, kLargeBurst = 2;
+using catalog::Problem;
+using catalog::SizeClass;
+using wire::StepOrder;
+using wire::StepSchedule;
 
-SessionPlan make_session(const catalog::Problem& problem, int world, uint64_t schedule, uint64_t seed, auto wanted) {
-  SessionPlan session{.world = world, .schedule = schedule};
-  const bool by_time = schedule == 0;
+constexpr int kWidestAccess = 16;  // bytes of the widest store of a thread that is one on hardware
+
+constexpr StepOrder kUndisturbed = {.schedule = StepSchedule::by_time, .seed = 0};
+
+// Draws the steps of one phase. What is timed comes from a stream of its own, so that the timed calls of a judgement
+// are the same in all its sessions that have them.
+class PhaseDraw {
+ public:
+  PhaseDraw(uint64_t seed, uint64_t timed_seed) : rng_(seed), timed_(timed_seed) {}
+
+  StepOrder any_order() { return coin(rng_) ? by_time() : drawn(); }
+
+  // A small size: calls in both orders.
+  std::vector<CallStep> small() {
+    std::vector<CallStep> steps = {{.calls = from_to(rng_, 1, 2), .order = by_time()},
+                                   {.calls = from_to(rng_, 2, 3), .order = drawn()}};
+    if (coin(rng_)) std::swap(steps[0], steps[1]);
+    return steps;
+  }
+
+  // A large size: the calls that show what is left of the call before. At random they would take several times as long.
+  std::vector<CallStep> large() { return {{.calls = 2, .order = by_time()}}; }
+
+  // The first call is never timed, because a candidate may prepare itself there.
+  std::vector<CallStep> timed() {
+    std::vector<CallStep> steps = {{.calls = from_to(rng_, 1, 2), .order = any_order()}, timed_step()};
+    if (coin(rng_)) steps.push_back({.calls = 1, .order = any_order()});
+    return steps;
+  }
+
+  // Alone, or followed by another call back to back.
+  CallStep timed_step() { return {.calls = from_to(timed_, 1, 2), .timed = true, .order = kUndisturbed}; }
+
+ private:
+  static bool coin(Rng& rng) { return rng.below(2) != 0; }
+  static uint32_t from_to(Rng& rng, uint32_t least, uint32_t most) {
+    return least + static_cast<uint32_t>(rng.below(most - least + 1));
+  }
+  StepOrder by_time() { return {.schedule = StepSchedule::by_time, .seed = rng_.next() | 1}; }
+  StepOrder drawn() { return {.schedule = StepSchedule::drawn, .seed = rng_.next() | 1}; }
+
+  Rng rng_, timed_;
+};
+
+struct SessionKind {
+  int world = 1;
+  uint64_t number = 0;  // of its world
+  uint64_t of = 1;      // how many sessions share the sizes that are not quick
+  bool quick_only = false;
+  bool times = false;  // the timed calls of a timed world
+};
+
+SessionPlan make_session(const Problem& problem, const SessionKind& kind, uint64_t seed, bool checked) {
+  const auto world = static_cast<uint64_t>(kind.world);
+  SessionPlan session{.world = kind.world,
+                      .schedule = mix(seed, {world, kind.number}) | 1,
+                      .fresh_memory = mix(seed, {world, kind.number, 0xf7e5}) | 1,
+                      .strict = kind.number % kSessions == 1 && problem.atomic_bytes < kWidestAccess,
+                      .looks_for_races = checked};
   for (size_t k = 0; k < problem.sizes.size(); ++k) {
-    const auto& size = problem.sizes[k];
+    const SizeClass& size = problem.sizes[k];
+    const bool mine = size.quick || (!kind.quick_only && k % kind.of == kind.number);
+    if (!mine || is_checked_whole(problem, size, kind.world) != checked) continue;
+    const uint64_t phase_seed = mix(seed, {world, kind.number, k});
+    PhaseDraw draw(mix(phase_seed, 0x57e95), mix(seed, {world, k, 0x71e5}));
+    Phase phase{.size = &size, .seed = phase_seed};
+    phase.set_up = draw.any_order();
+    phase.tear_down = draw.any_order();
+    phase.steps = kind.times && size.timed ? draw.timed() : size.quick ? draw.small() : draw.large();
+    session.phases.push_back(std::move(phase));
+  }
+  return session;
+}
+
+// One or, where not all sizes are checked as a whole, two.
+void add_sessions(std::vector<SessionPlan>& plan, const Problem& problem, const SessionKind& kind, uint64_t seed) {
+  for (const bool checked : {true, false}) {
+    SessionPlan session = make_session(problem, kind, seed, checked);
+    if (!session.phases.empty()) plan.push_back(std::move(session));
+  }
+}
+
+// By virtual time, and nothing is drawn.
+SessionPlan make_ordinary(const Problem& problem, int world, uint64_t seed, auto wanted) {
+  constexpr uint32_t kCalls = 3, kLargeCalls = 2;
+  SessionPlan session{.world = world, .looks_for_races = false};
+  for (size_t k = 0; k < problem.sizes.size(); ++k) {
+    const SizeClass& size = problem.sizes[k];
     if (!wanted(size)) continue;
-    // Sizes that are timed are large: fewer calls do.
+    Phase phase{.size = &size, .seed = mix(seed, {static_cast<uint64_t>(world), 0, k})};
+    phase.set_up = phase.tear_down = kUndisturbed;
+    phase.steps = {{.calls = size.timed ? kLargeCalls : kCalls, .order = kUndisturbed}};
+    if (size.timed && world == timed_world(problem)) phase.steps.push_back({.timed = true, .order = kUndisturbed});
+    session.phases.push_back(std::move(phase));
+  }
+  return session;
+}
+
+// The timed calls as the full check has them, behind one that is not timed.
+SessionPlan make_times(const Problem& problem, uint64_t seed) {
+  const int world = timed_world(problem);
+  SessionPlan session{.world = world, .fresh_memory = mix(seed, 0xf7e5) | 1, .looks_for_races = false};
+  for (size_t k = 0; k < problem.sizes.size(); ++k) {
+    const SizeClass& size = problem.sizes[k];
+    if (!size.timed) continue;
+    PhaseDraw draw(0, mix(seed, {static_cast<uint64_t>(world), k, 0x71e5}));
     session.phases.push_back({.size = &size,
-                              .burst = size.timed ? kLargeBurst : kBurst,
-                              .timed = by_time && size.timed && world == timed_world(problem) ? 1u : 0u,
-                              .seed = mix(seed, {static_cast<uint64_t>(world), schedule, k})});
+                              .set_up = kUndisturbed,
+                              .tear_down = kUndisturbed,
+                              .steps = {{.calls = 1, .order = kUndisturbed}, draw.timed_step()},
+                              .seed = mix(seed, {static_cast<uint64_t>(world), 0, k})});
   }
   return session;
 }
 
 }  // namespace
 
-int timed_world(const catalog::Problem& problem) { return std::ranges::max(problem.worlds); }
+uint32_t Phase::calls() const {
+  uint32_t sum = 0;
+  for (const CallStep& step : steps) sum += step.calls;
+  return sum;
+}
 
-std::vector<SessionPlan> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
+bool Phase::is_timed() const { return std::ranges::any_of(steps, &CallStep::timed); }
+
+int timed_world(const Problem& problem) { return std::ranges::max(problem.worlds); }
+
+bool is_checked_whole(const Problem& /*problem*/, const SizeClass& /*size*/, int /*world*/) { return true; }
+
+std::vector<SessionPlan> make_plan(const Problem& problem, Thoroughness thoroughness, uint64_t seed,
                                    uint32_t schedules) {
   std::vector<SessionPlan> plan;
-  const auto any = [](const catalog::SizeClass&) { return true; };
-  const auto quick = [](const catalog::SizeClass& size) { return size.quick; };
-  const auto schedule = [&](int world, uint64_t k) { return mix(seed, {static_cast<uint64_t>(world), k}) | 1; };
-  if (thoroughness == Thoroughness::quick || thoroughness == Thoroughness::ordinary_quick) {
-    const int world = problem.worlds.front();
-    plan.push_back(make_session(problem, world, 0, seed, quick));
-    if (thoroughness == Thoroughness::ordinary_quick) return plan;
-    for (uint64_t k = 0; k < (schedules == 0 ? 1 : schedules); ++k)
-      plan.push_back(make_session(problem, world, schedule(world, k), seed, quick));
-    return plan;
-  }
-  if (thoroughness == Thoroughness::times) {
-    plan.push_back(make_session(problem, timed_world(problem), 0, seed, [](const auto& size) { return size.timed; }));
-    return plan;
-  }
-  for (const int world : problem.worlds) {
-    plan.push_back(make_session(problem, world, 0, seed, any));
-    if (thoroughness == Thoroughness::ordinary) continue;
-    for (uint64_t k = 0; k < (schedules == 0 ? kSchedules : schedules); ++k)
-      plan.push_back(make_session(problem, world, schedule(world, k), seed, quick));
+  const uint32_t sessions = schedules == 0 ? kSessions : schedules;
+  switch (thoroughness) {
+    case Thoroughness::ordinary_quick:
+      plan.push_back(
+          make_ordinary(problem, problem.worlds.front(), seed, [](const SizeClass& size) { return size.quick; }));
+      break;
+    case Thoroughness::ordinary:
+      for (const int world : problem.worlds)
+        plan.push_back(make_ordinary(problem, world, seed, [](const SizeClass&) { return true; }));
+      break;
+    case Thoroughness::times:
+      plan.push_back(make_times(problem, seed));
+      break;
+    case Thoroughness::quick:
+      for (uint64_t k = 0; k < sessions; ++k)
+        add_sessions(plan, problem, {.world = problem.worlds.front(), .number = k, .quick_only = true}, seed);
+      break;
+    case Thoroughness::full: {
+      // Where stores tear, all pairs of accesses are looked at: for small sizes only.
+      const bool tears = problem.atomic_bytes < kWidestAccess;
+      for (const int world : problem.worlds) {
+        for (uint64_t k = 0; k < sessions; ++k) {
+          add_sessions(plan, problem,
+                       {.world = world,
+                        .number = k,
+                        .of = tears ? 1 : std::min<uint64_t>(sessions, kSessions),
+                        .times = world == timed_world(problem)},
+                       seed);
+        }
+      }
+      break;
+    }
   }
   return plan;
 }

@@ -2,12 +2,17 @@
 
 // What a judgement tries: sessions, each a machine with its ranks, in which size classes follow each other. A pure
 // function of problem, thoroughness and seed, so that a judgement can be replayed.
+//
+// There is one kind of session. In each, steps ordered by virtual time and steps ordered at random follow each other in
+// a drawn order; races are looked for in all of them, and all calls are compared. The calls that are timed are among
+// them, at drawn places. So a candidate can't tell from what it has seen whether its next call is timed.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "catalog/problem.h"
+#include "wire/harness.h"
 
 namespace fb::judge {
 
@@ -20,28 +25,44 @@ enum class Thoroughness : uint8_t {
   ordinary_quick,  // the first session of quick
 };
 
+// Calls back to back: each begins as soon as the one before has returned, rank by rank.
+struct CallStep {
+  uint32_t calls = 1;
+  bool timed = false;  // the first of them; it begins at the same time on all ranks
+  wire::StepOrder order = {};
+};
+
 // One instance of the candidate: constructed, called, destroyed.
 struct Phase {
   const catalog::SizeClass* size = nullptr;
-  uint32_t burst = 0;  // calls back to back
-  uint32_t timed = 0;  // calls one by one afterwards, each timed
-  uint64_t seed = 0;   // of its inputs
+  wire::StepOrder set_up = {}, tear_down = {};
+  std::vector<CallStep> steps = {};
+  uint64_t seed = 0;  // of its inputs
+
+  uint32_t calls() const;
+  bool is_timed() const;
 };
 
 struct SessionPlan {
   int world = 1;
-  uint64_t schedule = 0;  // 0: by virtual time, and times count; else drawn at random
-  bool strict = false;    // 16-byte accesses may tear
+  uint64_t schedule = 0;  // seed of what is drawn in the machine; 0: nothing is, all steps are ordered by virtual time
+  uint64_t fresh_memory = 0;  // seed of what memory holds before it is written; 0: zeros
+  bool strict = false;        // accesses wider than the problem's atomic_bytes may tear
+  bool looks_for_races = true;
   std::vector<Phase> phases = {};
 };
 
-// Schedules of each world that are drawn at random, and checked for races, in a full check; in a quick one it is one.
-inline constexpr uint32_t kSchedules = 2;
-// `schedules`: so many instead; 0: as many as usual.
+// Sessions of each world in a full check; a quick one has as many, of one world.
+inline constexpr uint32_t kSessions = 2;
+// `schedules`: so many sessions of each world; 0: as many as usual.
 std::vector<SessionPlan> make_plan(const catalog::Problem& problem, Thoroughness thoroughness, uint64_t seed,
                                    uint32_t schedules = 0);
 
 // The world whose times are the score: the largest.
 int timed_world(const catalog::Problem& problem);
+
+// Whether calls of this size are checked for races as a whole. The only place that decides it: sizes that are too large
+// for it will have to be sampled.
+bool is_checked_whole(const catalog::Problem& problem, const catalog::SizeClass& size, int world);
 
 }  // namespace fb::judge

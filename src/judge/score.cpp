@@ -6,7 +6,7 @@
 namespace fb::judge {
 namespace {
 
-double bytes_of(const catalog::Expression& expression, const catalog::Problem& problem, const catalog::SizeClass& size,
+double value_of(const catalog::Expression& expression, const catalog::Problem& problem, const catalog::SizeClass& size,
                 int world) {
   return static_cast<double>(expression.evaluate(problem.values(size, world, 0)).value_or(0));
 }
@@ -15,14 +15,16 @@ double bytes_of(const catalog::Expression& expression, const catalog::Problem& p
 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
-  return bytes_of(problem.cost.least_link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+  return value_of(problem.cost.least_link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
 }
 
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
-  const double links = bytes_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
-  const double memory = bytes_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
-  return std::max(links, memory);
+  const double links = value_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+  const double memory = value_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
+  constexpr double kSecond = 1e12;  // in picoseconds
+  const double hops = value_of(problem.cost.hops, problem, size, world) * static_cast<double>(platform.peer.latency);
+  return std::max({links, memory, hops / kSecond});
 }
 
 void score(record::Verdict& verdict) {

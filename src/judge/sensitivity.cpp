@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/jobs.h"
+#include <stdexcept>
+
 #include "judge/intervals.h"
+#include "judge/session_jobs.h"
 
 namespace fb::judge {
 
@@ -15,17 +17,14 @@ Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t 
     wanted.back().trace.clear();
   }
   if (!timed.trace.empty()) wanted.push_back(timed);
-  const auto texts = run_jobs(
-      wanted.size(), side_by_side, [&](size_t k) { return to_json(run_session(wanted[k])); },
-      [](size_t, const std::string& text) {
-        const auto outcome = parse_outcome(text);
-        return !outcome || outcome->finding.has_value();
-      });
+  const auto texts = run_sessions(wanted, side_by_side);
   Sensitivities found;
   for (size_t k = 0; k < texts.size(); ++k) {
     auto outcome = parse_outcome(texts[k]);
-    if (!outcome) return error("a session was lost");
+    if (!outcome) throw std::runtime_error("a session in which sensitivities are measured was lost");
     const std::string where = wanted[k].slower.empty() ? "" : fmt::format(" with {}", wanted[k].slower);
+    if (outcome->finding && outcome->finding->verdict == record::VerdictClass::infra)
+      throw std::runtime_error(outcome->finding->summary);
     if (outcome->finding)
       return error(fmt::format("{}{}: {}", to_string(outcome->finding->verdict), where, outcome->finding->summary));
     for (const auto& [phase, seconds] : outcome->wall_seconds) found.wall_seconds[phase] += seconds;

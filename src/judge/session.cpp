@@ -12,10 +12,13 @@
 #include <system_error>
 #include <thread>
 
+#include "base/hash.h"
 #include "base/unique_fd.h"
 #include "fabric/platform_files.h"
 #include "judge/conversation.h"
 #include "judge/endings.h"
+#include "judge/rank_files.h"
+#include "judge/report_words.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
 #include "wire/judge_link.h"
@@ -93,26 +96,41 @@ class Wrapper {
     start.environment.clear();
   }
 
-  // It sees its program, our libraries, the candidate and its own socket.
-  void wrap_rank(SpawnOptions& start) const {
+  // It sees its program, libraries, the candidate, the driver, all as copies of its own, and its own socket.
+  void wrap_rank(int rank, SpawnOptions& start, const launcher::RunDirectory& directory) const {
     auto variables = variables_of(start.environment);
     const std::string socket = variables["FABRICBENCH_SOCKET"];
     sandbox::Policy policy;
-    policy.binds = {{parts_.rank, inside("/bin/fabricbench-rank")},
-                    {parts_.libraries, inside("/lib")},
-                    {request_.candidate, inside("/candidate.so")},
-                    {socket, inside("/machine.sock")}};
+    policy.bare = true;
+    std::vector<PlacedFile> files = {{parts_.rank, inside("/bin/fabricbench-rank")},
+                                     {request_.candidate, inside("/candidate.so")}};
+    if (!request_.driver.empty()) files.push_back({request_.driver, inside("/driver.so")});
+    const auto library = inside("/lib/libfabricbench_cuda.so");
+    files.push_back({fs::canonical(parts_.libraries + "/libfabricbench_cuda.so"), library});
+    RankFiles copies = copy_rank_files(directory.file(fmt::format("rank{}", rank)), files);
+    policy.binds = std::move(copies.binds);
+    policy.binds.push_back({socket, inside("/machine.sock")});
+    for (const std::string name : {"libcudart.so.13", "libcuda.so.1", "libcudart.so", "libcuda.so"})
+      policy.symlinks.emplace_back("libfabricbench_cuda.so", inside("/lib/" + name));
     variables["FABRICBENCH_SOCKET"] = inside("/machine.sock");
-    variables["LD_LIBRARY_PATH"] = inside("/lib");  // without /proc the loader does not know where the program is
+    variables["LD_LIBRARY_PATH"] = copies.library_path;
     policy.environment = std::move(variables);
     policy.tmp_bytes = request_.limits.file_bytes;
     policy.user_namespace = namespace_.descriptor();
     start.inherited.push_back(namespace_.descriptor());
     const SessionLimits& limits = request_.limits;
-    start.command = sandbox::wrap(*request_.sandbox, policy,
-                                  {inside("/bin/fabricbench-rank"), "--candidate", inside("/candidate.so"), "--confine",
-                                   "--cpu", std::to_string(limits.cpu_seconds), "--processes",
-                                   std::to_string(limits.threads), "--file", std::to_string(limits.file_bytes)});
+    std::vector<std::string> command = {inside("/bin/fabricbench-rank"),
+                                        "--candidate",
+                                        inside("/candidate.so"),
+                                        "--confine",
+                                        "--cpu",
+                                        std::to_string(limits.cpu_seconds),
+                                        "--processes",
+                                        std::to_string(limits.threads),
+                                        "--file",
+                                        std::to_string(limits.file_bytes)};
+    if (!request_.driver.empty()) command.insert(command.end(), {"--driver", inside("/driver.so")});
+    start.command = sandbox::wrap(*request_.sandbox, policy, std::move(command));
     start.environment.clear();
   }
 
@@ -128,12 +146,14 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launcher::LaunchRequest launch;
   launch.program = parts.rank;
   launch.arguments = {"--candidate", request.candidate};
+  if (!request.driver.empty()) launch.arguments.insert(launch.arguments.end(), {"--driver", request.driver});
   launch.options.ranks = request.session->world;
   launch.options.platform = request.platform;
   launch.options.slower = request.slower;
   launch.options.seed = request.session->schedule;
-  // Times count in the others, and looking for races takes long.
-  launch.options.check = request.look_for_races && request.session->schedule != 0;
+  launch.options.check = request.look_for_races && request.session->looks_for_races;
+  launch.options.uninitialised = launch.options.check;
+  launch.options.fresh_memory = request.session->fresh_memory;
   launch.options.mode = request.session->strict ? record::AccessMode::strict : record::AccessMode::hardware;
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
   launch.options.memory = limits.device_memory;
@@ -143,6 +163,18 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.machine = parts.machine;
   launch.out = launch.err = -1;
   return launch;
+}
+
+// What only the machine may know. It gets both sides of a driver's device code from here, not from a rank.
+void give_secrets(const SessionRequest& request, const launcher::RunDirectory& directory, SpawnOptions& machine) {
+  const auto& phases = request.session->phases;
+  machine.command.insert(
+      machine.command.end(),
+      {"--secret", std::to_string(mix(request.session->schedule, phases.empty() ? 1 : phases[0].seed))});
+  if (request.driver.empty()) return;
+  for (const std::string name : {"candidate.ptx", "driver.ptx"})
+    fs::copy_file(fs::path(request.candidate).parent_path() / name, directory.file(name));
+  machine.command.insert(machine.command.end(), {"--driver", directory.path()});
 }
 
 // From the run's folder, the only one that the machine can write, to where the user wants it.
@@ -194,12 +226,20 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   outcome.instructions = result.record.instructions;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
+  outcome.in_doubt = may_have_been_killed(result);
   auto ended = finding_of(result, talk.location(), talk.step());
   // The judge's own finding counts: what happened afterwards followed from it. But of a fault only the record knows.
   const bool has_own = outcome.finding && outcome.finding->verdict != VerdictClass::fault;
   if (!has_own && ended) outcome.finding = std::move(ended);
   if (!outcome.finding && !talk.finished()) outcome.finding = infra("the session ended too early");
-  if (auto ours = unsupported_code(result.record); ours && outcome.finding) {
+  if (outcome.finding &&
+      (outcome.finding->verdict == VerdictClass::wrong || outcome.finding->verdict == VerdictClass::race ||
+       outcome.finding->verdict == VerdictClass::deadlock))
+    outcome.finding->explanation = failed_calls(result.record) + outcome.finding->explanation;
+  // Where a kernel ran and failed, it was not the code that the machine can't run.
+  const bool nothing_ran = outcome.finding && (outcome.finding->verdict == VerdictClass::wrong ||
+                                               outcome.finding->summary.find("threw") != std::string::npos);
+  if (auto ours = unsupported_code(result.record); ours && nothing_ran) {
     ours->location = outcome.finding->location;
     outcome.finding = std::move(ours);
   }
@@ -210,6 +250,10 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   }
   if (outcome.finding && outcome.finding->verdict == VerdictClass::fault && outcome.finding->summary.empty())
     outcome.finding = infra("a kernel's fault left no report");
+  if (outcome.finding) {
+    outcome.finding->summary = in_words_of(*request.problem, outcome.finding->summary);
+    outcome.finding->explanation = in_words_of(*request.problem, outcome.finding->explanation);
+  }
 }
 
 }  // namespace
@@ -222,15 +266,19 @@ SessionOutcome run_session(const SessionRequest& request) {
     SocketPair sockets = make_sockets();
     wire::JudgeLink link(std::move(sockets.ours), static_cast<uint32_t>(request.session->world));
     // On a platform that is made slower only times are of interest.
-    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty());
+    Conversation talk(*request.problem, *request.oracle, *request.session, link, outcome, request.slower.empty(),
+                      {.constants = request.constants});
     launcher::LaunchRequest launch = make_launch(request, parts, directory);
     launch.judge = sockets.theirs.release();
     std::optional<Wrapper> wrapper;
     if (request.sandbox != nullptr) {
       wrapper.emplace(request, parts);
-      launch.prepare_machine = [&](SpawnOptions& start) { wrapper->wrap_machine(start, directory.path()); };
-      launch.prepare_rank = [&](int, SpawnOptions& start) { wrapper->wrap_rank(start); };
+      launch.prepare_rank = [&](int rank, SpawnOptions& start) { wrapper->wrap_rank(rank, start, directory); };
     }
+    launch.prepare_machine = [&](SpawnOptions& start) {
+      give_secrets(request, directory, start);
+      if (wrapper) wrapper->wrap_machine(start, directory.path());
+    };
     std::string trouble;
     std::thread talker([&] {
       try {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "catalog/problem.h"
 #include "judge/oracle.h"
@@ -30,11 +31,13 @@ struct SessionRequest {
   const catalog::Problem* problem = nullptr;
   const Oracle* oracle = nullptr;
   const SessionPlan* session = nullptr;
-  std::string candidate = {};  // path of the shared object
+  std::vector<uint64_t> constants = {};  // of the candidate's code, for its inputs
+  std::string candidate = {};  // path of the shared object; its PTX is beside it
+  std::string driver = {};     // likewise; empty: the problem has no driver
   std::string platform = {};
   std::string slower = {};                           // launcher::LaunchRequest
   std::string trace = {};                            // file to write; empty: none
-  bool look_for_races = true;                        // where times do not count
+  bool look_for_races = true;                        // where the plan says so
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   SessionLimits limits = {};
 };

@@ -85,16 +85,18 @@ Result<PriceTable> parse_prices(std::string_view text) {
   return table;
 }
 
+Result<std::string> locate_prices(const std::string& file) {
+  if (!file.empty()) return file;
+  if (const char* chosen = std::getenv("FABRICBENCH_PRICES"); chosen != nullptr) return chosen;
+  return find_data_file("prices.toml");
+}
+
 Result<std::shared_ptr<const PriceTable>> load_prices(const std::string& file) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const PriceTable>> read;
-  std::string path = file;
-  if (const char* chosen = std::getenv("FABRICBENCH_PRICES"); path.empty() && chosen != nullptr) path = chosen;
-  if (path.empty()) {
-    const auto found = find_data_file("prices.toml");
-    if (!found) return std::unexpected(found.error());
-    path = *found;
-  }
+  const auto found = locate_prices(file);
+  if (!found) return std::unexpected(found.error());
+  const std::string& path = *found;
   const std::scoped_lock lock(mutex);
   if (const auto known = read.find(path); known != read.end()) return known->second;
   try {

@@ -38,7 +38,10 @@ double usd(const record::Usage& usage, const Price& price);
 
 Result<PriceTable> parse_prices(std::string_view toml);
 
-// `file`, else $FABRICBENCH_PRICES, else the installed table; read once.
+// Where prices are: `file`, else $FABRICBENCH_PRICES, else the installed table.
+Result<std::string> locate_prices(const std::string& file = {});
+
+// The table there, read once.
 Result<std::shared_ptr<const PriceTable>> load_prices(const std::string& file = {});
 
 }  // namespace fb::llm

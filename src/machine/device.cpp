@@ -108,7 +108,8 @@ Result<Outcome> Device::run(const LoadedModule& module, const LaunchRequest& req
   launched->on_end = [&](GridRun&, Outcome&& ended) { outcome = std::move(ended); };
   GridRun& run = engine_->launch(std::move(launched));
   while (!outcome) {
-    if (engine_->step() || engine_->pass_time()) continue;
+    if ((!engine_->polls_in_vain() && engine_->step()) || engine_->pass_time()) continue;
+    engine_->sleep_on_polls();
     outcome.emplace();
     outcome->instructions = run.instructions;
     outcome->ending = engine_->out_of_budget() ? Ending::budget : Ending::deadlock;

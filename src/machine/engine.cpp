@@ -15,18 +15,57 @@ constexpr Time kFirstJump = kMicrosecond / 2;
 constexpr Time kLongestJump = uint64_t{1} << 53;  // hours: no sane time-out is longer
 constexpr Time kPollInterval = 150 * kMicrosecond;
 
+// Polls, in instructions. What each warp is given before the others are taken to wait for a rank that is kept back; and
+// before a wait is taken to be one that nothing ends: a counter of polls that ends a loop earlier than that does end
+// it.
+constexpr uint64_t kPollsOfWarp = 64, kVainPolls = 4'000'000, kVainPollsOfWarp = 16'000;
+constexpr uint64_t kLikePolls = 1024;  // a query of a host
+
+// What it costs to start things, in instructions.
+constexpr uint64_t kBlockCost = 64, kWarpCost = 16, kGridCost = 256;
+// Grids that execute more than this are profiled.
+constexpr uint64_t kLongRunning = 500'000;
+
 }  // namespace
 
-Engine::Engine(const EngineOptions& options)
-    : options_(options),
-      policy_(make_policy(options.schedule, options.seed, options.choices, steps_)),
-      timed_(policy_->is_timed()),
-      next_poll_(kPollInterval) {}
+template <class F>
+void Engine::for_each_warp(F f) const {
+  for (const auto& run : runs_) {
+    for (const auto& block : run->blocks) {
+      for (const auto& warp : block->warps()) f(*warp);
+    }
+  }
+}
+
+Engine::Engine(const EngineOptions& options) : options_(options), next_poll_(kPollInterval) {
+  set_schedule(options.schedule, options.seed);
+}
 Engine::~Engine() = default;
 
 uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles_per_instruction, uint32_t schedulers) {
   gpus_.push_back({limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0});
   return static_cast<uint32_t>(gpus_.size() - 1);
+}
+
+void Engine::set_schedule(ScheduleKind kind, uint64_t seed) {
+  FB_CHECK(runs_.empty());
+  auto found = std::ranges::find_if(policies_, [&](const OwnedPolicy& p) { return p.kind == kind && p.seed == seed; });
+  if (found == policies_.end()) {
+    policies_.push_back({kind, seed, make_policy(kind, seed, options_.choices, steps_)});
+    found = std::prev(policies_.end());
+  }
+  if (found->policy.get() == policy_) return;
+  while (fire_left_events()) {
+  }
+  policy_left_ = std::exchange(policy_, found->policy.get());
+  timed_ = policy_->is_timed();
+}
+
+bool Engine::fire_left_events() {
+  if (policy_left_ == nullptr) return false;
+  if (policy_left_->step(*this)) return true;
+  policy_left_ = nullptr;
+  return false;
 }
 
 // Grids and blocks
@@ -39,6 +78,8 @@ GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
   runs_.push_back(std::move(launched));
   ++gpus_[run.gpu].waiting;
   idle_jump_ = 0;
+  note_progress();
+  charge(kGridCost);
   policy_->on_room(*this, run.gpu);
   return run;
 }
@@ -88,13 +129,15 @@ bool Engine::start_blocks(GridRun& run) {
     }
     sms.push_back(*sm);
   }
+  note_progress();
+  charge(together * (kBlockCost + kWarpCost * ((grid.block.count() + simt::kLanes - 1) / simt::kLanes)));
   simt::Cluster* cluster = nullptr;
   if (grid.explicit_cluster) cluster = run.clusters.emplace_back(std::make_unique<simt::Cluster>()).get();
   // Clusters are numbered along x, y, z; inside one the blocks too.
   const uint64_t c = run.next_block / together;
   const uint64_t across_x = grid.grid.x / grid.cluster.x, across_y = grid.grid.y / grid.cluster.y;
   const uint64_t cx = c % across_x, cy = c / across_x % across_y, cz = c / across_x / across_y;
-  const Time begins = std::max(run.start, acting_time());
+  const Time begins = std::max(run.start, acting_time()) + policy_->draw_start_delay();
   for (uint64_t rank = 0; rank < together; ++rank) {
     const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;
     const uint64_t y = cy * grid.cluster.y + rank / grid.cluster.x % grid.cluster.y;
@@ -168,6 +211,10 @@ void Engine::end(GridRun& run, Outcome&& outcome) {
   remove(run);
   const std::unique_ptr<GridRun> kept = std::move(*found);
   runs_.erase(found);
+  Ended& all = ended_[{gpu, kept->grid.kernel->name}];
+  ++all.launches;
+  all.blocks += kept->finished_blocks;
+  all.instructions += kept->instructions;
   policy_->on_room(*this, gpu);
   if (on_end) on_end(*kept, std::move(outcome));
 }
@@ -213,6 +260,7 @@ void Engine::fire(const TimedEvent& event) {
   if (event.about.device != kNoDevice) policy_->on_device_used(event.about.device, false);
   now_ = std::max(now_, event.at);
   policy_->on_event_or_copy();
+  if (event.about.kind != EventAbout::Kind::poll) note_progress();
   event.what();
 }
 
@@ -227,13 +275,16 @@ void Engine::run_quantum(simt::Warp& warp) {
   running_ = faulting_ = &warp;
   uint64_t executed = 0;
   try {
-    const simt::Stop stop = warp.run(std::min(policy_->quantum(), options_.budget - instructions_), executed);
+    const simt::Stop stop = warp.run(std::min(policy_->quantum(), options_.budget - worked()), executed);
     GridRun& run = run_of(warp.block());
     const Time spent = executed * issue_time(gpus_[run.gpu], warp);
     warp.clock.now += spent;
     if (!timed_) now_ += spent;
     instructions_ += executed;
     run.instructions += executed;
+    if (run.instructions > kLongRunning && stop != simt::Stop::finished)
+      ++run.quanta_at[warp.splits().front().ip->origin];
+    count_polls(warp, executed, stop);
     schedule_hash_ = mix(schedule_hash_, {run.gpu, run.grid.id, warp.block().index(), warp.index(), executed});
     policy_->on_quantum_end(warp, executed, stop);
     if (stop == simt::Stop::quantum) policy_->push(warp);
@@ -298,6 +349,7 @@ void Engine::start(simt::AsyncCopy copy) {
 
 void Engine::perform_copy(size_t k) {
   policy_->on_event_or_copy();
+  note_progress();
   try {
     complete_copy(k);
   } catch (const simt::Trap& trap) {
@@ -342,14 +394,16 @@ void Engine::forget(const simt::Environment& environment) {
 }
 
 void Engine::recheck_watches() {
-  for (const auto& run : runs_) {
-    for (const auto& block : run->blocks) {
-      for (const auto& warp : block->warps()) warp->look_again();
-    }
-  }
+  for_each_warp([](simt::Warp& warp) { warp.look_again(); });
 }
 
 bool Engine::pass_time() {
+  if (out_of_budget()) return false;
+  if (const auto next = policy_->next_event()) {
+    now_ = std::max(now_, *next);
+    wait_until_now();
+    return true;
+  }
   const auto reads_clock = [](const auto& block) {
     return std::ranges::any_of(block->warps(), [](const auto& w) { return w->reads_clock_asleep(); });
   };
@@ -360,15 +414,65 @@ bool Engine::pass_time() {
   now_ += jump;
   wake_clock_readers();
   idle_jump_ = jump;
+  wait_until_now();
   return policy_->has_ready_warp();
 }
 
 void Engine::wake_clock_readers() {
+  for_each_warp([](simt::Warp& warp) { warp.wake_clock_readers(); });
+}
+
+// Polling
+
+void Engine::count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop) {
+  if (stop == simt::Stop::finished || !warp.polls()) return note_progress();
+  polled_ += executed;
+  only_polls_ += executed;
+  polls_in_vain_ = warp.poll_watch().take_stir() ? 0 : polls_in_vain_ + executed;
+}
+
+// Loops that poll go on at the engine's time. They do not have to prove again how long they can poll.
+void Engine::wait_until_now() {
+  for_each_warp([&](simt::Warp& warp) {
+    if (warp.polls()) warp.clock.now = std::max(warp.clock.now, now_);
+  });
+  only_polls_ = 0;
+  polls_in_vain_ = vain_polls() - std::min(vain_polls(), kFirstPollReport + kPollsOfWarp * resident_warps());
+  next_poll_report_ = kFirstPollReport;
+}
+
+void Engine::note_host_poll() {
+  only_polls_ += kLikePolls;
+  polls_in_vain_ += kLikePolls;
+}
+
+uint64_t Engine::resident_warps() const {
+  uint64_t warps = 0;
   for (const auto& run : runs_) {
-    for (const auto& block : run->blocks) {
-      for (const auto& warp : block->warps()) warp->wake_clock_readers();
-    }
+    if (!run->blocks.empty()) warps += run->blocks.size() * run->blocks.front()->warps().size();
   }
+  return warps;
+}
+
+bool Engine::take_only_polls() {
+  if (only_polls_ < next_poll_report_) return false;
+  const uint64_t enough = kFirstPollReport + kPollsOfWarp * resident_warps();
+  const bool first = next_poll_report_ == kFirstPollReport;
+  if (first && only_polls_ < enough) {
+    next_poll_report_ = enough;
+    return false;
+  }
+  next_poll_report_ = only_polls_ * 2;
+  policy_->on_only_polls();
+  return true;
+}
+
+uint64_t Engine::vain_polls() const { return kVainPolls + kVainPollsOfWarp * resident_warps(); }
+
+bool Engine::polls_in_vain() const { return polls_in_vain_ >= kVainPolls && polls_in_vain_ >= vain_polls(); }
+
+void Engine::sleep_on_polls() {
+  for_each_warp([](simt::Warp& warp) { warp.sleep_on_polls(); });
 }
 
 }  // namespace fb::machine

@@ -9,7 +9,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "machine/device_limits.h"
@@ -42,7 +46,9 @@ struct GridRun {
   uint64_t next_block = 0;
   uint64_t finished_blocks = 0;
   uint64_t instructions = 0;
-  Time end = 0;                                      // of the last block that has ended
+  Time end = 0;  // of the last block that has ended
+  // Where its quanta ended, by Inst::origin: for the report of a run that does not end.
+  std::unordered_map<uint32_t, uint64_t> quanta_at;
   std::vector<std::unique_ptr<simt::Block>> blocks;  // resident
   std::vector<std::unique_ptr<simt::Cluster>> clusters;
 };
@@ -87,10 +93,18 @@ class Engine {
   void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
 
   // Performs what the policy selects. False: nothing can run (or the budget is used up).
-  bool step() { return !out_of_budget() && policy_->step(*this); }
+  bool step() { return !out_of_budget() && (fire_left_events() || policy_->step(*this)); }
   // Nothing can run: lets time pass for warps that poll the clock. False if none does, or it does not help.
   bool pass_time();
-  bool out_of_budget() const { return instructions_ >= options_.budget; }
+  // Polling has a budget of its own, of the same size: how long a warp must poll is a matter of the schedule.
+  bool out_of_budget() const { return worked() >= options_.budget || polled_ >= options_.budget; }
+  // Instructions of warps that did not poll, and everything else that was charged.
+  uint64_t worked() const { return instructions_ - polled_ + charged_; }
+  // Other work than instructions counts as so many of them.
+  void charge(uint64_t instructions) { charged_ += instructions; }
+
+  // The order of everything that comes from now on. No grid may be running; events that are left fire first.
+  void set_schedule(ScheduleKind kind, uint64_t seed);
 
   // For the listener that counts synchronisation steps.
   SyncSteps& sync_steps() { return steps_; }
@@ -112,9 +126,28 @@ class Engine {
   // The running warp's clock, or now() between quanta.
   Time acting_time() const { return running_ ? running_->clock.now : now_; }
   uint64_t instructions() const { return instructions_; }
+
+  // Polling (simt/poll.h). True from time to time, while all that runs are polls: warps that poll, and hosts that ask
+  // whether work has ended.
+  bool take_only_polls();
+  // Every warp has polled for so long, and nothing else has happened, that nothing can end it but a counter or time.
+  bool polls_in_vain() const;
+  void note_host_poll();
+  // Something else than polling has happened, or is about to.
+  void note_progress() {
+    only_polls_ = polls_in_vain_ = 0;
+    next_poll_report_ = kFirstPollReport;
+  }
+  // For reports: warps that poll in vain sleep on what they read.
+  void sleep_on_polls();
   // Rolling hash of every scheduling quantum (warp, instruction count). Equal hashes mean identical schedules.
   uint64_t schedule_hash() const { return schedule_hash_; }
   const std::vector<std::unique_ptr<GridRun>>& runs() const { return runs_; }
+  // Of grids that have ended, by GPU and kernel.
+  struct Ended {
+    uint64_t launches = 0, blocks = 0, instructions = 0;
+  };
+  const std::map<std::pair<uint32_t, std::string>, Ended>& ended() const { return ended_; }
 
   // For schedule policies
   void run_quantum(simt::Warp& warp);  // of a warp that has been taken out of the policy's ready warps
@@ -146,6 +179,10 @@ class Engine {
     uint32_t waiting = 0;  // grids that have blocks not yet started
   };
 
+  bool fire_left_events();
+  static constexpr uint64_t kFirstPollReport = 4096;
+  uint64_t resident_warps() const;
+  uint64_t vain_polls() const;
   bool start_next(uint32_t gpu);
   bool start_blocks(GridRun& run);
   void finish_warp(GridRun& run, simt::Warp& warp);
@@ -155,21 +192,38 @@ class Engine {
   void complete_copy(size_t k);
   void fault(simt::Warp& warp, const simt::Trap& trap);
   void wake_clock_readers();
+  void wait_until_now();
+  void count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop);
+  template <class F>
+  void for_each_warp(F f) const;
   GridRun& run_of(const simt::Block& block);
   Time issue_time(const Gpu& gpu, const simt::Warp& warp) const;
 
   EngineOptions options_;
   SyncSteps steps_;
-  std::unique_ptr<SchedulePolicy> policy_;
-  bool timed_ = false;  // SchedulePolicy::is_timed()
+  struct OwnedPolicy {
+    ScheduleKind kind{};
+    uint64_t seed = 0;
+    std::unique_ptr<SchedulePolicy> policy;
+  };
+  std::vector<OwnedPolicy> policies_;      // all that were used: a policy that is used again goes on where it was
+  SchedulePolicy* policy_ = nullptr;       // the current one
+  SchedulePolicy* policy_left_ = nullptr;  // the one before, while it may have events
+  bool timed_ = false;                     // SchedulePolicy::is_timed()
   simt::Watch watch_;
   std::vector<Gpu> gpus_;
   std::vector<std::unique_ptr<GridRun>> runs_;
+  std::map<std::pair<uint32_t, std::string>, Ended> ended_;
   uint64_t next_event_ = 0;
   std::deque<simt::AsyncCopy> copies_;
   simt::Warp* running_ = nullptr;
   simt::Warp* faulting_ = nullptr;  // the warp that a trap is charged to
   uint64_t instructions_ = 0;
+  uint64_t charged_ = 0;
+  uint64_t polled_ = 0;         // of these, by warps that polled
+  uint64_t only_polls_ = 0;     // since something else was done
+  uint64_t polls_in_vain_ = 0;  // … or shared memory has shown something new
+  uint64_t next_poll_report_ = kFirstPollReport;
   uint64_t schedule_hash_ = 0;
   Time now_ = 0;
   uint64_t clock_reads_ = 0;  // added to the untimed clock, so that it advances with every read

@@ -19,7 +19,7 @@ std::unexpected<LaunchProblem> problem(Kind kind, std::string message) {
 
 std::expected<simt::Grid, LaunchProblem> make_grid(const LoadedModule& module, const LaunchRequest& request,
                                                    const DeviceLimits& limits) {
-  const simt::FunctionInfo* kernel = module.program().find(request.kernel);
+  const simt::FunctionInfo* kernel = module.program().find(request.kernel, request.of_driver);
   if (!kernel || !kernel->source->entry)
     return problem(Kind::no_kernel, fmt::format("there is no kernel {}", request.kernel));
   simt::Grid grid;

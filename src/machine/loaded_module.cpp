@@ -70,8 +70,8 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const p
   return loaded;
 }
 
-mem::Address LoadedModule::address_of(std::string_view name) const {
-  const ptx::Variable* v = module_->find_variable(name);
+mem::Address LoadedModule::address_of(std::string_view name, bool of_driver) const {
+  const ptx::Variable* v = module_->find_variable(name, of_driver);
   return v ? variables_[static_cast<size_t>(v - module_->variables.data())].address : 0;
 }
 

@@ -39,7 +39,7 @@ class LoadedModule {
   std::shared_ptr<const ptx::Module> share_source() const { return module_; }
   const simt::Program& program() const { return *program_; }
   // 0: no such variable.
-  mem::Address address_of(std::string_view variable) const;
+  mem::Address address_of(std::string_view variable, bool of_driver = false) const;
 
  private:
   std::shared_ptr<const ptx::Module> module_;

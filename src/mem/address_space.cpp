@@ -45,7 +45,8 @@ void FreeBytes::operator()(std::byte* p) const {
   }
 }
 
-std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label) {
+std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label,
+                                     const FreshBytes* contents) {
   auto a = std::make_shared<Allocation>();
   a->id = id;
   a->device = device;
@@ -57,11 +58,13 @@ std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size
     void* p = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     a->bytes = {static_cast<std::byte*>(p), FreeBytes{padded}};
+    if (contents != nullptr && !contents->map(a->bytes.get(), padded, id)) throw std::bad_alloc();
     return a;
   }
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kHostAlign, padded));
   if (p == nullptr) throw std::bad_alloc();
   std::fill_n(p, padded, std::byte{0});
+  if (contents != nullptr) contents->fill({p, padded}, id);
   a->bytes.reset(p);
   return a;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "mem/fresh_bytes.h"
 #include "mem/layout.h"
 #include "mem/multicast.h"
 
@@ -24,18 +25,21 @@ struct FreeBytes {
 // Allocation::device of memory that belongs to no device.
 inline constexpr uint32_t kHostMemory = ~uint32_t{0};
 
-// Bytes of one device, or of the host. Owns its storage, which is zeroed and aligned to 4096.
+// Bytes of one device, or of the host. Owns its storage, which is aligned to 4096.
 struct Allocation {
   uint32_t id = 0;
   uint32_t device = 0;
   uint64_t size = 0;
+  bool fresh = false;   // began with bytes that mean nothing: a program must write them before it reads them
   bool shared = false;  // a process of the host maps the same pages: they change without the machine's doing
   std::string label;    // for reports: "cudaMalloc", "__device__ counter"
   std::shared_ptr<void> attachment = nullptr;  // whatever an observer keeps about it
   std::unique_ptr<std::byte[], FreeBytes> bytes;
 };
 
-std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label);
+// Zeroed, or with the bytes that `contents` says.
+std::shared_ptr<Allocation> allocate(uint32_t id, uint32_t device, uint64_t size, std::string label,
+                                     const FreshBytes* contents = nullptr);
 
 // Memory of the host in pages that others can map too: `descriptor` (memfd) must hold `size` bytes and be sealed
 // against shrinking, or a foreign process could make the machine fault. Null where it is not so. The descriptor stays

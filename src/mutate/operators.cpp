@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mutate/operators_assumption.h"
 #include "mutate/operators_index.h"
 #include "mutate/operators_order.h"
 #include "mutate/operators_sequence.h"
@@ -37,6 +38,11 @@ constexpr std::array kOperators = {
     Operator{"round-down", "a number of parts is rounded down instead of up", round_down},
     Operator{"unclipped-chunk", "the last chunk is taken for a whole one", unclipped_chunk},
     Operator{"narrow-vector", "half of a vector access", narrow_vector},
+    Operator{"fast-path", "no synchronisation where vectors fit the size", unsynchronised_fast_path},
+    Operator{"later-call", "no synchronisation in calls after the first ones", skip_in_later_call},
+    Operator{"assume-cleared", "fresh memory is taken to be zero", assume_cleared},
+    Operator{"zero-is-empty", "whatever is not zero counts as what was waited for", zero_is_empty},
+    Operator{"tear-store", "data and its flag in two stores", tear_store},
 };
 
 }  // namespace

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/strings.h"
 #include "catalog/source.h"
 #include "catalog/statement.h"
 #include "judge/judge.h"
@@ -41,6 +44,7 @@ class Prover {
   }
 
   Report run() {
+    check("nothing is left to do in its texts", [&] { return nothing_to_do(); });
     check("statement names every tensor, parameter and rule", [&] { return statement(); });
     check("reference passes", [&] { return reference(); });
     if (!quick()) check("reference moves the bytes that [cost] states", [&] { return cost(); });
@@ -87,6 +91,24 @@ class Prover {
   static std::string said(const record::Verdict& verdict) {
     return fmt::format("{}: {}\n{}(seed {})", to_string(verdict.verdict), verdict.summary, verdict.explanation,
                        verdict.seed);
+  }
+
+  // A problem that was begun from the skeleton. The template's own TODOs are for the solver.
+  std::string nothing_to_do() const {
+    std::string text;
+    for (const char* name : {"problem.toml", "statement.md", "oracle.cpp", "reference.cu", "variant.cu", "driver.cu"}) {
+      const std::string file = problem_.folder + "/" + name;
+      if (!std::filesystem::exists(file)) continue;
+      size_t number = 0;
+      const std::string content = read_file(file);
+      for (const std::string_view line : split(content, '\n')) {
+        ++number;
+        if (line.starts_with("//|") || line.find("TODO") == std::string_view::npos) continue;
+        text += fmt::format("{}:{}: {}\n", name, number, trim(line));
+      }
+    }
+    if (!text.empty()) fail("still to do:\n" + text);
+    return "";
   }
 
   std::string statement() const {

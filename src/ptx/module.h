@@ -151,6 +151,7 @@ struct Variable {
   bool unsized = false;
   std::vector<uint8_t> init;  // empty, or `bytes` long
   std::vector<Relocation> relocations;
+  bool of_driver = false;  // link.h
   Location at;
 };
 
@@ -180,6 +181,7 @@ struct Function {
   bool defined = false;  // false: only declared (.extern .func, or a forward declaration never filled)
   Linkage linkage = Linkage::local;
   bool no_return = false;
+  bool of_driver = false;  // link.h
   LaunchBounds bounds;
   // Parameters first and by position: variables[0 … params) are parameters, then `returns` return slots, then the
   // function's own .local/.shared/.param variables. All of .param or (own ones) their stated space.
@@ -201,8 +203,9 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
 
-  const Function* find_function(std::string_view name) const;
-  const Variable* find_variable(std::string_view name) const;
+  // Of a linked module: the driver's own names, or those of the rest.
+  const Function* find_function(std::string_view name, bool of_driver = false) const;
+  const Variable* find_variable(std::string_view name, bool of_driver = false) const;
 };
 
 }  // namespace fb::ptx

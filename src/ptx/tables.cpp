@@ -64,13 +64,15 @@ uint32_t tier_of(Form form) { return kForms[static_cast<size_t>(form)].tier; }
 std::string_view to_string(SpecialReg reg) { return kSpecialRegs[static_cast<size_t>(reg)].spelling; }
 Type type_of(SpecialReg reg) { return kSpecialRegs[static_cast<size_t>(reg)].type; }
 
-const Function* Module::find_function(std::string_view name) const {
-  const auto it = std::ranges::find(functions, name, &Function::name);
+const Function* Module::find_function(std::string_view name, bool of_driver) const {
+  const auto it =
+      std::ranges::find_if(functions, [&](const Function& f) { return f.of_driver == of_driver && f.name == name; });
   return it == functions.end() ? nullptr : &*it;
 }
 
-const Variable* Module::find_variable(std::string_view name) const {
-  const auto it = std::ranges::find(variables, name, &Variable::name);
+const Variable* Module::find_variable(std::string_view name, bool of_driver) const {
+  const auto it =
+      std::ranges::find_if(variables, [&](const Variable& v) { return v.of_driver == of_driver && v.name == name; });
   return it == variables.end() ? nullptr : &*it;
 }
 

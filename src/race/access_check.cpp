@@ -45,6 +45,7 @@ void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef
   if (history_.watches(*at.shadow)) history_.note(access, at, begin, end);
   line.each(begin, end, [&](Segment& segment) {
     check_segment(access, segment, at);
+    if (access.cell.access() != AccessKind::store) unwritten_.check(access, segment, at);
     record(access, segment);
   });
   if (access.cell.writes()) {
@@ -52,7 +53,7 @@ void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef
     if (stale_.enabled() && at.host) stale_.keep(access, line, at, begin, end);
     // A weak store over a flag ends its release sequence.
     if (line.extras && !access.cell.strong) line.extras->flags.erase(begin, end);
-  } else if (access.may_be_stale && line.extras && !line.extras->stale.empty()) {
+  } else if (access.may_be_stale && stale_.enabled() && line.extras && !line.extras->stale.empty()) {
     stale_.choose(access, line, begin, end);
   }
 }

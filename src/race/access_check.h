@@ -11,14 +11,20 @@
 #include "race/race_reporter.h"
 #include "race/shadow_memory.h"
 #include "race/stale_values.h"
+#include "race/uninitialised_reads.h"
 
 namespace fb::race {
 
 class AccessCheck {
  public:
   AccessCheck(const Options& options, const HappensBefore& order, StaleValues& stale, RaceReporter& reporter,
-              AccessHistory& history)
-      : strict_(options.strict), order_(order), stale_(stale), reporter_(reporter), history_(history) {}
+              AccessHistory& history, UninitialisedReads& unwritten)
+      : strict_(options.strict),
+        order_(order),
+        stale_(stale),
+        reporter_(reporter),
+        history_(history),
+        unwritten_(unwritten) {}
 
   // `access.cell.lane` is the lane of the first byte of the range.
   void apply(AccessContext& access, const ShadowRange& range, uint64_t bytes);
@@ -36,6 +42,7 @@ class AccessCheck {
   StaleValues& stale_;
   RaceReporter& reporter_;
   AccessHistory& history_;
+  UninitialisedReads& unwritten_;
 };
 
 }  // namespace fb::race

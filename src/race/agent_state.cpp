@@ -48,6 +48,14 @@ ReleaseClock WarpState::make_release(Mask lanes, ClockJoiner& joiner) const {
           block->epoch};
 }
 
+ReleaseClock WarpState::make_joint_release(Mask lanes, ClockJoiner& joiner) const {
+  ReleaseClock release = make_release(lanes, joiner);
+  for (const LaneClock& k : lane_clocks) {
+    if ((k.lanes & lanes) != 0) release.clock = joiner.join(release.clock, k.clock);
+  }
+  return release;
+}
+
 void WarpState::converge(ClockJoiner& joiner) {
   for (const LaneClock& k : lane_clocks) clock = joiner.join(clock, k.clock);
   lane_clocks.clear();

@@ -70,7 +70,8 @@ struct WarpState {
   std::vector<LaneClock> lane_clocks;  // what only some lanes have acquired besides
   std::vector<FenceRecord> fences;     // the last of each scope
   std::vector<PendingAcquire> pending;
-  Mask arrived = 0;  // lanes that have arrived at bar.warp.sync
+  std::vector<LaneClock> pending_barriers;  // of relaxed waits, until a fence
+  Mask arrived = 0;                         // lanes that have arrived at bar.warp.sync
   ObservedWrites observed;
 
   Mask live() const { return warp->present() & ~warp->exited(); }
@@ -80,7 +81,10 @@ struct WarpState {
   // The same, where the warp's clock is known not to cover it.
   void acquire_new(Mask lanes, const SyncClock& acquired, ClockJoiner& joiner);
   SyncClock clock_of(Mask lanes, ClockJoiner& joiner) const;
+  // A release that each of these lanes makes by itself: carries what all of them have acquired.
   ReleaseClock make_release(Mask lanes, ClockJoiner& joiner) const;
+  // One that they make together: carries what any of them has acquired.
+  ReleaseClock make_joint_release(Mask lanes, ClockJoiner& joiner) const;
   // A barrier of all lanes of the warp: each acquires from every other.
   void converge(ClockJoiner& joiner);
 
@@ -127,6 +131,7 @@ struct BarrierClock {
   std::vector<Entry> arrived;
   uint64_t phase = 0;
   bool complete = false;
+  bool passed = false;  // a warp has arrived and does not wait
 };
 
 // An asynchronous copy that was issued and is not complete.

@@ -57,7 +57,9 @@ Site Agents::first_site(const simt::Program& program) {
     sites.traits[k].red = t.reduces && !t.asynchronous;
     sites.traits[k].proxy_fence = t.fences && t.proxy == Proxy::async;
     sites.traits[k].waits_for_reads = t.waits_for_copies && inst.has(ptx::Mod::read);
-    sites.traits[k].small_async = t.asynchronous && t.proxy == Proxy::generic;
+    sites.traits[k].asynchronous = t.asynchronous;
+    sites.traits[k].fences_mbarriers = inst.form == ptx::Form::fence_mbarrier_init;
+    sites.traits[k].passes_barrier = inst.form == ptx::Form::bar_arrive;
   }
   sites_.push_back(std::move(sites));
   return sites_.back().first;

@@ -37,10 +37,12 @@ struct BlockInfo {
 
 // Properties of an instruction that events do not carry.
 struct SiteTraits {
-  bool red = false;              // a reduction: reads nothing that could be acquired
-  bool small_async = false;      // cp.async: a copy in the generic proxy
-  bool waits_for_reads = false;  // … and not for the writes of the copies
-  bool proxy_fence = false;      // between the generic and the asynchronous proxy
+  bool red = false;               // a reduction: reads nothing that could be acquired
+  bool asynchronous = false;      // a copy that is performed later
+  bool waits_for_reads = false;   // … and not for the writes of the copies
+  bool proxy_fence = false;       // between the generic and the asynchronous proxy
+  bool fences_mbarriers = false;  // orders the initialisation of mbarriers and nothing else
+  bool passes_barrier = false;    // arrives at a block's barrier and does not wait
 };
 
 // A block has consecutive ids: for its threads, and for the writes and the reads of its asynchronous copies.

@@ -15,7 +15,8 @@ Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
       names_(state_.agents, std::move(locate)),
       history_(options_, names_),
       reporter_(state_, order_, names_, std::move(report)),
-      check_(options_, order_, stale_, reporter_, history_),
+      unwritten_(state_.agents, names_),
+      check_(options_, order_, stale_, reporter_, history_, unwritten_),
       flags_(options_, state_, memory_),
       fences_(state_, flags_),
       barriers_(state_),
@@ -50,8 +51,11 @@ void Detector::on_access(simt::Warp& w, const simt::Access& access) {
   WarpState& s = state_.live.warp(w);
   AccessContext context = context_of(s, access);
   const bool strong = context.cell.strong;
-  if (access.proxy == Proxy::async || (!strong && s.traits[access.inst->origin].small_async))
-    return copies_.access(s, access, context);
+  if (access.proxy == Proxy::async || s.traits[access.inst->origin].asynchronous) {
+    if (!releases(access.order)) return copies_.access(s, access, context);
+    // st.async.release and red.async.release: what reads the value synchronises with the thread that sent it.
+    context.cell.proxy = static_cast<uint32_t>(Proxy::generic) & 3;
+  }
   context.may_be_stale = access.kind == AccessKind::load && stale_.enabled() && mem::is_global(first);
   const bool ascending = each_run(access, [&](const AccessRun& run) {
     context.cell.lane = run.lane & 31;

@@ -33,6 +33,7 @@
 #include "race/sync_flags.h"
 #include "race/sync_state.h"
 #include "race/sync_stream.h"
+#include "race/uninitialised_reads.h"
 #include "simt/async.h"
 #include "simt/block.h"
 #include "simt/listener.h"
@@ -69,6 +70,12 @@ class Detector final : public simt::Listener {
   // Joins of clocks of operations outside the detector use the same memo.
   ClockRef join(const ClockRef& a, const ClockRef& b) { return state_.joiner.join(a, b); }
 
+  // Reads of device memory that nothing has written are reported from now on.
+  void look_for_uninitialised(UninitialisedReads::ReportFn report) { unwritten_.look_for(std::move(report)); }
+
+  // Whether stores may arrive late where nothing orders them (weak delivery).
+  void deliver_late(bool on) { stale_.turn(on); }
+
   // Before a module is unloaded: its instructions can't be named any more.
   void forget(const simt::Program& program) { state_.agents.forget(program); }
   // Every access to the byte that Options::why names, a line each.
@@ -83,6 +90,10 @@ class Detector final : public simt::Listener {
   void on_copy_begin(const simt::AsyncCopy& copy) override { copies_.begin(copy); }
   void on_copy_end(const simt::AsyncCopy& copy) override { copies_.end(copy); }
   void on_mbarrier_signal(simt::Block& owner, const std::byte* at) override { copies_.signal_mbarrier(owner, at); }
+  void on_copies_arrive(simt::Warp& w, uint32_t lane, uint64_t before, simt::Block& owner,
+                        const std::byte* at) override {
+    copies_.arrive(w, lane, before, owner, at);
+  }
 
  private:
   AccessContext context_of(WarpState& s, const simt::Access& access) const;
@@ -95,6 +106,7 @@ class Detector final : public simt::Listener {
   ReportNames names_;
   AccessHistory history_;
   RaceReporter reporter_;
+  UninitialisedReads unwritten_;
   AccessCheck check_;
   FlagSync flags_;
   FenceSync fences_;

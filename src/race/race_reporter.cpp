@@ -25,8 +25,18 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.morally_strong = order_.are_morally_strong(earlier, later);
   f.earlier_in_scope = agents.in_scope(earlier.reach(), earlier.block, later.block);
   f.threads_ordered = access.async && order_.orders_threads(access, earlier, earlier_lane, later_lane);
+  const auto needed_between = [&](BlockId a, BlockId b) {
+    if (same_block(a, b)) return Scope::cta;
+    return agents.operation_of(a).device == agents.operation_of(b).device ? Scope::gpu : Scope::sys;
+  };
+  f.needed = needed_between(earlier.block, later.block);
   f.edge = state_.log.last_between(earlier, earlier_lane, later);
+  if (!f.edge) {
+    f.edge = state_.log.missed_on_the_way(earlier, later);
+    f.on_the_way = f.edge != nullptr;
+  }
   if (!f.edge) return f;
+  f.needed = needed_between(f.edge->write.block, f.edge->read.block);
   f.reader_in_write_scope = agents.in_scope(f.edge->write.reach(), f.edge->write.block, f.edge->read.block);
   const ClockRef released = f.edge->released ? state_.joiner.flatten(f.edge->release) : nullptr;
   f.released_to_reader =
@@ -43,6 +53,7 @@ FlagNames RaceReporter::names_of(const SyncEdge& edge) const {
 
 void RaceReporter::report(const AccessContext& access, const ShadowCell& earlier, const LineRef& at, uint32_t offset) {
   RaceFacts f = facts_of(access, earlier, offset);
+  f.host_memory = at.allocation && at.allocation->device == mem::kHostMemory;
   const ReportRule& rule = first_rule(f);
   const RaceClass kind = class_of(rule, f);
   if (!reported_.emplace(f.earlier_at, f.later_at, kind).second) return;
@@ -56,11 +67,12 @@ void RaceReporter::report(const AccessContext& access, const ShadowCell& earlier
       "  first:  {} {}: {}\n"
       "  then:   {} {}: {}\n"
       "  bytes:  {}\n"
-      "  last synchronisation: {}\n"
-      "  smallest change: {}",
+      "  last synchronisation: {}{}\n"
+      "  smallest change: {}{}",
       name_of(kind), names_.agent(earlier, earlier.lane_at(offset)), verb_of(earlier), names_.instruction(earlier),
       names_.agent(f.later, f.later.lane_at(offset)), verb_of(f.later), names_.instruction(f.later),
-      names_.bytes(at, offset), rule.last_sync(f), rule.change(f));
+      names_.bytes(at, offset), f.on_the_way ? "between the two none; on the way between them, " : "",
+      rule.last_sync(f), rule.change(f), names_.signatures(*f.earlier_op, *f.later_op, signed_));
   report_(std::move(report));
 }
 

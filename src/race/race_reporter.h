@@ -35,6 +35,7 @@ class RaceReporter {
   ReportFn report_;
   // Lines of both accesses, in whatever direction between whichever devices.
   std::set<std::tuple<std::string, std::string, RaceClass>> reported_;
+  std::set<std::string> signed_;  // kernels whose full signature has been given
 };
 
 }  // namespace fb::race

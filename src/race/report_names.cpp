@@ -25,10 +25,21 @@ std::string ReportNames::agent(const ShadowCell& cell, uint32_t lane) const {
   const OperationInfo& op = agents_.operation(block.operation);
   std::string text =
       op.rank >= 0 ? fmt::format("rank {} (device {})", op.rank, op.device) : fmt::format("device {}", op.device);
-  if (op.of_judge) return text + ", the harness";
+  if (op.of_judge) return text + ", the judge";
   if (!op.kernel) return fmt::format("{}, {}", text, op.name);
-  return fmt::format("{}, {}, block {}, thread {}{}", text, demangle(op.name), block.index,
+  return fmt::format("{}, {}, block {}, thread {}{}", text, short_function_name(demangle(op.name)), block.index,
                      cell.warp * simt::kLanes + lane, block.async ? " (its asynchronous copy)" : "");
+}
+
+std::string ReportNames::signatures(const OperationInfo& first, const OperationInfo& then,
+                                    std::set<std::string>& said) {
+  std::string text;
+  for (const OperationInfo* op : {&first, &then}) {
+    if (!op->kernel || op->of_judge) continue;
+    const std::string whole = demangle(op->name), name = short_function_name(whole);
+    if (whole != name && said.insert(whole).second) text += fmt::format("\n  {} is {}", name, whole);
+  }
+  return text;
 }
 
 std::string ReportNames::line(Site site) const {
@@ -38,6 +49,9 @@ std::string ReportNames::line(Site site) const {
 
 std::string ReportNames::instruction(const ShadowCell& cell) const {
   const auto [program, origin] = agents_.origin(cell.site);
+  if (agents_.operation_of(cell.block).of_judge)
+    return cell.writes() ? "it overwrites the tensor for the next call, after the work of `stream`"
+                         : "it takes the result when the work of `stream` has ended";
   if (!program) return "as an operation of its stream";
   const simt::SourceLocation location = locate_(*program, origin);
   return fmt::format("{} ({})", text_of(location), location.text);

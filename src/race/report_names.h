@@ -3,6 +3,7 @@
 // The names that reports use: of threads, instructions and bytes.
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "race/access_context.h"
@@ -24,6 +25,8 @@ class ReportNames {
   std::string line(Site site) const;
   // The same, with the instruction.
   std::string instruction(const ShadowCell& cell) const;
+  // A line for each kernel whose full signature is longer than the name that agent() uses, and is not in `said` yet.
+  static std::string signatures(const OperationInfo& first, const OperationInfo& then, std::set<std::string>& said);
   std::string bytes(const LineRef& at, uint32_t offset) const;
 
  private:

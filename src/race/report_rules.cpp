@@ -52,6 +52,16 @@ std::string_view name_of(Scope scope) {
   return "?";
 }
 
+std::string_view fence_of(Scope scope) {
+  if (scope == Scope::cta) return "__threadfence_block()";
+  return scope == Scope::gpu ? "__threadfence()" : "__threadfence_system()";
+}
+
+std::string_view suffix_of(Scope scope) {
+  if (scope == Scope::cta) return "cta";
+  return scope == Scope::gpu ? "gpu" : "sys";
+}
+
 const ReportRule& first_rule(const RaceFacts& f) {
   for (const auto& rules : {rules_of_accesses(), rules_of_flags(), rules_of_order()}) {
     for (const ReportRule& rule : rules) {

@@ -27,12 +27,18 @@ struct RaceFacts {
   const OperationInfo* later_op = nullptr;
   bool morally_strong = false;
   bool earlier_in_scope = false;  // the later thread is in the scope of the earlier access
-  bool threads_ordered = false;   // an asynchronous copy whose issuing thread is ordered after the earlier access
+  bool host_memory = false;       // the bytes are memory of the host, which takes part between device threads
+  // The narrowest scope that includes both threads: those of the flag where there is one.
+  Scope needed = Scope::sys;
+  bool threads_ordered = false;  // an asynchronous copy whose issuing thread is ordered after the earlier access
   // The last flag that was read between the two.
   const SyncEdge* edge = nullptr;      // null: none
   bool released_to_reader = false;     // … carried a release that covers the earlier access
   bool reader_in_write_scope = false;  // … was written with a scope that includes its reader
-  FlagNames flag;                      // filled in after the rule has been chosen
+  // The edge is not between the two threads but on the way: a flag that was set after the first access, or read before
+  // the second, and ordered nothing.
+  bool on_the_way = false;
+  FlagNames flag;  // filled in after the rule has been chosen
 };
 
 struct ReportRule {
@@ -54,5 +60,8 @@ RaceClass class_of(const ReportRule& rule, const RaceFacts& f);
 
 // "block", "device", …
 std::string_view name_of(Scope scope);
+// "__threadfence_system()", and the suffix of ld.acquire and st.release: "sys".
+std::string_view fence_of(Scope scope);
+std::string_view suffix_of(Scope scope);
 
 }  // namespace fb::race

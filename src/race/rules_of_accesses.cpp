@@ -42,6 +42,25 @@ constexpr ReportRule kRules[] = {
      RaceClass::in_one_warp,
      [](const RaceFacts&) -> std::string { return "both are lanes of the same store instruction"; },
      [](const RaceFacts&) -> std::string { return "let one lane write, or give every lane an address of its own"; }},
+    {"slot that the host takes",
+     [](const RaceFacts& f) {
+       return f.host_memory && f.earlier.writes() && f.later.writes() && !both_strong(f) && !f.earlier_op->of_judge &&
+              !f.later_op->of_judge;
+     },
+     RaceClass::not_released,
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "the bytes are memory of the host: it takes what {} has stored before they are written again, but what is "
+           "handed to it was not released at system scope",
+           f.earlier_at);
+     },
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "put __threadfence_system() between the data stored at {} and the store that tells the host of it (or make "
+           "that one st.release.sys), and acquire (ld.acquire.sys, or a __threadfence_system() after the load) where "
+           "the host says that the place is free",
+           f.earlier_at);
+     }},
     {"lanes of one warp", in_one_warp, RaceClass::in_one_warp,
      [](const RaceFacts&) -> std::string { return "lanes of a warp are ordered by __syncwarp only"; },
      [](const RaceFacts& f) { return fmt::format("put __syncwarp() between {} and {}", f.earlier_at, f.later_at); }},
@@ -58,7 +77,9 @@ constexpr ReportRule kRules[] = {
        return fmt::format("both are strong, but the access at {} has {} scope only", narrow_at(f),
                           name_of(narrow(f).reach()));
      },
-     [](const RaceFacts& f) { return fmt::format("give the access at {} system scope", narrow_at(f)); }},
+     [](const RaceFacts& f) {
+       return fmt::format("give the access at {} {} scope (.{})", narrow_at(f), name_of(f.needed), suffix_of(f.needed));
+     }},
     {"update that is not atomic",
      [](const RaceFacts& f) {
        const bool one_line = f.earlier_at == f.later_at;

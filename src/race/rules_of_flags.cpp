@@ -30,29 +30,35 @@ constexpr ReportRule kRules[] = {
        return flag_was_read(f, "neither that store nor a fence before it releases the earlier writes");
      },
      [](const RaceFacts& f) {
-       return fmt::format("make the store at {} a release (st.release.sys), or put __threadfence_system() before it",
-                          f.flag.write_at);
+       return fmt::format("make the store at {} a release (st.release.{}), or put {} before it", f.flag.write_at,
+                          suffix_of(f.needed), fence_of(f.needed));
      }},
     {"flag without acquire", missed<MissedSync::not_acquired>, RaceClass::not_acquired,
      [](const RaceFacts& f) { return flag_was_read(f, "neither that load nor a fence after it acquires"); },
      [](const RaceFacts& f) {
-       return fmt::format("make the load at {} an acquire (ld.acquire.sys), or put __threadfence_system() after it",
-                          f.flag.read_at);
+       return fmt::format("make the load at {} an acquire (ld.acquire.{}), or put {} after it", f.flag.read_at,
+                          suffix_of(f.needed), fence_of(f.needed));
      }},
     {"scope of the fence before a flag",
      [](const RaceFacts& f) { return missed<MissedSync::writer_scope>(f) && f.reader_in_write_scope; },
      RaceClass::narrow_scope, writer_scope,
      [](const RaceFacts& f) {
-       return fmt::format("use system scope at {} (__threadfence_system instead of __threadfence)", f.flag.release_at);
+       return fmt::format("use {} scope at {} ({} instead of {})", name_of(f.needed), f.flag.release_at,
+                          fence_of(f.needed), fence_of(f.edge->release_scope));
      }},
     {"scope of the write of a flag", missed<MissedSync::writer_scope>, RaceClass::narrow_scope, writer_scope,
-     [](const RaceFacts& f) { return fmt::format("use system scope at {}", f.flag.write_at); }},
+     [](const RaceFacts& f) {
+       return fmt::format("use {} scope at {} (.{})", name_of(f.needed), f.flag.write_at, suffix_of(f.needed));
+     }},
     {"scope of the read of a flag", missed<MissedSync::reader_scope>, RaceClass::narrow_scope,
      [](const RaceFacts& f) {
        return flag_was_read(
            f, fmt::format("the reader's side has {} scope only ({})", name_of(f.edge->acquire_scope), f.flag.read_at));
      },
-     [](const RaceFacts& f) { return fmt::format("use system scope at {}", f.flag.read_at); }},
+     [](const RaceFacts& f) {
+       return fmt::format("use {} scope at {} (.{}; a fence after it: {})", name_of(f.needed), f.flag.read_at,
+                          suffix_of(f.needed), fence_of(f.needed));
+     }},
     {"flag of different sizes", missed<MissedSync::size>, RaceClass::mixed_size,
      [](const RaceFacts& f) { return flag_was_read(f, "with accesses of different sizes, which do not synchronise"); },
      [](const RaceFacts& f) { return fmt::format("use the same size at {} and {}", f.flag.write_at, f.flag.read_at); }},

@@ -33,8 +33,9 @@ constexpr ReportRule kRules[] = {
      }},
     {"no synchronisation", [](const RaceFacts&) { return true; }, std::nullopt, no_sync,
      [](const RaceFacts& f) {
-       return fmt::format("publish {} with a flag: release (system scope) after {}, acquire before {}",
-                          f.later.writes() ? "the end of the access" : "the data", f.earlier_at, f.later_at);
+       return fmt::format("publish {} with a flag: release ({} scope) after {}, acquire before {}",
+                          f.later.writes() ? "the end of the access" : "the data", name_of(f.needed), f.earlier_at,
+                          f.later_at);
      }},
 };
 

@@ -23,7 +23,9 @@ class StaleValues {
   StaleValues(const Options& options, const HappensBefore& order)
       : options_(options), order_(order), rng_(options.seed ^ 0x5eed) {}
 
-  bool enabled() const { return options_.weak_lines != 0; }
+  bool enabled() const { return on_ && options_.weak_lines != 0; }
+  // Off: every load returns the newest bytes. On by default.
+  void turn(bool on) { on_ = on; }
   // Before a write: keeps the bytes that it replaces, in a sample of all lines.
   void keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end);
   // Chooses for each lane of a load the newest or an older value; sets AccessContext::stale.
@@ -35,6 +37,7 @@ class StaleValues {
   const Options& options_;
   const HappensBefore& order_;
   Rng rng_;
+  bool on_ = true;
   uint64_t writes_ = 0;
   const std::byte* old_bytes_[simt::kLanes] = {};
 };

@@ -27,10 +27,15 @@ class AsyncSync {
   void end(const simt::AsyncCopy& copy);
   // The copy between begin() and end() arrives at an mbarrier of `owner`.
   void signal_mbarrier(simt::Block& owner, const std::byte* at);
+  // cp.async.mbarrier.arrive of a lane whose copies with a smaller sequence number than `before` are done.
+  void arrive(simt::Warp& w, uint32_t lane, uint64_t before, simt::Block& owner, const std::byte* at);
   // Commits of groups, and waits for them.
   void group(WarpState& s, const simt::Sync& sync);
 
  private:
+  // What these lanes of a warp (numbered from 1) have copied up to `epoch` happens before the waiters of the mbarrier.
+  void complete(BlockId copied_by, uint16_t warp, Mask lanes, Epoch epoch, simt::Block& owner, const std::byte* at);
+
   SyncState& state_;
   ShadowMemory& memory_;
   AccessCheck& check_;

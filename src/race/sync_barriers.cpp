@@ -33,6 +33,7 @@ void BarrierSync::block_arrive(WarpState& s, const simt::Sync& sync) {
   if (std::exchange(barrier.complete, false)) {
     barrier.clock = barrier.last = {};
     barrier.arrived.clear();
+    barrier.passed = false;
   }
   publish(s.observed);
   // Most warps of a block have the same clock.
@@ -41,6 +42,10 @@ void BarrierSync::block_arrive(WarpState& s, const simt::Sync& sync) {
     if ((k.lanes & sync.lanes) != 0) barrier.clock = state_.joiner.join(barrier.clock, k.clock);
   }
   barrier.arrived.push_back({s.block->id, static_cast<uint16_t>(s.index + 1), sync.lanes, s.block->epoch});
+  if (!s.traits[sync.inst->origin].passes_barrier) return;
+  // bar.arrive: what this warp does from here on is not ordered by the barrier, in neither direction.
+  barrier.passed = true;
+  ++s.block->epoch;
 }
 
 void BarrierSync::block_release(WarpState& s, const simt::Sync& sync) {
@@ -60,7 +65,7 @@ void BarrierSync::block_release(WarpState& s, const simt::Sync& sync) {
 void BarrierSync::complete(BlockState& block, BarrierClock& barrier) {
   std::vector<Mask> arrived(block.warps.size());
   for (const Entry& e : barrier.arrived) arrived[e.warp - 1u] |= e.lanes;
-  bool all = true;
+  bool all = !barrier.passed;
   for (size_t k = 0; k < block.warps.size(); ++k) {
     // Lanes that exited without arriving are not ordered by the barrier.
     if (block.warps[k]) all &= (block.warps[k]->warp->present() & ~arrived[k]) == 0;
@@ -69,17 +74,37 @@ void BarrierSync::complete(BlockState& block, BarrierClock& barrier) {
     block.base = block.epoch;
   } else {
     auto own = barrier.clock.all ? std::make_shared<Clock>(*barrier.clock.all) : std::make_shared<Clock>();
-    for (const Entry& e : barrier.arrived) own->add(block.stream_epoch, Entry{e.block, e.warp, e.lanes, block.epoch});
+    for (const Entry& e : barrier.arrived) own->add(block.stream_epoch, e);
     barrier.clock.all = std::move(own);
   }
   ++block.epoch;
 }
 
-// A release into the clock of a barrier.
-void BarrierSync::arrive(WarpState& s, Mask lanes, BarrierClock& barrier) {
-  publish(s.observed);
-  barrier.clock = state_.joiner.join(barrier.clock, state_.joiner.released(s.make_release(lanes, state_.joiner)));
+// A release into the clock of a barrier: of all that these lanes have done, acquired included; a relaxed arrival only
+// of what fences before it release.
+void BarrierSync::arrive(WarpState& s, const simt::Sync& sync, BarrierClock& barrier) {
+  const auto add = [&](const ReleaseClock& release) {
+    barrier.clock = state_.joiner.join(barrier.clock, state_.joiner.released(release));
+  };
+  if (releases(sync.order)) {
+    publish(s.observed);
+    add(s.make_joint_release(sync.lanes, state_.joiner));
+  } else {
+    for (const FenceRecord& fence : s.fences) {
+      if ((fence.lanes & sync.lanes) != 0) add(fence.clock);
+    }
+  }
   ++s.block->epoch;
+}
+
+void BarrierSync::wait(WarpState& s, const simt::Sync& sync, const BarrierClock& barrier) {
+  if (acquires(sync.order)) return s.acquire(sync.lanes, barrier.clock, state_.joiner);
+  for (LaneClock& waited : s.pending_barriers) {
+    if (waited.lanes != sync.lanes) continue;
+    waited.clock = state_.joiner.join(waited.clock, barrier.clock);
+    return;
+  }
+  s.pending_barriers.push_back({sync.lanes, barrier.clock});
 }
 
 void BarrierSync::cluster_barrier(WarpState& s, const simt::Sync& sync) {
@@ -89,10 +114,10 @@ void BarrierSync::cluster_barrier(WarpState& s, const simt::Sync& sync) {
     BarrierClock& barrier = state.phases[cluster.phase & 1];
     if (barrier.phase != cluster.phase) barrier = {};
     barrier.phase = cluster.phase;
-    if (releases(sync.order)) arrive(s, sync.lanes, barrier);
-  } else if (acquires(sync.order)) {
+    arrive(s, sync, barrier);
+  } else {
     // The phase that has just ended is the one before the cluster's.
-    s.acquire(sync.lanes, state.phases[(cluster.phase - 1) & 1].clock, state_.joiner);
+    wait(s, sync, state.phases[(cluster.phase - 1) & 1]);
   }
 }
 
@@ -105,9 +130,9 @@ void BarrierSync::mbarrier(WarpState& s, const simt::Sync& sync) {
   const uint32_t offset = (sync.id & ((1u << mem::kClusterShift) - 1)) - mem::kSharedReserved;
   BarrierClock& barrier = block->mbarriers[offset];
   if (sync.kind == simt::SyncKind::mbarrier_arrive) {
-    if (releases(sync.order)) arrive(s, sync.lanes, barrier);
-  } else if (acquires(sync.order)) {
-    s.acquire(sync.lanes, barrier.clock, state_.joiner);
+    arrive(s, sync, barrier);
+  } else {
+    wait(s, sync, barrier);
   }
 }
 

@@ -19,7 +19,8 @@ class BarrierSync {
 
  private:
   void complete(BlockState& block, BarrierClock& barrier);
-  void arrive(WarpState& s, Mask lanes, BarrierClock& barrier);
+  void arrive(WarpState& s, const simt::Sync& sync, BarrierClock& barrier);
+  void wait(WarpState& s, const simt::Sync& sync, const BarrierClock& barrier);
 
   SyncState& state_;
 };

@@ -21,6 +21,7 @@ class FenceSync {
   void forget(const StreamEpoch& operation);
 
  private:
+  void acquire(WarpState& s, const simt::Sync& sync);
   void proxy_fence(WarpState& s, Mask lanes);
   void join_sc_order(WarpState& s, Mask lanes, Scope scope);
 

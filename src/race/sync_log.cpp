@@ -44,4 +44,15 @@ const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, 
   return best;
 }
 
+const SyncEdge* SyncLog::missed_on_the_way(const ShadowCell& earlier, const ShadowCell& later) const {
+  const SyncEdge* best = nullptr;
+  for (const SyncEdge& e : edges_) {
+    if (e.number == 0 || e.missed == MissedSync::none) continue;
+    const bool set_after = same_block(e.write.block, earlier.block) && e.write.epoch >= earlier.epoch;
+    if (!set_after && !same_block(e.read.block, later.block)) continue;
+    if (!best || e.number > best->number) best = &e;
+  }
+  return best;
+}
+
 }  // namespace fb::race

@@ -42,6 +42,9 @@ class SyncLog {
   // The last flag that the block of `later`, or an earlier operation of its stream, read and that was written after
   // `earlier`: by its thread, or by a thread that `earlier` happens before. Null: none.
   const SyncEdge* last_between(const ShadowCell& earlier, uint32_t earlier_lane, const ShadowCell& later) const;
+  // The last flag that ordered nothing and was set by the block of `earlier` after it, or was read by the block of
+  // `later`: a link of a chain through other threads. Null: none.
+  const SyncEdge* missed_on_the_way(const ShadowCell& earlier, const ShadowCell& later) const;
 
  private:
   static constexpr size_t kEdges = 4096;

@@ -14,11 +14,26 @@ void find(void* object, const char* name, Function& function) {
   if (!function) throw std::runtime_error(std::string("the object has no ") + name);
 }
 
-}  // namespace
-
-void Candidate::load(const std::string& path) {
+void* open(const std::string& path) {
   void* const object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!object) throw std::runtime_error(dlerror());
+  return object;
+}
+
+}  // namespace
+
+void Candidate::load(const std::string& candidate, const std::string& driver) {
+  // The driver first: no code of the candidate has run when its symbols are bound.
+  void* const entry = driver.empty() ? nullptr : open(driver);
+  void* object = open(candidate);
+  if (entry != nullptr) {
+    static void* border = nullptr;
+    border = object;
+    void (*bind)(void* (*)(const char*)) = nullptr;
+    find(entry, "fabricbench_bind", bind);
+    bind([](const char* name) { return dlsym(border, name); });
+    object = entry;
+  }
   find(object, "fabricbench_args_words", args_words_);
   find(object, "fabricbench_construct", construct_);
   find(object, "fabricbench_run", run_);

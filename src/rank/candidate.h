@@ -15,7 +15,8 @@ namespace fb::rank {
 // All of it may throw whatever the candidate throws; load() throws std::runtime_error.
 class Candidate {
  public:
-  void load(const std::string& path);
+  // `driver` may be empty: then the candidate's object has the entry itself.
+  void load(const std::string& candidate, const std::string& driver);
 
   void construct(const fabricbench::Rank& rank, std::vector<uint64_t> words);
   void run(cudaStream_t stream);

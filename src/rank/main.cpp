@@ -1,4 +1,5 @@
-// fabricbench-rank --candidate OBJECT [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS] [--processes N]
+// fabricbench-rank --candidate OBJECT [--driver OBJECT] [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS]
+// [--processes N]
 // [--open-files N]]: the process of one rank while it is judged. It loads a candidate and executes the machine's
 // steps with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and
 // in the judge.
@@ -78,7 +79,7 @@ void expect_current(int device) {
 }
 
 struct Options {
-  std::string candidate;
+  std::string candidate, driver;
   bool confined = false;
   fb::sandbox::Limits limits;
 };
@@ -95,6 +96,8 @@ Options read_options(int argc, char** argv) {
     const auto number = [&] { return std::strtoull(argv[k], nullptr, 10); };
     if (name == "--candidate") {
       options.candidate = argv[k];
+    } else if (name == "--driver") {
+      options.driver = argv[k];
     } else if (name == "--data") {
       options.limits.data_bytes = number();
     } else if (name == "--file") {
@@ -134,7 +137,7 @@ int main(int argc, char** argv) {
   const fabricbench::Rank rank(number_of("RANK"), world, device, {&world, &gather, &share});
 
   fb::rank::Candidate candidate;
-  std::optional<Thrown> thrown = attempt([&] { candidate.load(options.candidate); });
+  std::optional<Thrown> thrown = attempt([&] { candidate.load(options.candidate, options.driver); });
   while (true) {
     uint32_t step = 0, call = 0;
     std::vector<uint64_t> words(kMostWords);

@@ -54,6 +54,7 @@ std::string round_file(const std::string& run, const RoundId& id, std::string_vi
 }
 
 std::string plan_file(const std::string& run) { return run + "/campaign.json"; }
+std::string prices_file(const std::string& run) { return run + "/prices.toml"; }
 std::string problem_file(const std::string& run, std::string_view problem) {
   return fmt::format("{}/problems/{}.json", run, problem);
 }

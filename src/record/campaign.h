@@ -3,6 +3,7 @@
 // What a campaign is to do, and the folder of a run:
 //
 //   DIR/campaign.json                                      the plan
+//   DIR/prices.toml                                        what tokens cost, for this run's limit and records
 //   DIR/problems/<problem>.json                            as `fabricbench show --json` says it, so that a report needs
 //   no pack DIR/samples/<label>/<problem>/<sample>/<round>.…       a round's files:
 //       request.json    what the model is asked            (campaign)
@@ -15,6 +16,7 @@
 // grow. A round is done when its attempt.json is there.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +37,12 @@ struct CampaignPlan {
   std::string prompt = "zero_shot";   // variant
   std::string thoroughness = "full";  // or quick
   std::string backend = "virtual", platform = {};
-  uint64_t seed = 0;         // of all judgements; secret until the campaign has ended
+  uint64_t seed = 0;  // of all judgements; secret until the campaign has ended
+  // Settings that a run keeps; all but the sandbox may be changed when it is resumed.
+  std::optional<double> max_usd = {};  // the most that all calls of the run may cost; none: no limit
+  uint32_t calls = 4;                  // of models at once
+  std::optional<double> calls_per_minute = {};
+  bool use_cache = true, use_sandbox = true;
   std::string version = {};  // of fabricbench
   friend bool operator==(const CampaignPlan&, const CampaignPlan&) = default;
 };
@@ -50,6 +57,7 @@ struct RoundId {
   friend auto operator<=>(const RoundId&, const RoundId&) = default;
 };
 std::string plan_file(const std::string& run);
+std::string prices_file(const std::string& run);
 std::string problem_file(const std::string& run, std::string_view problem);
 std::string sample_folder(const std::string& run, const RoundId& id);
 // `kind`: "request.json", "response.json", "answer.md", …

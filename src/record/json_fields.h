@@ -112,6 +112,7 @@ void visit_fields(T& r, F&& field) {
   field("replayable", r.replayable);
   field("not_replayable_because", r.not_replayable_because);
   field("unsupported_calls", r.unsupported_calls);
+  field("failed_calls", r.failed_calls);
   field("calls_in_run", r.calls_in_run);
   field("late_requests", r.late_requests);
   field("devices", r.devices);
@@ -284,6 +285,11 @@ void visit_fields(T& p, F&& field) {
   field("backend", p.backend);
   field("platform", p.platform);
   field("seed", as_text(p.seed));
+  field("max_usd", p.max_usd);
+  field("calls", p.calls);
+  field("calls_per_minute", p.calls_per_minute);
+  field("use_cache", p.use_cache);
+  field("use_sandbox", p.use_sandbox);
   field("version", p.version);
 }
 

@@ -55,6 +55,8 @@ struct RunRecord {
   bool replayable = true;
   std::string not_replayable_because = {};
   std::map<std::string, uint64_t> unsupported_calls = {};
+  // Calls whose error the program got, with it; by how many processes. It may have handled or ignored it.
+  std::map<std::string, uint64_t> failed_calls = {};
   // Where a judge drove the run: the ranks' requests inside judged steps, by name (wire/messages.def), and the number
   // of requests between steps, when ranks must be idle.
   std::map<std::string, uint64_t> calls_in_run = {};

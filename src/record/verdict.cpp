@@ -9,12 +9,13 @@
 namespace fb::record {
 namespace {
 
-constexpr std::array<std::pair<VerdictClass, std::string_view>, 11> kClasses = {{
+constexpr std::array<std::pair<VerdictClass, std::string_view>, 12> kClasses = {{
     {VerdictClass::pass, "pass"},
     {VerdictClass::compile_error, "compile_error"},
     {VerdictClass::rule_violation, "rule_violation"},
     {VerdictClass::wrong, "wrong"},
     {VerdictClass::race, "race"},
+    {VerdictClass::uninitialised, "uninitialised"},
     {VerdictClass::deadlock, "deadlock"},
     {VerdictClass::fault, "fault"},
     {VerdictClass::budget, "budget"},

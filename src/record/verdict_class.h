@@ -12,6 +12,7 @@ enum class VerdictClass : uint8_t {
   rule_violation,  // forbidden calls, symbols, system calls
   wrong,           // other values than expected
   race,
+  uninitialised,  // a read of memory that nothing has written
   deadlock,
   fault,        // of a kernel or a process
   budget,       // time, instructions or memory used up

@@ -2,6 +2,7 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@ enum class Act : uint8_t {
   allow,
   refuse,
   absent,
+  ignore,
   end,
   threads,
   unix_only,
@@ -29,6 +31,7 @@ enum class Act : uint8_t {
   own_process,
   harmless,
   terminal,
+  descriptors,
   ask,
 };
 
@@ -81,6 +84,8 @@ class Rules {
         return always(SCMP_ACT_ERRNO(EPERM));
       case Act::absent:
         return;  // the default
+      case Act::ignore:
+        return always(SCMP_ACT_ERRNO(0));
       case Act::end:
         return always(SCMP_ACT_KILL_PROCESS);
       case Act::threads:
@@ -105,6 +110,12 @@ class Rules {
       case Act::terminal:
         for (const int request : {TCGETS, TIOCGWINSZ, TIOCOUTQ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX}) {
           when(SCMP_ACT_ALLOW, is(1, static_cast<scmp_datum_t>(request)));
+        }
+        return;
+      case Act::descriptors:
+        for (const int command :
+             {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS}) {
+          when(SCMP_ACT_ALLOW, is(1, static_cast<scmp_datum_t>(command)));
         }
         return;
       case Act::ask:

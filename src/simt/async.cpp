@@ -24,6 +24,12 @@ void pop_done(AsyncGroups& groups) {
   while (!groups.committed.empty() && groups.committed.front().pending == 0) groups.committed.pop_front();
 }
 
+void arrive_now(const AsyncGroups::Arrival& a, uint32_t lane) {
+  if (Listener* listener = a.owner->listener())
+    listener->on_copies_arrive(*a.warp, lane, a.before, *a.owner, a.mbarrier);
+  arrive_at(*a.owner, a.mbarrier, *a.inst, lane);
+}
+
 void account(AsyncGroups& groups, const AsyncCopy& copy, uint32_t lane) {
   --groups.outstanding;
   if (groups.open.id == copy.group) {
@@ -35,7 +41,7 @@ void account(AsyncGroups& groups, const AsyncCopy& copy, uint32_t lane) {
   }
   pop_done(groups);
   for (auto& a : groups.arrivals) {
-    if (copy.sequence < a.before && --a.remaining == 0) arrive_at(*a.owner, a.mbarrier, *a.inst, lane);
+    if (copy.sequence < a.before && --a.remaining == 0) arrive_now(a, lane);
   }
   std::erase_if(groups.arrivals, [](const AsyncGroups::Arrival& a) { return a.remaining == 0; });
 }
@@ -74,6 +80,7 @@ void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other
     });
   }
   w.note_effect();
+  w.note_change();
   if (w.listener()) w.listener()->on_copy_issue(copy);
   w.environment().start(std::move(copy));
 }
@@ -112,8 +119,9 @@ void tell_waited(Warp& w, const Inst& i, GroupKind kind, uint32_t newest) {
 void arrive_after_copies(Warp& w, const Inst& i, uint32_t lane, const SharedRef& mbarrier) {
   AsyncGroups& groups = groups_of(w, GroupKind::plain, lane);
   w.note_effect();
-  if (groups.outstanding == 0) return arrive_at(*mbarrier.owner, mbarrier.host, i, lane);
-  groups.arrivals.push_back({w.block().next_copy, groups.outstanding, mbarrier.host, mbarrier.owner, &i});
+  const AsyncGroups::Arrival arrival{w.block().next_copy, groups.outstanding, mbarrier.host, mbarrier.owner, &i, &w};
+  if (groups.outstanding == 0) return arrive_now(arrival, lane);
+  groups.arrivals.push_back(arrival);
 }
 
 }  // namespace fb::simt

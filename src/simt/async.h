@@ -38,6 +38,7 @@ struct AsyncGroups {
     std::byte* mbarrier = nullptr;
     Block* owner = nullptr;
     const Inst* inst = nullptr;
+    Warp* warp = nullptr;
   };
   std::deque<Group> committed;  // oldest first; the first is pending, later ones may be done already
   Group open;                   // collects copies until commit_group

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "simt/environment.h"
 
@@ -19,6 +20,7 @@ Block::Block(const Grid& grid, uint64_t index, Environment& environment, Listene
       listener_(listener) {
   shared_bytes_ = grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
   shared_.resize((shared_bytes_ + sizeof(SharedLine) - 1) / sizeof(SharedLine));
+  if (grid.fresh != nullptr) grid.fresh->fill(std::as_writable_bytes(std::span(shared_)), index);
   if (grid.check_uninitialised_shared) shared_written_.resize(shared_bytes_);
   const uint32_t warps = (threads_ + kLanes - 1) / kLanes;
   live_warps_ = warps;

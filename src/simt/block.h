@@ -34,6 +34,7 @@ struct Grid {
   mem::Address workspace = 0;  // grid barrier words; 0 unless cooperative (%envreg1, %envreg2)
   uint64_t id = 0;
   bool check_uninitialised_shared = false;
+  const mem::FreshBytes* fresh = nullptr;  // what shared memory, local memory and registers begin with; null: zeros
 };
 
 class Cluster;

@@ -278,6 +278,7 @@ void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
 void call_malloc(Warp& w, const Inst& i, const CallSite& site) {
   check_signature(w, i, site, "malloc", std::array{8u}, 8);
   w.note_effect();
+  w.note_change();
   each_lane(w.exec, [&](uint32_t lane) {
     set_result(w, site, lane, w.environment().heap_allocate(argument(w, site, 0, lane)));
   });
@@ -287,6 +288,7 @@ void call_malloc(Warp& w, const Inst& i, const CallSite& site) {
 void call_free(Warp& w, const Inst& i, const CallSite& site) {
   if (site.args.empty() || site.args[0].bytes != 8) check_signature(w, i, site, "free", std::array{8u}, 0);
   w.note_effect();
+  w.note_change();
   each_lane(w.exec, [&](uint32_t lane) {
     const mem::Address a = argument(w, site, 0, lane);
     if (a != 0 && !w.environment().heap_release(a)) {

@@ -108,7 +108,8 @@ struct Program {
   // What is live at the head of the loop that a backward branch closes (Inst::imm of the branch).
   std::vector<std::vector<Slot>> loop_live;
 
-  const FunctionInfo* find(std::string_view name) const;
+  // Of a linked program (ptx/link.h): among the driver's functions, or among the others.
+  const FunctionInfo* find(std::string_view name, bool of_driver = false) const;
 };
 
 }  // namespace fb::simt

@@ -70,6 +70,15 @@ class Listener {
     (void)owner;
     (void)at;
   }
+  // cp.async.mbarrier.arrive takes effect: of this lane's copies, those with a smaller sequence number than `before`
+  // are done. `at` is an mbarrier of `owner`.
+  virtual void on_copies_arrive(Warp& warp, uint32_t lane, uint64_t before, Block& owner, const std::byte* at) {
+    (void)warp;
+    (void)lane;
+    (void)before;
+    (void)owner;
+    (void)at;
+  }
 };
 
 }  // namespace fb::simt

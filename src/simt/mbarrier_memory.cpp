@@ -42,7 +42,6 @@ void write_mbarrier(std::byte* at, const Mbarrier& barrier) {
 void phase_has_ended(Block& owner, std::byte* at) { owner.environment().watch().written(at, sizeof(uint64_t)); }
 
 void arrive_at(Block& owner, std::byte* at, const Inst& i, uint32_t lane) {
-  if (owner.listener()) owner.listener()->on_mbarrier_signal(owner, at);
   update_mbarrier(owner, at, i, lane, [](Mbarrier& b) { return arrive(b, 1); });
 }
 

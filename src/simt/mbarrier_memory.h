@@ -18,7 +18,7 @@ class Block;
 template <class F>
 uint64_t update_mbarrier(Block& owner, std::byte* at, const Inst& i, uint32_t lane, F operation);
 
-// One arrival, or `bytes` of finished copies, signalled by the machine.
+// One arrival, or `bytes` of finished copies, signalled by the machine. The second is reported to the listener.
 void arrive_at(Block& owner, std::byte* at, const Inst& i, uint32_t lane);
 void complete_tx_at(Block& owner, std::byte* at, const Inst& i, uint32_t lane, uint32_t bytes);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 #include "simt/block.h"
 #include "simt/environment.h"
@@ -70,12 +71,12 @@ bool Warp::judge_spin(const Inst& branch) {
       p.live.insert(p.live.end(), base[0] + slot.offset, base[0] + slot.offset + slot.bytes);
     p.marked = true;
     p.effects = effects_;
-    if (!recording) {
+    if (!marking_) {
       s.reads.clear();
       s.reads_clock = false;
     }
     p.reads = s.last_mark = static_cast<uint32_t>(s.reads.size());
-    recording = true;
+    marking_ = true;
     return false;
   }
   p.marked = false;
@@ -85,7 +86,7 @@ bool Warp::judge_spin(const Inst& branch) {
                              [](const WatchedRead& r) {
                                return std::memcmp(r.host, r.seen, std::min<size_t>(r.bytes, sizeof r.seen)) == 0;
                              });
-  recording = std::ranges::any_of(s.probes, &SpinProbe::marked);
+  marking_ = std::ranges::any_of(s.probes, &SpinProbe::marked);
   if (!unchanged) {
     p.next_try = p.count + std::clamp(p.count, kFirstTry, kLargestStep);
     return false;
@@ -94,7 +95,7 @@ bool Warp::judge_spin(const Inst& branch) {
   s.asleep_on.assign(s.reads.begin() + p.reads, s.reads.end());
   s.reads.clear();
   for (SpinProbe& other : s.probes) other.marked = false;
-  recording = false;
+  marking_ = false;
   s.state = SplitState::asleep;
   for (const WatchedRead& r : s.asleep_on) environment_->watch().add({this, s.id, r.host, r.bytes});
   return true;
@@ -102,6 +103,15 @@ bool Warp::judge_spin(const Inst& branch) {
 
 void Warp::note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst) {
   Split& split = splits_[current_];
+  WatchedRead r{host, guest, bytes, &inst, {}};
+  std::memcpy(r.seen, host, std::min<size_t>(bytes, sizeof r.seen));
+  if (poll_watch_.watching()) {
+    const bool shared =
+        std::less_equal{}(block_->shared(), host) && std::less{}(host, block_->shared() + block_->shared_bytes());
+    if (shared || mem::is_global(guest)) poll_watch_.on_read(split.id, r, shared);
+    set_recording();
+  }
+  if (!marking_) return;
   auto& reads = split.reads;
   if (reads.size() >= kMaxReads) {
     // Too much for a wait. Loops inside this one may still be waits: let them be marked anew.
@@ -111,13 +121,12 @@ void Warp::note_read(const std::byte* host, mem::Address guest, uint32_t bytes, 
     }
     reads.clear();
     split.last_mark = 0;
-    recording = false;
+    marking_ = false;
+    set_recording();
     return;
   }
   // Lanes that read the same bytes are one read, but a read belongs to the iteration in which it was made.
   if (reads.size() > split.last_mark && reads.back().host == host && reads.back().bytes == bytes) return;
-  WatchedRead r{host, guest, bytes, &inst, {}};
-  std::memcpy(r.seen, host, std::min<size_t>(bytes, sizeof r.seen));
   reads.push_back(r);
 }
 
@@ -135,8 +144,25 @@ void Warp::wake(uint32_t split_id) {
   }
 }
 
+bool Warp::sleep_on_polls() {
+  if (!polls()) return false;
+  for (Split& s : splits_) {
+    if (s.state != SplitState::ready) continue;
+    for (const PollWatch::Read& r : poll_watch_.reads()) {
+      if (r.split == s.id) s.asleep_on.push_back(r.read);
+    }
+    if (s.asleep_on.empty()) continue;
+    s.ip = s.asleep_on.front().inst;
+    s.state = SplitState::asleep;
+    for (const WatchedRead& r : s.asleep_on) environment_->watch().add({this, s.id, r.host, r.bytes});
+  }
+  return true;
+}
+
 void Warp::forget_reads() {
-  recording = false;
+  marking_ = false;
+  poll_watch_.forget_reads();
+  set_recording();
   for (Split& s : splits_) {
     s.reads.clear();
     s.last_mark = 0;
@@ -158,6 +184,7 @@ void Warp::look_again() {
 }
 
 bool Warp::reads_clock_asleep() const {
+  if (polls() && polls_clock_) return true;
   return std::ranges::any_of(splits_, [](const Split& s) { return s.state == SplitState::asleep && s.reads_clock; });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "base/check.h"
 #include "simt/block.h"
@@ -42,6 +43,11 @@ Warp::Warp(Block& block, uint32_t index, Mask lanes)
   base[1] = const_cast<std::byte*>(program_->constants.data() + program_->constants.size());
   reserve_registers(kernel.frame_bytes);
   reserve_local(kernel.local_bytes);
+  if (const mem::FreshBytes* fresh = block.grid().fresh) {
+    const uint64_t number = block.index() * kLanes + index + 1;
+    fresh->fill(std::as_writable_bytes(std::span(registers_)), number);
+    fresh->fill(local_, ~number);
+  }
   Split split;
   split.ip = kernel.entry;
   split.mask = lanes;
@@ -90,7 +96,8 @@ void Warp::enter(uint32_t k) {
   current_ = k;
   base[0] = reinterpret_cast<std::byte*>(registers_.data()) + splits_[k].registers;
   active = splits_[k].mask;
-  recording = std::ranges::any_of(splits_[k].probes, &SpinProbe::marked);
+  marking_ = std::ranges::any_of(splits_[k].probes, &SpinProbe::marked);
+  set_recording();
   set_limit();
 }
 
@@ -192,6 +199,12 @@ const Inst* Warp::branch(const Inst& inst, Mask taken, const Inst* target) {
 const Inst* Warp::backward(const Inst& inst, const Inst* target) {
   splits_[current_].ip = target;
   if (judge_spin(inst)) return kStop;
+  const bool polls = poll_watch_.on_branch();
+  set_recording();
+  if (polls) {
+    yielded_ = true;
+    return kStop;
+  }
   if (splits_.size() > 1) {
     if (++turns_ > kTurns) return kStop;
     set_limit();
@@ -201,6 +214,7 @@ const Inst* Warp::backward(const Inst& inst, const Inst* target) {
 
 const Inst* Warp::exit_lanes(const Inst& inst) {
   exited_ |= exec;
+  note_change();
   Split& s = splits_[current_];
   s.mask &= ~exec;
   active = s.mask;

@@ -10,22 +10,15 @@
 #include "mem/address_space.h"
 #include "simt/inst.h"
 #include "simt/listener.h"
+#include "simt/poll.h"
 #include "simt/trap.h"
 #include "simt/watch.h"
+#include "simt/watched_read.h"
 
 namespace fb::simt {
 
 class Block;
 class Environment;
-
-// Bytes that a spinning loop has read: host address and, for reports, the guest's.
-struct WatchedRead {
-  const std::byte* host = nullptr;
-  mem::Address guest = 0;
-  uint32_t bytes = 0;
-  const Inst* inst = nullptr;
-  std::byte seen[32] = {};
-};
 
 // Local memory a thread may have, all nested calls together.
 inline constexpr uint32_t kMaxLocalBytes = 512 * 1024;
@@ -107,7 +100,7 @@ class Warp final : public Watcher {
   Mask active = 0;                          // lanes of the running split
   Mask exec = 0;                            // those that execute this instruction
   const mem::Window* window = nullptr;      // of the last access to global memory
-  bool recording = false;                   // a probe is marked: loads must be noted
+  bool recording = true;                    // loads must be noted: a probe is marked, or polling is being judged
   Mask carry = 0;                           // the condition code CC.CF of each lane
 
   template <class T>
@@ -164,7 +157,30 @@ class Warp final : public Watcher {
   // Spinning becomes sleeping: called by every taken backward branch. True if the split was put to sleep.
   bool judge_spin(const Inst& branch);
   void note_effect() { ++effects_; }
-  void note_clock() { splits_[current_].reads_clock = true; }
+  // Something has changed that threads of other blocks can see.
+  void note_change() {
+    if (!poll_watch_.watching()) return;
+    poll_watch_.on_change();
+    set_recording();
+  }
+  // Lanes arrive at a barrier: a loop that does nothing else waits.
+  void note_barrier() {
+    ++effects_;
+    poll_watch_.on_wait();
+  }
+  void note_clock() {
+    splits_[current_].reads_clock = true;
+    poll_watch_.on_wait();
+    polls_clock_ = true;
+  }
+  // Whether stores must say what they change.
+  bool judges_polling() const { return poll_watch_.watching(); }
+  // For a while the warp has changed nothing that others see, and has read nothing new.
+  bool polls() const { return poll_watch_.polls(); }
+  PollWatch& poll_watch() { return poll_watch_; }
+  const PollWatch& poll_watch() const { return poll_watch_; }
+  // For reports, when nothing can end the polling: its splits sleep on what they read. False: it does not poll.
+  bool sleep_on_polls();
   void note_read(const std::byte* host, mem::Address guest, uint32_t bytes, const Inst& inst);
   // Ends a wait that time alone may end.
   void wake_clock_readers();
@@ -212,6 +228,7 @@ class Warp final : public Watcher {
   const Inst* backward(const Inst& inst, const Inst* target);
   void set_limit();
   void leave_sleep(Split& split);
+  void set_recording() { recording = marking_ || poll_watch_.watching(); }
   bool same_live(const SpinProbe& probe, const std::vector<Slot>& slots, Mask lanes) const;
   void release_complete_lanes();
   void reserve_registers(uint32_t bytes);
@@ -235,6 +252,9 @@ class Warp final : public Watcher {
   uint32_t turns_ = 0;    // backward branches of the running split since others last ran
   uint32_t turn_of_ = 0;  // id of the split that ran last against the smallest-pc rule
   bool yielded_ = false;  // run() must return to the scheduler
+  bool marking_ = false;  // a probe of the running split is marked
+  bool polls_clock_ = false;
+  PollWatch poll_watch_;
   struct alignas(64) Line {
     std::byte bytes[64];
   };

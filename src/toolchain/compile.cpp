@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/process.h"
 #include "base/strings.h"
@@ -60,7 +61,7 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   add(command, device_flags(request));
   add(command, {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", output});
   add(command, request.extra_flags);
-  add(command, write_overlay(request.source, request.include_dirs, scratch));
+  add(command, write_overlay(request.source, request.include_dirs, scratch, request.host_lambdas));
   add(command, {"--", request.source});
   if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
     return std::unexpected(std::move(done.error()));
@@ -147,8 +148,15 @@ Result<void> compile_host(const HostCompile& request) {
   if (!request.ptx.empty()) add(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", request.ptx});
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);
+  std::optional<TempDir> scratch;
+  std::vector<std::string> reads;
+  if (request.unit.host_lambdas) {
+    scratch.emplace();
+    add(command, write_overlay(request.unit.source, request.unit.include_dirs, scratch->path(), true));
+    reads.push_back(scratch->path());
+  }
   add(command, {"--", request.unit.source});
-  return run_compiler(request.unit, *where, {command, {}, {folder_of(request.object)}});
+  return run_compiler(request.unit, *where, {command, reads, {folder_of(request.object)}});
 }
 
 }  // namespace fb::toolchain

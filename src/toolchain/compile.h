@@ -27,6 +27,9 @@ struct DeviceCompile {
   // Output file for the list of user files that were read, in make's format; empty: none.
   std::string dependencies = {};
   bool shared = false;  // for a shared object with hidden visibility
+  // Lambdas of the device are also the host's. clang refuses one that a concept asks about in host code, as in
+  // `requires std::invocable<F, int>` of a kernel, where nvcc accepts it. They are emitted for no host.
+  bool host_lambdas = false;
   Wrapper wrapper = {};
   std::vector<std::string> reads = {};  // further files and folders that the wrapper makes visible
 };

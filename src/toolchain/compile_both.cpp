@@ -37,11 +37,11 @@ void feed(const std::string& path, std::string_view content, const std::future<R
 
 class Sides {
  public:
-  Sides(const BothCompile& request, const Cache& cache, const Locations& where, const std::string& identity)
-      : request_(request), cache_(cache), where_(where), identity_(identity) {}
+  Sides(BothCompile request, const Cache& cache, const Locations& where, const std::string& identity)
+      : request_(std::move(request)), cache_(cache), where_(where), identity_(identity) {}
 
   // The host side reads the PTX last, from a FIFO; by then it is usually complete.
-  Result<void> compile(bool ahead) {
+  Result<std::string> compile(bool ahead) {
     DeviceCompile unit = request_.unit;
     const bool device = unit.source.ends_with(".cu");
     HostCompile host{.unit = unit, .ptx = device ? request_.stem + ".ptx" : "", .object = request_.stem + ".o"};
@@ -60,7 +60,10 @@ class Sides {
       if (ahead) use_header(host.unit, Side::host, headers_.host);
       return compile_host(host);
     });
-    if (!device) return of_host.get();
+    if (!device) {
+      if (auto done = of_host.get(); !done) return std::unexpected(std::move(done.error()));
+      return std::string();
+    }
     Result<std::string> ptx = error("");
     try {
       if (ahead) use_header(unit, Side::device, headers_.device);
@@ -72,9 +75,17 @@ class Sides {
     // The runtime reads the text as a C string.
     feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
     auto done = of_host.get();
-    if (!ptx) return std::unexpected(std::move(ptx.error()));
-    return done;
+    if (ptx && !done) return std::unexpected(std::move(done.error()));
+    return ptx;
   }
+
+  // What clang says of a device's lambda that a concept asks about in host code.
+  static bool blames_lambda(const Errors& errors) {
+    return std::ranges::any_of(errors.list, [](const Diagnostic& d) {
+      return d.message.find("constraints not satisfied") != std::string::npos;
+    });
+  }
+  void let_lambdas_be_hosts() { request_.unit.host_lambdas = true; }
 
   // A precompiled header that clang rejects or crashes on is not the user's error: compile without it.
   bool blames_header(const Errors& errors) const {
@@ -100,7 +111,7 @@ class Sides {
     unit.reads.push_back(header->text);
   }
 
-  const BothCompile& request_;
+  BothCompile request_;
   const Cache& cache_;
   const Locations& where_;
   const std::string& identity_;
@@ -111,11 +122,16 @@ class Sides {
 
 }  // namespace
 
-Result<void> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
-                          const std::string& identity) {
+Result<std::string> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
+                                 const std::string& identity) {
   Sides sides(request, cache, where, identity);
   auto done = sides.compile(true);
   if (!done && sides.blames_header(done.error())) done = sides.compile(false);
+  if (!done && Sides::blames_lambda(done.error())) {
+    sides.let_lambdas_be_hosts();
+    // The first messages are about the source as it is.
+    if (auto again = sides.compile(true); again) return again;
+  }
   return done;
 }
 

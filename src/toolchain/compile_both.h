@@ -19,8 +19,8 @@ struct BothCompile {
 };
 
 // Compiles both sides in parallel, with precompiled headers if the cache keeps entries. `identity` is that of `where`.
-// Errors as in compile_to_ptx.
-Result<void> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
-                          const std::string& identity);
+// Returns the PTX; empty for a source without a device side. Errors as in compile_to_ptx.
+Result<std::string> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
+                                 const std::string& identity);
 
 }  // namespace fb::toolchain

@@ -22,16 +22,31 @@ std::string json_string(const std::string& text) {
 
 }  // namespace
 
+std::string with_host_lambdas(std::string_view text) {
+  constexpr std::string_view kDevice = "__device__";
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = text.find(kDevice); at != std::string_view::npos; at = text.find(kDevice, at + 1)) {
+    const size_t before = text.find_last_not_of(" \t\n", at == 0 ? 0 : at - 1);
+    if (before == std::string_view::npos || text[before] != ']' || (before > 0 && text[before - 1] == ']')) continue;
+    out += text.substr(copied, at - copied);
+    out += "__host__ ";
+    copied = at;
+  }
+  return out += text.substr(copied);
+}
+
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder) {
+                                       const std::string& folder, bool host_lambdas) {
   std::string entries;
   const auto files = find_user_files(source, include_dirs).files;
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang reports it
     const std::string text = read_file(files[i].string());
-    if (text.find("asm") == std::string::npos) continue;
-    const std::string escaped = escape_special_registers(text);
+    if (!host_lambdas && text.find("asm") == std::string::npos) continue;
+    std::string escaped = escape_special_registers(text);
+    if (host_lambdas) escaped = with_host_lambdas(escaped);
     if (escaped == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, escaped);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fb::toolchain {
@@ -8,8 +9,11 @@ namespace fb::toolchain {
 // The user's files with asm escapes (asm_escapes.h). Changed files are written to `folder`, with a file for
 // -ivfsoverlay that replaces the originals, so that messages and line tables name the originals. Reads the source and
 // the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none if no file
-// changes.
+// changes. With `host_lambdas`, lambdas of the device are also those of the host (see DeviceCompile).
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder);
+                                       const std::string& folder, bool host_lambdas = false);
+
+// "[=] __device__" → "[=] __host__ __device__"; attributes, which end with "]]", stay.
+std::string with_host_lambdas(std::string_view text);
 
 }  // namespace fb::toolchain

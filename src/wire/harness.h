@@ -75,11 +75,26 @@ struct JudgeFree {
 //
 // Answered when all ranks have asked for their next step, no work of theirs is left and their threads wait. If that
 // can't happen it is a deadlock, and the machine ends (the judge's socket closes; the record says why).
+//
+// The order of events can differ from step to step, so that no step tells what the next one will be like.
+enum class StepSchedule : uint32_t {
+  of_run,   // as the options of the run say
+  by_time,  // by virtual time
+  drawn,    // at random
+};
+struct StepOrder {
+  StepSchedule schedule = StepSchedule::of_run;
+  uint32_t zero = 0;
+  // Of everything that is drawn: the order; which calls begin late; which blocks begin late, and which stores arrive
+  // late (where races are looked for). 0 by virtual time: nothing is drawn, and times count.
+  uint64_t seed = 0;
+};
 struct JudgeStep {
   StepKind kind = StepKind::none;
   uint32_t calls = 1;
   uint32_t first_call = 0;  // number of the first one
   uint32_t ranks = 0;       // as a check: of the run
+  StepOrder order = {};
 };
 enum class Direction : uint32_t { load, store };  // arena → tensor, tensor → arena
 struct Transfer {
@@ -91,19 +106,21 @@ struct Transfer {
   uint64_t arena_offset = 0;
 };
 
-// Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank; then `devices` times DeviceTraffic.
+// Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank; then `devices` times DeviceTraffic;
+// then `words` words of 32 bits that stand in the memory of the candidate.
 struct JudgeStepDone {
   uint64_t begin = 0;
   uint64_t drained = 0;        // nothing is left to do
   uint32_t faults = 0;         // of kernels, so far; the record has their texts
   uint32_t late_requests = 0;  // so far: sent by a rank between steps
   uint32_t devices = 0;        // of the platform
-  uint32_t zero = 0;
+  uint32_t words = 0;
 };
 struct CallTimes {
   uint64_t begun = 0;     // the rank was answered with the step
   uint64_t returned = 0;  // run() has returned
   uint64_t ended = 0;     // its stream has reached the end of the call
+  uint64_t drained = 0;   // everything that the rank had enqueued when run() returned has ended, on all its streams
 };
 // Bytes that moved during the step: to and from other devices, of its memory, to and from the host. Transfers
 // of the harness are not included.

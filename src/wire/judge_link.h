@@ -19,6 +19,7 @@ struct StepResult {
   uint32_t calls = 0;
   std::vector<CallTimes> times = {};        // ranks × calls, by rank
   std::vector<DeviceTraffic> traffic = {};  // by device
+  std::vector<uint32_t> words = {};         // frequent ones in the memory of the candidate
 
   const CallTimes& of(uint32_t rank, uint32_t call) const { return times[size_t{rank} * calls + call]; }
 };
@@ -40,19 +41,21 @@ class JudgeLink {
   // Waits until all ranks have come. `arena`: shared memory (memfd) of `bytes`; stays the caller's.
   Answered<void> begin(int arena, uint64_t bytes);
 
-  // Address in the rank's process. Contents are zero. `device` -1: the one that the rank has chosen.
+  // Address in the rank's process. Contents are those of fresh memory. `device` -1: the one that the rank has chosen.
   Answered<uint64_t> make_tensor(uint32_t rank, uint64_t bytes, int32_t device = -1);
   Answered<void> release(uint32_t rank, uint64_t address);
 
   // `words`: the fields of Args of all ranks, one rank after the other.
-  Answered<StepResult> construct(std::span<const uint64_t> words);
-  Answered<StepResult> run(std::span<const Transfer> transfers, uint32_t calls, uint32_t first_call);
-  Answered<StepResult> destroy();
+  Answered<StepResult> construct(std::span<const uint64_t> words, const StepOrder& order = {});
+  Answered<StepResult> run(std::span<const Transfer> transfers, uint32_t calls, uint32_t first_call,
+                           const StepOrder& order = {});
+  Answered<StepResult> destroy(const StepOrder& order = {});
   // Ends the ranks; answered at once.
   Answered<void> leave();
 
  private:
-  Answered<StepResult> step(StepKind kind, uint32_t calls, uint32_t first_call, std::span<const std::byte> blob);
+  Answered<StepResult> step(StepKind kind, uint32_t calls, uint32_t first_call, const StepOrder& order,
+                            std::span<const std::byte> blob);
 
   Channel channel_;
   uint32_t ranks_ = 0;

@@ -95,8 +95,9 @@ struct DeviceFacts {
 };
 
 // Blob: the name of an API call that is declared and not real.
+// Blob: the name of a function that is declared and not real; with `failed`, a call that failed, and its error.
 struct ReportUnsupported {
-  uint64_t zero = 0;
+  uint64_t failed = 0;
 };
 
 struct OfDevice {

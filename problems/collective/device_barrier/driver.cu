@@ -81,7 +81,6 @@ class Driver {
 
   void run(const Args& args, cudaStream_t stream) {
     using Barrier = typename Solution::Barrier;
-    static_assert(sizeof(Barrier) <= 2048, "a Barrier has at most 2 KiB");
     const proof::Shape shape{rank_,
                              world_,
                              static_cast<int>(args.blocks),

@@ -9,10 +9,12 @@
 
 #include "args.h"
 
+// [interface]
 struct Item {
   uint32_t producer, round;
   uint32_t low, high;
 };
+// [/interface]
 
 // The producers, and what they need beside the FIFO.
 namespace proof {

@@ -84,6 +84,7 @@ Finding find_cause(const WaitGraph& graph) {
       rules::not_cleared,
       rules::epochs_differ,
       rules::elsewhere,
+      rules::waits_ahead,
       rules::perhaps_not_resident,
       rules::cycle,
       rules::early_exit_of_blocks,

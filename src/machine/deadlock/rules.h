@@ -28,6 +28,7 @@ Found lost_count(const WaitGraph& g);
 Found not_cleared(const WaitGraph& g);
 Found epochs_differ(const WaitGraph& g);
 Found elsewhere(const WaitGraph& g);
+Found waits_ahead(const WaitGraph& g);
 
 // Cycles, agents that have ended, and the last resorts (rules_of_ends.cpp).
 Found cycle(const WaitGraph& g);

@@ -178,4 +178,44 @@ Found elsewhere(const WaitGraph& g) {
   return std::nullopt;
 }
 
+namespace {
+
+// The wait sees a signal of this launch, and needs the next number.
+bool is_one_ahead(const WaitGraph& g, const Wait& w) {
+  const BlockedRun* run = g.run_of(w);
+  if (!run || w.kind != WaitKind::memory || !w.need || w.writes.empty() || w.seen == 0) return false;
+  const auto number = w.need->number();
+  const bool grows = w.need->relation == Relation::equal || w.need->relation == Relation::at_least;
+  if (!number || !grows || *number != w.seen + 1) return false;
+  const PastWrite& last = w.writes.back();
+  return last.kind != WriteHistory::Kind::operation && last.value == w.seen && last.launch == run->launch &&
+         last.kernel == mangled_kernel_of(g, w);
+}
+
+}  // namespace
+
+// Everything that waits at one line has been signalled, in this launch, and needs one more than it sees: the numbers do
+// not agree, whatever else waits.
+Found waits_ahead(const WaitGraph& g) {
+  for (size_t k = 0; k < g.waits.size(); ++k) {
+    const Wait& w = g.waits[k];
+    if (!is_one_ahead(g, w)) continue;
+    const bool all = std::ranges::all_of(g.waits, [&](const Wait& o) {
+      if (o.kind != WaitKind::memory || o.run == Wait::kNone) return true;
+      const bool same_line =
+          o.location.ptx_line == w.location.ptx_line && mangled_kernel_of(g, o) == mangled_kernel_of(g, w);
+      return !same_line || is_one_ahead(g, o);
+    });
+    if (!all) continue;
+    return Finding{Cause::epochs_differ,
+                   fmt::format("{} {}{}; {} is the signal of this launch, by {}, and every wait at this line is one "
+                               "ahead of the signal that it sees",
+                               name_of(g, w), needs(w), at_location(w), w.seen, written_by(w.writes.back())),
+                   "the number that is waited for: it must be the one that this call's signal writes (epoch, not "
+                   "epoch + 1), or the signal of the next number must come before the wait",
+                   {k}};
+  }
+  return std::nullopt;
+}
+
 }  // namespace fb::machine::rules

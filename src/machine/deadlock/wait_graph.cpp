@@ -499,18 +499,7 @@ PastWrite make_past_write(const WriteHistory::Write& w, const DeadlockSnapshot& 
   return past;
 }
 
-std::string short_name(const std::string& mangled) {
-  std::string name = demangle(mangled);
-  if (!name.ends_with(')')) return name;
-  size_t depth = 0, open = name.size();
-  while (open-- > 0) {
-    if (name[open] == ')') ++depth;
-    if (name[open] == '(' && --depth == 0) break;
-  }
-  name.erase(open);
-  constexpr std::string_view kResult = "void ";  // of templates
-  return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
-}
+std::string short_name(const std::string& mangled) { return short_function_name(demangle(mangled)); }
 
 std::string short_location(const simt::SourceLocation& at) {
   return at.line != 0 ? fmt::format("{}:{}", at.file, at.line) : fmt::format("PTX line {}", at.ptx_line);

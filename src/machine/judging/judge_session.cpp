@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "machine/judging/memory_words.h"
 #include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
@@ -65,6 +66,7 @@ JudgeSession::JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connecti
   judge_->connection = connection;
   judge_->process = judges_.get();
   judge_->purpose = wire::Purpose::judge;
+  if (node_.checking) node_.checking->begin_steps();
 }
 
 JudgeSession::~JudgeSession() {
@@ -117,17 +119,20 @@ Status JudgeSession::begin(Call& call, const wire::JudgeBegin& m) {
 Status JudgeSession::make_tensor(const wire::JudgeTensor& m, wire::Address& reply) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.rank >= ranks_.size() || m.bytes == 0) return Status::invalid_value;
-  const Rank& rank = ranks_[m.rank];
+  Rank& rank = ranks_[m.rank];
   const uint32_t device = m.device < 0 ? rank.device : static_cast<uint32_t>(m.device);
   if (!node_.memory.valid_device(device)) return Status::invalid_value;
   Region region;
   region.bytes = m.bytes;
   region.kind = wire::MemoryKind::device;
   region.of_judge = true;
-  region.allocation = node_.memory.take_memory(*rank.process, device, m.bytes, "tensor");
+  region.allocation = node_.memory.take_memory(*rank.process, device, m.bytes,
+                                               fmt::format("tensor {} of rank {}", rank.tensors, m.rank));
   if (!region.allocation) return Status::out_of_memory;
+  region.allocation->fresh = false;  // a constructor may try its kernels on them
   const Region* added = node_.memory.add_region(*rank.process, std::move(region));
   if (!added) return Status::out_of_memory;
+  ++rank.tensors;
   reply = {added->begin, added->bytes};
   return Status::ok;
 }
@@ -139,6 +144,7 @@ Status JudgeSession::free_tensor(const wire::JudgeFree& m) {
   const auto found = process.regions.find(m.address);
   if (found == process.regions.end() || !found->second.of_judge) return Status::invalid_value;
   node_.memory.release_region(process, m.address);
+  --ranks_[m.rank].tensors;
   return Status::ok;
 }
 
@@ -148,6 +154,7 @@ Status JudgeSession::step(Call& call, const wire::JudgeStep& m) {
   if (m.calls == 0 || m.calls > (m.kind == StepKind::run ? kMostCalls : 1)) return Status::invalid_value;
   if (m.kind == StepKind::construct && call.blob.size() % (ranks_.size() * sizeof(uint64_t)) != 0)
     return Status::invalid_value;
+  if (m.order.schedule > wire::StepSchedule::drawn) return Status::invalid_value;
   for (Rank& rank : ranks_) rank.calls = std::make_shared<std::vector<Calling>>(m.calls);
   if (m.kind == StepKind::run) {
     if (const Status s = read_transfers(call.blob, m.calls); s != Status::ok) return s;
@@ -223,7 +230,7 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
   step_ = m;
   state_ = m.kind == StepKind::leave ? State::left : State::step;
   judge_waits_ = true;
-  const Time begin = latest();
+  const Time begin = begin_of(m.order);
   done_ = {};
   done_.begin = begin;
   done_.devices = node_.platform.devices();
@@ -233,6 +240,7 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
   for (const auto& thread : node_.threads.all()) {
     if (!thread->gone) thread->now = begin;
   }
+  set_order(m.order);
   perform_while_frozen();
   const size_t each = words.size() / ranks_.size();
   for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -261,12 +269,27 @@ void JudgeSession::tell(Rank& rank, std::span<const std::byte> words) {
   node_.threads.answer_at(*rank.thread, rank.thread->now, std::move(answer));
 }
 
-// In a random schedule half of all calls begin only when the other ranks can't make progress without them. That reveals
-// ranks that should wait for another one and do not.
+// Steps begin where the bandwidth calendars of the fabric are empty and at the same position in their intervals. So a
+// time does not depend on what came before, and the clock does not tell what comes next.
+Time JudgeSession::begin_of(const wire::StepOrder& order) const {
+  constexpr Time kRaster = Time{1} << 28;  // 268 us
+  const Time now = latest();
+  return order.schedule == wire::StepSchedule::of_run ? now : (now + kRaster - 1) / kRaster * kRaster;
+}
+
+void JudgeSession::set_order(const wire::StepOrder& order) {
+  seed_ = order.schedule == wire::StepSchedule::of_run ? node_.options.seed : order.seed;
+  if (order.schedule == wire::StepSchedule::of_run) return;
+  node_.engine.set_schedule(
+      order.schedule == wire::StepSchedule::by_time ? ScheduleKind::by_time : ScheduleKind::random, seed_);
+  if (node_.checking) node_.checking->detector().deliver_late(seed_ != 0);
+}
+
+// Where anything is drawn, half of all calls begin only when the other ranks can't make progress without them. That
+// reveals ranks that should wait for another one and do not.
 void JudgeSession::begin_call(Rank& rank) {
-  const uint64_t seed = node_.options.seed;
   const auto number = static_cast<uint64_t>(&rank - ranks_.data());
-  rank.kept_back = seed != 0 && (mix(seed, {number, step_.first_call + rank.call}) & 1) != 0;
+  rank.kept_back = seed_ != 0 && (mix(seed_, {number, step_.first_call + rank.call}) & 1) != 0;
   if (rank.kept_back) {
     rank.waits = false;
   } else {
@@ -280,7 +303,7 @@ bool JudgeSession::let_straggler_go() {
   for (Rank& rank : ranks_) {
     if (!rank.kept_back) continue;
     const auto number = static_cast<uint64_t>(&rank - ranks_.data());
-    const uint64_t draw = mix(node_.options.seed, {rank.call, number, 1});
+    const uint64_t draw = mix(seed_, {rank.call, number, 1});
     if (next == nullptr || draw < best) {
       next = &rank;
       best = draw;
@@ -308,12 +331,15 @@ bool JudgeSession::end_step() {
     done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.log.faults(), UINT32_MAX));
     done_.late_requests = static_cast<uint32_t>(std::min<uint64_t>(late_requests_, UINT32_MAX));
     node_.log.add("end of step", {done_.drained, done_.faults});
+    const std::vector<uint32_t> words = find_words(node_);
+    done_.words = static_cast<uint32_t>(words.size());
     answer.set_body(done_);
     for (Rank& rank : ranks_) {
       for (const Calling& calling : *rank.calls) append(answer.blob, calling.times);
       rank.calls.reset();
     }
     for (const wire::DeviceTraffic& one : traffic()) append(answer.blob, one);
+    for (const uint32_t word : words) append(answer.blob, word);
   }
   node_.threads.answer(*judge_, std::move(answer));
   return true;
@@ -348,6 +374,7 @@ Status JudgeSession::next(Call& call, const wire::StepNext& m) {
   Rank* rank = rank_of(process);
   if (!rank || thread.purpose != wire::Purpose::calls) return Status::not_permitted;
   if (rank->waits || (rank->thread && rank->thread.get() != &thread)) return Status::not_permitted;
+  if (node_.checking) node_.checking->end_step(process.number, m.failed != 0);
   if (m.failed != 0) {
     using record::IncidentReason;
     const bool no_memory = m.failed == wire::StepNext::kThrewBadAlloc;
@@ -383,7 +410,21 @@ Status JudgeSession::end_of_call(Rank& rank, HostThread& thread, Stream& stream,
     if (c + 1 < calls->size()) perform((*calls)[c + 1].loads, self->checked);
     node_.streams.finish(self, self->begun);
   };
-  op->on_end.push_back([c, calls = rank.calls, raw = op.get()] { (*calls)[c].times.ended = raw->ended; });
+  op->on_end.push_back([c, calls = rank.calls, raw = op.get()] {
+    wire::CallTimes& times = (*calls)[c].times;
+    times.ended = raw->ended;
+    times.drained = std::max(times.drained, raw->ended);
+  });
+  // Work of the call that its stream does not wait for belongs to its time, too.
+  for (const auto& [device, context] : thread.process->contexts) {
+    for (const OperationPtr& last : StreamScheduler::operations_of_device(*thread.process, device)) {
+      if (!last || last->has_ended) continue;
+      last->on_end.push_back([c, calls = rank.calls, raw = last.get()] {
+        wire::CallTimes& times = (*calls)[c].times;
+        times.drained = std::max(times.drained, raw->ended);
+      });
+    }
+  }
   node_.streams.enqueue(thread, stream, stream_id, op);
   rank.waits = c + 1 == rank.calls->size();
   if (rank.waits) return kLater;
@@ -461,6 +502,12 @@ std::string JudgeSession::phase_of(const Rank& rank) const {
   if (state_ == State::assembling) return "load";
   if (step_.kind == StepKind::run) return fmt::format("run, call {}", step_.first_call + rank.call);
   return name_of(step_.kind);
+}
+
+std::string JudgeSession::where(const Process& process) const {
+  const Rank* rank = rank_of(process);
+  if (!rank || state_ == State::left || state_ == State::frozen) return "between steps";
+  return fmt::format("{} {}", rank->waits ? "after" : "in", phase_of(*rank));
 }
 
 std::optional<std::string> JudgeSession::explain_loss(const Process& process) const {

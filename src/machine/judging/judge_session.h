@@ -7,6 +7,7 @@
 // have ended. Transfers between tensors and the arena take no time and happen in the order of the rank's stream. An
 // exchange ends at the latest of its ranks' times, in whichever order their requests arrived.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -41,6 +42,9 @@ class JudgeSession final : public JudgeRequests {
   bool end_step();
   // To be called when nothing else can make progress. True: a rank that was kept back begins its call.
   bool let_straggler_go();
+  // "in run, call 3", "after construct": where this rank is.
+  std::string where(const Process& process) const;
+  bool has_straggler() const { return std::ranges::any_of(ranks_, &Rank::kept_back); }
   // All ranks have asked for their next step and no operation is left; only their other threads can still act.
   bool is_over() const { return state_ == State::step && all_wait() && nothing_left(); }
   // A request came while ranks were frozen.
@@ -80,6 +84,7 @@ class JudgeSession final : public JudgeRequests {
     Process* process = nullptr;
     std::shared_ptr<HostThread> thread;  // asks for steps
     uint32_t device = 0;
+    uint32_t tensors = 0;    // that it has now: numbers them in reports
     bool waits = false;      // has asked for its next step
     uint32_t call = 0;       // current one of the step
     bool kept_back = false;  // begins when nothing else can make progress
@@ -103,6 +108,8 @@ class JudgeSession final : public JudgeRequests {
   void perform(const std::vector<Move>& moves, uint32_t checked);
   void perform_while_frozen();
   std::vector<uint32_t> numbers() const;  // of the ranks' processes
+  Time begin_of(const wire::StepOrder& order) const;
+  void set_order(const wire::StepOrder& order);
   void begin_step(const wire::JudgeStep& m, std::span<const std::byte> words);
   void tell(Rank& rank, std::span<const std::byte> words);
   void begin_call(Rank& rank);
@@ -120,6 +127,7 @@ class JudgeSession final : public JudgeRequests {
   State state_ = State::assembling;
   bool judge_waits_ = false;
   wire::JudgeStep step_;
+  uint64_t seed_ = 0;  // of what is drawn in this step; 0: nothing
   wire::JudgeStepDone done_;
   std::vector<fabric::Counters> before_;  // the step, by device
   std::byte* arena_ = nullptr;

@@ -33,6 +33,10 @@ class Checking::Both final : public simt::Listener {
   void on_copy_begin(const simt::AsyncCopy& c) override { second_->on_copy_begin(c); }
   void on_copy_end(const simt::AsyncCopy& c) override { second_->on_copy_end(c); }
   void on_mbarrier_signal(simt::Block& owner, const std::byte* at) override { second_->on_mbarrier_signal(owner, at); }
+  void on_copies_arrive(simt::Warp& w, uint32_t lane, uint64_t before, simt::Block& owner,
+                        const std::byte* at) override {
+    second_->on_copies_arrive(w, lane, before, owner, at);
+  }
 
  private:
   simt::Listener* first_;
@@ -53,6 +57,12 @@ Checking::Checking(const race::Options& options, bool keep_going, simt::Listener
   both_ = std::make_unique<Both>(clock, detector_);
 }
 Checking::~Checking() = default;
+
+void Checking::look_for_uninitialised() {
+  detector_.look_for_uninitialised([this](std::optional<int> rank, std::string text) {
+    report_race(record::IncidentReason::uninitialised_read, rank, std::move(text));
+  });
+}
 
 simt::Listener& Checking::listener() { return *both_; }
 
@@ -132,6 +142,22 @@ void Checking::freed(uint32_t process, int32_t rank, uint64_t token) {
   const bool all = std::ranges::all_of(found->second, is_ordered);
   openings_.erase(found);
   if (all) return;
+  if (in_steps_) {
+    freed_in_step_[process] = rank;
+    return;
+  }
+  report_early_free(rank);
+}
+
+void Checking::end_step(uint32_t process, bool threw) {
+  const auto found = freed_in_step_.find(process);
+  if (found == freed_in_step_.end()) return;
+  const int32_t rank = found->second;
+  freed_in_step_.erase(found);
+  if (!threw) report_early_free(rank);
+}
+
+void Checking::report_early_free(int32_t rank) {
   report_race(record::IncidentReason::freed_while_open, rank,
               "freed while open: a rank frees memory that another rank has opened, and nothing orders its close "
               "before the free\n"

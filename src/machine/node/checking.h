@@ -26,6 +26,8 @@ class Checking {
   Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report);
   ~Checking();
 
+  void look_for_uninitialised();
+
   // For grids.
   simt::Listener& listener();
   race::Detector& detector() { return detector_; }
@@ -49,6 +51,10 @@ class Checking {
   void opened(uint32_t process, uint64_t token);
   void closed(uint32_t process, uint64_t token);
   void freed(uint32_t process, int32_t rank, uint64_t token);
+  // Of a judged run. Memory that is freed too early is reported at the end of the step in which it was: if that ends
+  // with an exception, objects were destroyed because of it, and the exception is what there is to say.
+  void begin_steps() { in_steps_ = true; }
+  void end_step(uint32_t process, bool threw);
 
   // Accesses of the judge to memory, while no operation runs.
   uint32_t begin_judge_access(uint32_t process, int32_t rank, uint32_t device);
@@ -61,6 +67,7 @@ class Checking {
  private:
   class Both;
 
+  void report_early_free(int32_t rank);
   void report_race(record::IncidentReason reason, std::optional<int> rank, std::string text);
   race::StreamEpoch next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
 
@@ -71,6 +78,8 @@ class Checking {
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
   std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when all hosts last waited
   std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process
+  bool in_steps_ = false;
+  std::map<uint32_t, int32_t> freed_in_step_;  // process → rank
   // By token, and by the process that opened it: when it was closed.
   std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamEpoch>>> openings_;
 };

@@ -42,8 +42,9 @@ Status on_allocate(NodeServices& node, Call& call, const wire::Allocate& m, wire
   } else if (is_host(m.kind)) {
     UniqueFd fd(m.bytes > node.budget.room() ? -1 : mem::create_shared(m.bytes));
     if (fd) {
-      region.allocation = node.memory.take_shared(
-          process, m.bytes, m.kind == MemoryKind::host ? "pinned host memory" : "managed memory", fd.get());
+      region.allocation = node.memory.take_shared(process, m.bytes,
+                                                  m.kind == MemoryKind::host ? "pinned host memory" : "managed memory",
+                                                  fd.get(), NodeMemory::Contents::fresh);
     }
     answer.owned = std::move(fd);
   } else {
@@ -196,20 +197,16 @@ Status on_ipc_export(NodeServices& node, Call& call, const wire::DescribePointer
   if (r->token == 0) {
     r->token = node.tokens.add(process, r->allocation);
   }
-  const uint64_t number = r->token;
-  std::memcpy(reply.bytes, &kTokenMagic, sizeof kTokenMagic);
-  std::memcpy(reply.bytes + 8, &number, sizeof number);
+  reply = node.tokens.handle_of(kTokenMagic, r->token);
   return Status::ok;
 }
 
 Status on_ipc_import(NodeServices& node, Call& call, const wire::IpcImport& m, wire::Address& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!node.memory.valid_device(m.device)) return Status::invalid_device;
-  uint64_t magic = 0, number = 0;
-  std::memcpy(&magic, m.token.bytes, sizeof magic);
-  std::memcpy(&number, m.token.bytes + 8, sizeof number);
+  const uint64_t number = node.tokens.token_of(kTokenMagic, m.token);
   const SharedObject* shared = node.tokens.find(number);
-  if (magic != kTokenMagic || !shared || !shared->allocation) return Status::invalid_value;
+  if (!shared || !shared->allocation) return Status::invalid_value;
   if (shared->owner == &process) return Status::invalid_context;
   const auto& allocation = shared->allocation;
   const uint32_t own = global_device(process, m.device);

@@ -19,8 +19,12 @@ std::string_view text_of(std::span<const std::byte> blob) {
   return {reinterpret_cast<const char*>(blob.data()), blob.size()};
 }
 
-const simt::FunctionInfo* find_kernel(const LoadedModule& module, const std::string& name) {
-  const simt::FunctionInfo* f = module.program().find(name);
+// A kernel of what the process has loaded as `id`.
+const simt::FunctionInfo* find_kernel(const Process& process, Id id, const LoadedModule& module,
+                                      const std::string& name) {
+  const auto found = process.modules.find(id);
+  if (found == process.modules.end()) return nullptr;
+  const simt::FunctionInfo* f = module.program().find(name, found->second.of_driver);
   return f && f->source->entry ? f : nullptr;
 }
 
@@ -52,14 +56,16 @@ Status on_module_load(NodeServices& node, Call& call, const wire::ModuleLoad& m,
   module.complete = true;
   call.thread->spend(node.platform.calls.allocate);
   const bool ptx = module.text.find(".version") != std::string::npos;
-  module.parsed = node.modules.parse(process, std::exchange(module.text, {}));
-  return module.parsed ? Status::ok : refuse(ptx ? Status::invalid_ptx : Status::invalid_image);
+  return node.modules.parse(process, std::exchange(module.text, {}), module)
+             ? Status::ok
+             : refuse(ptx ? Status::invalid_ptx : Status::invalid_image);
 }
 
 Status on_module_unload(NodeServices& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto found = process.modules.find(m.handle);
   if (found == process.modules.end()) return Status::invalid_handle;
+  if (found->second.linked) return Status::ok;  // there is more than one user of the code
   process.kept_bytes -= found->second.bytes;
   process.modules.erase(found);
   std::erase_if(process.functions, [&](const auto& f) { return f.second.module == m.handle; });
@@ -98,7 +104,7 @@ Status on_function_find(NodeServices& node, Call& call, const wire::FunctionFind
   const LoadedModule* module = node.modules.loaded(process, m.device, m.module, &problem);
   if (!module) return problem.empty() ? Status::invalid_handle : Status::invalid_ptx;
   const std::string name(text_of(call.blob));
-  const simt::FunctionInfo* f = find_kernel(*module, name);
+  const simt::FunctionInfo* f = find_kernel(process, m.module, *module, name);
   if (!f) return Status::not_found;
   Id& id = process.function_ids[{m.module, name}];
   if (id == 0) {
@@ -142,7 +148,7 @@ Status on_function_set(NodeServices& node, Call& call, const wire::FunctionSet& 
   if (found == process.functions.end()) return Status::invalid_handle;
   const auto& [module_id, name] = found->second;
   const LoadedModule* module = node.modules.loaded(process, m.device, module_id, nullptr);
-  const simt::FunctionInfo* f = module ? find_kernel(*module, name) : nullptr;
+  const simt::FunctionInfo* f = module ? find_kernel(process, module_id, *module, name) : nullptr;
   if (!f) return Status::invalid_device_function;
   if (m.attribute == wire::FunctionAttribute::non_portable_cluster) return Status::ok;
   if (m.attribute != wire::FunctionAttribute::max_dynamic_shared_bytes) return Status::invalid_value;
@@ -161,9 +167,10 @@ Status on_variable_find(NodeServices& node, Call& call, const wire::VariableFind
   const LoadedModule* module = node.modules.loaded(process, m.device, m.module, &problem);
   if (!module) return problem.empty() ? Status::invalid_handle : Status::invalid_ptx;
   const std::string name(text_of(call.blob));
-  const ptx::Variable* v = module->source().find_variable(name);
-  if (!v || module->address_of(name) == 0) return Status::not_found;
-  reply = {module->address_of(name), v->bytes};
+  const bool of_driver = process.modules.at(m.module).of_driver;
+  const ptx::Variable* v = module->source().find_variable(name, of_driver);
+  if (!v || module->address_of(name, of_driver) == 0) return Status::not_found;
+  reply = {module->address_of(name, of_driver), v->bytes};
   return Status::ok;
 }
 
@@ -173,7 +180,8 @@ Status on_occupancy(NodeServices& node, Call& call, const wire::Occupancy& m, wi
   const auto found = process.functions.find(m.function);
   if (found == process.functions.end()) return Status::invalid_handle;
   const LoadedModule* module = node.modules.loaded(process, m.device, found->second.module, nullptr);
-  const simt::FunctionInfo* f = module ? find_kernel(*module, found->second.name) : nullptr;
+  const simt::FunctionInfo* f =
+      module ? find_kernel(process, found->second.module, *module, found->second.name) : nullptr;
   if (!f) return Status::invalid_device_function;
   if (m.threads_per_block == 0) return Status::invalid_value;
   simt::Grid grid;

@@ -51,6 +51,16 @@ static void answer_query(Engine& engine, HostThread& thread, Time cost, std::fun
                   {EventAbout::Kind::poll});
 }
 
+// A poll for work that has ended in the thread's future is not in vain: the thread's time only has to come.
+static void count_poll(Engine& engine, HostThread& thread, const std::vector<OperationPtr>& operations, bool done) {
+  thread.polls = done ? 0 : thread.polls + 1;
+  if (std::ranges::all_of(operations, [](const OperationPtr& w) { return !w || w->has_ended; })) {
+    engine.note_progress();
+  } else {
+    engine.note_host_poll();
+  }
+}
+
 static bool all_ended(const std::vector<OperationPtr>& operations, Time at) {
   return std::ranges::all_of(operations,
                              [at](const OperationPtr& w) { return !w || (w->has_ended && w->ended <= at); });
@@ -77,7 +87,7 @@ Status on_stream_query(NodeServices& node, Call& call, const wire::StreamRef& m,
                  const bool done = all_ended(operations, at);
                  if (done) node.threads.host_saw(process, operations);
                  if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
-                 thread.polls = done ? 0 : thread.polls + 1;
+                 count_poll(node.engine, thread, operations, done);
                  node.threads.answer(thread, std::move(answer));
                });
   return kLater;
@@ -137,7 +147,7 @@ Status on_event_query(NodeServices& node, Call& call, const wire::OfHandle& m, w
         const bool done = all_ended({work}, at);
         if (done) node.threads.host_saw(process, {work});
         if (answer.status == Status::ok && !done) answer.status = Status::not_ready;
-        thread.polls = done ? 0 : thread.polls + 1;
+        count_poll(node.engine, thread, {work}, done);
         node.threads.answer(thread, std::move(answer));
       });
   return kLater;
@@ -180,19 +190,14 @@ Status on_event_export(NodeServices& node, Call& call, const wire::OfHandle& m, 
   } else {
     event.token = node.tokens.add(process, found->second);
   }
-  const uint64_t number = event.token;
-  std::memcpy(reply.bytes, &kEventMagic, sizeof kEventMagic);
-  std::memcpy(reply.bytes + 8, &number, sizeof number);
+  reply = node.tokens.handle_of(kEventMagic, event.token);
   return Status::ok;
 }
 
 Status on_event_import(NodeServices& node, Call& call, const wire::IpcToken& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
-  uint64_t magic = 0, number = 0;
-  std::memcpy(&magic, m.bytes, sizeof magic);
-  std::memcpy(&number, m.bytes + 8, sizeof number);
-  const SharedObject* shared = node.tokens.find(number);
-  if (magic != kEventMagic || !shared || !shared->event) return Status::invalid_value;
+  const SharedObject* shared = node.tokens.find(node.tokens.token_of(kEventMagic, m));
+  if (!shared || !shared->event) return Status::invalid_value;
   if (shared->owner == &process) return Status::invalid_context;
   if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = process.next_id++;

@@ -65,6 +65,8 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
   if (!module) return Status::invalid_device_function;
   LaunchRequest request;
   request.kernel = function->second.name;
+  const auto of = process.modules.find(function->second.module);
+  request.of_driver = of != process.modules.end() && of->second.of_driver;
   request.grid = {m.grid[0], m.grid[1], m.grid[2]};
   request.block = {m.block[0], m.block[1], m.block[2]};
   const bool cluster = m.cluster[0] != 0;
@@ -88,6 +90,7 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
     if (blocks * needs.threads * grid->kernel->local_bytes > node_.budget.room()) return Status::out_of_memory;
   }
   grid->explicit_cluster |= cluster;
+  grid->fresh = node_.memory.fresh_bytes();
   op = make_operation(process, device, demangle(function->second.name));
   op->kernel = true;
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));

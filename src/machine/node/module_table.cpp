@@ -7,6 +7,19 @@
 #include "ptx/parser.h"
 
 namespace fb::machine {
+namespace {
+
+// In a context the linked code is under this number, for both of its texts.
+constexpr wire::Id kLinked = 0;
+
+}  // namespace
+
+bool ModuleTable::parse(Process& process, std::string text, Module& module) {
+  module.of_driver = driver_.is_driver(text);
+  module.linked = module.of_driver || driver_.is_candidate(text);
+  module.parsed = module.linked ? driver_.module : parse(process, std::move(text));
+  return module.parsed != nullptr;
+}
 
 std::shared_ptr<const ptx::Module> ModuleTable::parse(Process& process, std::string text) {
   if (parsed_.size() >= prune_at_) {
@@ -54,7 +67,8 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
   const auto found = process.modules.find(id);
   if (found == process.modules.end() || !found->second.parsed) return nullptr;
   Context& c = memory_.context(process, device);
-  if (const auto known = c.modules.find(id); known != c.modules.end()) return known->second.loaded.get();
+  const wire::Id key = found->second.linked ? kLinked : id;
+  if (const auto known = c.modules.find(key); known != c.modules.end()) return known->second.loaded.get();
   std::vector<mem::Address> variables;
   auto module =
       LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Storage {
@@ -67,7 +81,8 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
         region.begin = a;
         region.bytes = v.bytes;
         region.kind = wire::MemoryKind::unknown;  // can't be freed
-        region.allocation = memory_.take_memory(process, device, v.bytes, "variable " + v.name);
+        region.allocation =
+            memory_.take_memory(process, device, v.bytes, "variable " + v.name, NodeMemory::Contents::zero);
         if (!region.allocation) return {};
         std::byte* host = region.allocation->bytes.get();
         memory_.add_region(process, std::move(region));
@@ -81,7 +96,7 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
     memory_.release_regions(process, variables);
     return nullptr;
   }
-  Context::Module& kept = c.modules[id] = {std::move(*module), std::move(variables)};
+  Context::Module& kept = c.modules[key] = {std::move(*module), std::move(variables)};
   return kept.loaded.get();
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "machine/node/checking.h"
+#include "machine/node/driver_link.h"
 #include "machine/node/node_memory.h"
 #include "machine/node/process.h"
 #include "record/run_record.h"
@@ -20,11 +21,12 @@ class ModuleTable {
  public:
   using Report = std::function<void(record::Incident)>;
 
-  ModuleTable(const LoadOptions& options, NodeMemory& memory, Checking* checking, const Report& report)
-      : options_(options), memory_(memory), checking_(checking), report_(report) {}
+  ModuleTable(const LoadOptions& options, DriverLink driver, NodeMemory& memory, Checking* checking,
+              const Report& report)
+      : options_(options), driver_(std::move(driver)), memory_(memory), checking_(checking), report_(report) {}
 
-  // Each text is parsed once: processes of a node run the same program. Null: not PTX; reported.
-  std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
+  // Each text is parsed once: processes of a node run the same program. False: not PTX; reported.
+  bool parse(Process& process, std::string text, Module& module);
   // Loads it into the context on first use. Null: there is no such module, or the machine can't run it; then `problem`,
   // if given, says why.
   LoadedModule* loaded(Process& process, uint32_t device, wire::Id module, std::string* problem);
@@ -38,9 +40,11 @@ class ModuleTable {
     ptx::Module module;
   };
 
+  std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
   void note(Process& process, record::IncidentReason reason, std::string text);
 
   const LoadOptions options_;
+  const DriverLink driver_;
   NodeMemory& memory_;
   Checking* checking_;
   const Report& report_;

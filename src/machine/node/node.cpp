@@ -17,6 +17,10 @@ namespace {
 using wire::Kind;
 using wire::Status;
 
+constexpr uint64_t kRequestCost = 500;  // in instructions
+// The server looks at its own time after so many.
+constexpr uint64_t kMostInstructionsAtOnce = 1'000'000;
+
 DeviceLimits limits_of(const fabric::Platform& p) {
   DeviceLimits l;
   l.sms = p.device.sms;
@@ -61,7 +65,9 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   o.strict = options.strict();
   o.weak_lines = options.weak_lines;
   o.why = options.why;
-  return std::make_unique<Checking>(o, options.keep_going, clock, report);
+  auto checking = std::make_unique<Checking>(o, options.keep_going, clock, report);
+  if (options.uninitialised) checking->look_for_uninitialised();
+  return checking;
 }
 
 }  // namespace
@@ -76,9 +82,10 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       clock_(fabric_),
       engine_(engine_options(platform, options, clock_)),
       checking_(make_checking(options, clock_, report_)),
+      tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
-      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get()),
-      modules_(load_options(options), memory_, checking_.get(), report_),
+      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get(), options.fresh_memory),
+      modules_(load_options(options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
       services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
@@ -226,7 +233,11 @@ void Node::handle(Call& call) {
   }
   if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process)) return HostThreads::hold(call);
   if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
-  if (!wire::has_flag(call.kind, poll)) thread.polls = 0;
+  if (!wire::has_flag(call.kind, poll)) {
+    thread.polls = 0;
+    engine_.note_progress();
+    engine_.charge(kRequestCost);
+  }
   Answer answer;
   try {
     switch (call.kind) {
@@ -251,10 +262,15 @@ void Node::handle(Call& call) {
   threads_.answer(thread, std::move(answer));
 }
 
-Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported&, wire::Empty&, Answer&) {
-  constexpr size_t kLongestName = 100;
-  node.log.count_unsupported(
-      std::string(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), kLongestName)));
+Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported& m, wire::Empty&, Answer&) {
+  const size_t longest = m.failed != 0 ? 400 : 100;
+  std::string text(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), longest));
+  std::ranges::replace_if(text, [](char c) { return c < ' '; }, ' ');
+  if (m.failed != 0) {
+    node.log.count_failed(text);
+  } else {
+    node.log.count_unsupported(text);
+  }
   return Status::ok;
 }
 
@@ -264,7 +280,13 @@ bool Node::run(uint64_t steps) {
   const uint64_t before = answers();
   bool more = true;
   try {
-    for (uint64_t k = 0; k < steps && more && answers() == before; ++k) more = engine_.step();
+    only_polls_ = false;
+    const uint64_t begin = engine_.instructions();
+    for (uint64_t k = 0; k < steps && more && answers() == before && !only_polls_; ++k) {
+      if (engine_.instructions() - begin > kMostInstructionsAtOnce) break;
+      more = engine_.step();
+      only_polls_ = engine_.take_only_polls();
+    }
   } catch (const std::bad_alloc&) {
     report_(make_incident(record::IncidentReason::machine_memory_used_up, std::nullopt,
                           "The machine has no memory left for what the programs do."));

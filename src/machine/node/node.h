@@ -53,8 +53,15 @@ class Node {
   void look_again() { streams_.look_again(); }
   bool anything_running() const { return !engine_.runs().empty(); }
   bool out_of_budget() const { return engine_.out_of_budget(); }
+  uint64_t instructions() const { return engine_.instructions(); }
+  // The last run() ended because all that runs are polls.
+  bool only_polls() const { return only_polls_; }
+  bool polls_in_vain() const { return engine_.polls_in_vain(); }
+  void sleep_on_polls() { engine_.sleep_on_polls(); }
 
   // Which warps, streams and host threads wait for ever, and for what.
+  // Which kernels run, at which lines, and what they read; those that have ended, too.
+  std::string explain_work() const;
   std::string explain_deadlock() const;
   // All accesses to the byte that NodeOptions::why names; empty if none was named.
   std::string history() const;
@@ -89,6 +96,7 @@ class Node {
   NodeServices services_;
   StreamScheduler streams_;
   std::vector<std::unique_ptr<Process>> processes_;
+  bool only_polls_ = false;
 };
 
 }  // namespace fb::machine

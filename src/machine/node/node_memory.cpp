@@ -14,7 +14,9 @@ Context& NodeMemory::context(Process& process, uint32_t device) {
   if (slot) return *slot;
   Context::Services services;
   services.engine = &engine_;
-  services.print = [&process](std::string_view text) {
+  services.print = [this, &process](std::string_view text) {
+    constexpr uint64_t kPrintCost = 200;  // in instructions
+    engine_.charge(kPrintCost);
     // Far more than the buffer of a real device holds.
     constexpr size_t kMostOutput = 16 << 20;
     constexpr std::string_view kLost = "\n[kernels printed more than is kept]\n";
@@ -51,20 +53,28 @@ bool NodeMemory::may_touch(const Process& process, uint32_t device, const Region
 }
 
 std::shared_ptr<mem::Allocation> NodeMemory::take_memory(Process& process, uint32_t device, uint64_t bytes,
-                                                         std::string label) {
+                                                         std::string label, Contents contents) {
   const uint32_t d = global_device(process, device);
   if (!budget_.fits_device(d, bytes) || !budget_.fits_host(bytes)) return nullptr;
   try {
-    return budget_.count(mem::allocate(process.next_allocation++, d, bytes, std::move(label)));
+    const bool fresh = contents == Contents::fresh;
+    auto allocation =
+        mem::allocate(process.next_allocation++, d, bytes, std::move(label), fresh ? fresh_bytes() : nullptr);
+    allocation->fresh = fresh;
+    return budget_.count(std::move(allocation));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
 std::shared_ptr<mem::Allocation> NodeMemory::take_shared(Process& process, uint64_t bytes, std::string label,
-                                                         int descriptor) {
+                                                         int descriptor, std::optional<Contents> contents) {
   if (!budget_.fits_host(bytes)) return nullptr;
   auto allocation = mem::adopt_shared(process.next_allocation++, bytes, std::move(label), descriptor);
+  // Here pages are touched, and so only the first ones.
+  constexpr uint64_t kMostFilled = 16 << 20;
+  if (allocation && contents == Contents::fresh)
+    fresh_.fill({allocation->bytes.get(), std::min(bytes, kMostFilled)}, allocation->id);
   return allocation ? budget_.count(std::move(allocation)) : nullptr;
 }
 

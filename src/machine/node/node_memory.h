@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,8 +30,14 @@ class NodeMemory {
  public:
   // `checking` is null where no races are looked for.
   NodeMemory(const fabric::Platform& platform, const DeviceLimits& limits, MemoryBudget& budget, IpcTokens& tokens,
-             Engine& engine, Checking* checking)
-      : platform_(platform), limits_(limits), budget_(budget), tokens_(tokens), engine_(engine), checking_(checking) {}
+             Engine& engine, Checking* checking, uint64_t fresh_seed)
+      : platform_(platform),
+        limits_(limits),
+        budget_(budget),
+        tokens_(tokens),
+        engine_(engine),
+        checking_(checking),
+        fresh_(fresh_seed) {}
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;
 
@@ -39,9 +46,14 @@ class NodeMemory {
   Context& context(Process& process, uint32_t device);
   bool may_touch(const Process& process, uint32_t device, const Region& region) const;
 
-  // Null when there is none left.
-  std::shared_ptr<mem::Allocation> take_memory(Process& process, uint32_t device, uint64_t bytes, std::string label);
-  std::shared_ptr<mem::Allocation> take_shared(Process& process, uint64_t bytes, std::string label, int descriptor);
+  // Null when there is none left. Fresh memory holds any bytes.
+  enum class Contents : uint8_t { fresh, zero };
+  std::shared_ptr<mem::Allocation> take_memory(Process& process, uint32_t device, uint64_t bytes, std::string label,
+                                               Contents contents = Contents::fresh);
+  // Without `contents` those of the descriptor.
+  std::shared_ptr<mem::Allocation> take_shared(Process& process, uint64_t bytes, std::string label, int descriptor,
+                                               std::optional<Contents> contents = {});
+  const mem::FreshBytes* fresh_bytes() const { return fresh_.are_zeros() ? nullptr : &fresh_; }
 
   // Maps it for every device that may access it. Null when there are no addresses left.
   Region* add_region(Process& process, Region region);
@@ -65,6 +77,7 @@ class NodeMemory {
   IpcTokens& tokens_;
   Engine& engine_;
   Checking* checking_;
+  mem::FreshBytes fresh_;
 };
 
 }  // namespace fb::machine

@@ -80,6 +80,8 @@ struct Module {
   std::string text;  // until it is complete
   uint64_t bytes = 0;
   bool complete = false;
+  bool linked = false;     // one of the two texts of a DriverLink: both are the same code and variables
+  bool of_driver = false;  // … and of these, the driver's are meant
   std::shared_ptr<const ptx::Module> parsed;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/demangle.h"
+#include "machine/budget_report.h"
 #include "machine/deadlock/explain.h"
 #include "machine/deadlock/gather.h"
 #include "machine/node/node.h"
@@ -47,6 +48,18 @@ std::string Node::explain_deadlock() const {
     state.explain_wait = [this](const HostThread& thread) { return services_.judge->explain_wait(thread); };
   }
   return explain(gather(state));
+}
+
+std::string Node::explain_work() const {
+  const auto name = [this](const GridRun& run) {
+    for (const auto& process : processes_) {
+      for (const auto& [device, context] : process->contexts) {
+        if (context.get() == run.environment) return fmt::format("{}, device {}", name_of(*process), device);
+      }
+    }
+    return fmt::format("device {}", run.gpu);
+  };
+  return machine::explain_work(engine_, name);
 }
 
 std::string Node::explain_loss(const Process& process) const {

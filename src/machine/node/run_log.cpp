@@ -95,6 +95,11 @@ void RunLog::count_unsupported(const std::string& call) {
   if (unsupported_.size() < kMostNames || unsupported_.contains(call)) ++unsupported_[call];
 }
 
+void RunLog::count_failed(const std::string& call) {
+  constexpr size_t kMostCalls = 50;
+  if (failed_.size() < kMostCalls || failed_.contains(call)) ++failed_[call];
+}
+
 void RunLog::mark_not_replayable(const std::string& why) {
   if (not_replayable_.find(why) != std::string::npos) return;
   not_replayable_ += not_replayable_.empty() ? why : "; " + why;
@@ -104,6 +109,7 @@ void RunLog::fill(record::RunRecord& record) const {
   record.replayable = not_replayable_.empty();
   record.not_replayable_because = not_replayable_;
   record.unsupported_calls = unsupported_;
+  record.failed_calls = failed_;
   record.calls_in_run = calls_in_run_;
   record.devices = devices_;
 }

@@ -35,6 +35,7 @@ class RunLog {
   // A request of the program while it is being judged.
   void count_in_run(wire::Kind kind);
   void count_unsupported(const std::string& call);
+  void count_failed(const std::string& call);
   void count_kernel(uint32_t device) { ++devices_[device].kernels; }
   void count_copy(uint32_t device) { ++devices_[device].copies; }
   void count_instructions(uint32_t device, uint64_t n) { devices_[device].instructions += n; }
@@ -58,7 +59,7 @@ class RunLog {
   uint64_t hash_ = 0x9E3779B97F4A7C15u;
   uint64_t calls_of_gone_ = 0;
   std::string not_replayable_;
-  std::map<std::string, uint64_t> calls_in_run_, unsupported_;
+  std::map<std::string, uint64_t> calls_in_run_, unsupported_, failed_;
   std::vector<record::DeviceCounters> devices_;
   uint64_t faults_ = 0;  // of kernels
   std::optional<record::Trace> trace_;

@@ -22,17 +22,27 @@ struct SharedObject {
 
 class IpcTokens {
  public:
+  // `secret`: the judge's, or the run's seed. Nothing that ranks are shown gives it away.
+  explicit IpcTokens(uint64_t secret) : secret_(secret) {}
+
   // Return the token; unique on the node and the same in every run.
   uint64_t add(Process& owner, std::shared_ptr<mem::Allocation> allocation);
   uint64_t add(Process& owner, std::shared_ptr<Event> event);
   // Null: no such token.
   const SharedObject* find(uint64_t token) const;
   void remove(uint64_t token) { objects_.erase(token); }
+  // What a handle carries beside the token: 128 bits that only the process that exports it gets. The same in every run
+  // of a seed.
+  std::array<uint64_t, 2> proof_of(uint64_t token) const;
+  // A handle as CUDA's programs pass it on; and back: 0 where it is no handle of this node.
+  wire::IpcToken handle_of(uint64_t magic, uint64_t token) const;
+  uint64_t token_of(uint64_t magic, const wire::IpcToken& handle) const;
   void remove_all_of(const Process& owner);
 
  private:
   SharedObject& add(Process& owner, uint64_t& token);
 
+  const uint64_t secret_;
   std::unordered_map<uint64_t, SharedObject> objects_;
 };
 

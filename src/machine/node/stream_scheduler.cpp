@@ -72,6 +72,8 @@ OperationPtr StreamScheduler::make_operation(Process& process, uint32_t device, 
 }
 
 void StreamScheduler::adopt(const OperationPtr& op) {
+  constexpr uint64_t kCost = 500;  // in instructions
+  node_.engine.charge(kCost);
   Process& process = *op->process;
   if (process.pending.size() >= process.prune_at) {
     std::erase_if(process.pending, [](const OperationPtr& w) { return w->has_ended; });

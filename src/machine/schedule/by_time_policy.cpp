@@ -15,6 +15,14 @@ bool ByTimePolicy::step(Engine& engine) {
   return true;
 }
 
+// A quarter of all blocks, for a nanosecond to eight microseconds: shorter and longer than a trip to a peer.
+Time ByTimePolicy::draw_start_delay() {
+  constexpr uint64_t kOneIn = 4, kLargestPower = 13;
+  constexpr Time kNanosecond = 1000;
+  if (!delays_ || rng_.below(kOneIn) != 0) return 0;
+  return (kNanosecond << rng_.below(kLargestPower + 1)) + rng_.below(kNanosecond);
+}
+
 void ByTimePolicy::on_room(Engine& engine, uint32_t gpu) { engine.start_all_blocks(gpu); }
 
 // The copy stays among the engine's copies, where a retiring block or a fault finds it; the event performs it if it is

@@ -1,8 +1,9 @@
 #pragma once
 
 // The earliest event or warp in virtual time, events before warps. Blocks start as soon as there is room; copies are
-// events.
+// events. With a seed some blocks begin late, by a drawn time: the order of blocks is then no habit to rely on.
 
+#include "base/rng.h"
 #include "machine/schedule/schedule_policy.h"
 #include "machine/schedule/warp_heap.h"
 
@@ -10,6 +11,9 @@ namespace fb::machine {
 
 class ByTimePolicy final : public SchedulePolicy {
  public:
+  // 0: nothing is drawn.
+  explicit ByTimePolicy(uint64_t seed) : delays_(seed != 0), rng_(seed) {}
+
   bool step(Engine& engine) override;
   bool has_ready_warp() const override { return !ready_.empty(); }
   void remove(const simt::Grid& grid) override { ready_.remove(grid); }
@@ -17,6 +21,8 @@ class ByTimePolicy final : public SchedulePolicy {
   uint64_t quantum() override { return kQuantum; }
   void on_room(Engine& engine, uint32_t gpu) override;
   void on_copy(Engine& engine, const simt::AsyncCopy& copy) override;
+  std::optional<Time> next_event() const override { return events_.next_but_polls(); }
+  Time draw_start_delay() override;
   bool is_timed() const override { return true; }
 
  private:
@@ -24,6 +30,8 @@ class ByTimePolicy final : public SchedulePolicy {
 
   void insert(simt::Warp& warp) override { ready_.push(warp.clock.now, warp); }
 
+  bool delays_;
+  Rng rng_;
   WarpHeap ready_;
   EventQueue events_;
 };

@@ -26,6 +26,14 @@ TimedEvent EventQueue::pop() {
   return event;
 }
 
+std::optional<Time> EventQueue::next_but_polls() const {
+  std::optional<Time> next;
+  for (const TimedEvent& event : heap_) {
+    if (event.about.kind != EventAbout::Kind::poll && (!next || event.at < *next)) next = event.at;
+  }
+  return next;
+}
+
 std::span<const TimedEvent> EventQueue::sorted() {
   std::ranges::sort(heap_, [](const TimedEvent& a, const TimedEvent& b) { return is_later(b, a); });
   return heap_;

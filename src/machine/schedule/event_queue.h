@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,8 @@ class EventQueue {
   // The next event; the queue must not be empty.
   const TimedEvent& front() const { return heap_.front(); }
   TimedEvent pop();
+  // When the first event comes that is no answer to a poll.
+  std::optional<Time> next_but_polls() const;
 
   // All events, earliest first. take(k) removes the k-th of them; no push() may come in between.
   std::span<const TimedEvent> sorted();

@@ -38,7 +38,7 @@ void PriorityPolicy::on_quantum_end(const simt::Warp& warp, uint64_t /*executed*
   WarpState& state = state_of(warp);
   // A warp that polls and never sleeps must not starve the others.
   state.quanta_awake = stop == simt::Stop::quantum ? state.quanta_awake + 1 : 0;
-  if (!changes && state.quanta_awake < kMostQuantaAwake) return;
+  if (!changes && !warp.polls() && state.quanta_awake < kMostQuantaAwake) return;
   state = {next_fallen_++, 0};
 }
 

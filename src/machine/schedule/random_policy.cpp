@@ -9,15 +9,19 @@ namespace fb::machine {
 // Ready warps
 
 void RandomPolicy::insert(simt::Warp& warp) {
+  if (warp.polls()) return polling_.push(warp);
   (splits_slow() && slow_party_.contains(warp) ? slow_ : ready_).push(warp);
 }
 
 void RandomPolicy::remove(const simt::Grid& grid) {
   ready_.remove(grid);
   slow_.remove(grid);
+  polling_.remove(grid);
 }
 
 simt::Warp& RandomPolicy::pop() {
+  const bool only_polls = ready_.empty() && slow_.empty();
+  if (only_polls || (!polling_.empty() && rng_.below(kPolling) == 0)) return draw_from(polling_);
   if (slow_.empty()) return draw_from(ready_);
   if (ready_.empty()) {
     late_ = false;  // the others can't go on

@@ -15,21 +15,23 @@ class RandomPolicy final : public UntimedPolicy {
  public:
   explicit RandomPolicy(uint64_t seed) : strategy_(strategy_of(seed)), rng_(seed), slow_party_(seed) {}
 
-  bool has_ready_warp() const override { return !ready_.empty() || !slow_.empty(); }
+  bool has_ready_warp() const override { return !ready_.empty() || !slow_.empty() || !polling_.empty(); }
   void remove(const simt::Grid& grid) override;
   void add(TimedEvent event) override;
   uint64_t quantum() override { return draw_quantum(rng_); }
   void on_quantum_end(const simt::Warp& warp, uint64_t executed, simt::Stop stop) override;
   void on_event_or_copy() override { done_by_others_ += kLikeInstructions; }
+  void on_only_polls() override { late_ = false; }
   void on_device_used(uint32_t device, bool idle) override;
 
  private:
   static constexpr uint64_t kStraggler = 16;         // draws for one quantum of the straggler
   static constexpr uint64_t kSlowLink = 64;          // steps for one of the slow link, while others go on
+  static constexpr uint64_t kPolling = 8;            // draws for one quantum of a warp that polls, while others do not
   static constexpr uint64_t kLikeInstructions = 16;  // weight of an event or copy while the late device is held back
 
   void insert(simt::Warp& warp) override;
-  bool is_idle() const override { return !has_ready_warp() || (is_held_back() && ready_.empty()); }
+  bool is_idle() const override { return ready_.empty() && (slow_.empty() || is_held_back()); }
   simt::Warp& pop() override;
   bool starts_block() override { return rng_.below(4) >= 2; }
   bool takes_event() override { return rng_.below(4) == 1; }
@@ -51,7 +53,8 @@ class RandomPolicy final : public UntimedPolicy {
   Rng rng_;
   SlowParty slow_party_;
   WarpList ready_;
-  WarpList slow_;  // late device, straggler: warps of the slow party
+  WarpList polling_;  // warps that poll, of either party: they come last
+  WarpList slow_;     // late device, straggler: warps of the slow party
   EventQueue events_;
   EventQueue slow_events_;  // slow link: events of the slow device
 

@@ -18,7 +18,7 @@ std::unique_ptr<SchedulePolicy> make_policy(ScheduleKind kind, uint64_t seed, co
       if (strategy_of(seed) == Strategy::priorities) return std::make_unique<PriorityPolicy>(seed, steps);
       return std::make_unique<RandomPolicy>(seed);
     case ScheduleKind::by_time:
-      return std::make_unique<ByTimePolicy>();
+      return std::make_unique<ByTimePolicy>(seed);
     case ScheduleKind::chosen:
       return std::make_unique<ChosenPolicy>(choices, steps);
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "machine/schedule/event_queue.h"
@@ -21,7 +22,7 @@ class Engine;
 enum class ScheduleKind : uint8_t {
   first_come,  // long quanta in order of arrival, nothing drawn: the fastest
   random,      // drawn from the seed, by the seed's strategy (strategy.h)
-  by_time,     // the earliest in virtual time
+  by_time,     // the earliest in virtual time; with a seed, some blocks begin late
   chosen,      // as a list of choices says (choices.h)
 };
 
@@ -49,12 +50,19 @@ class SchedulePolicy {
   virtual void on_quantum_end(const simt::Warp& /*warp*/, uint64_t /*executed*/, simt::Stop /*stop*/) {}
   // Before an event or a copy is performed.
   virtual void on_event_or_copy() {}
+  // All that has run for a while are polls: whatever is held back may be what they wait for.
+  virtual void on_only_polls() {}
   // Work has come for a device. `idle`: no grid was running.
   virtual void on_device_used(uint32_t /*device*/, bool /*idle*/) {}
   // A GPU may have room for blocks: after a launch, or the end of a block or grid.
   virtual void on_room(Engine& /*engine*/, uint32_t /*gpu*/) {}
   // A copy has been issued. It stays among Engine::copies() until it is performed.
   virtual void on_copy(Engine& /*engine*/, const simt::AsyncCopy& /*copy*/) {}
+
+  // When the next event comes that is no answer to a poll, where warps that poll must wait for its time.
+  virtual std::optional<Time> next_event() const { return std::nullopt; }
+  // How much later than it could a block begins.
+  virtual Time draw_start_delay() { return 0; }
 
   // Whether the engine's clock is that of the earliest agent. Otherwise it counts the issue time of all quanta.
   virtual bool is_timed() const { return false; }

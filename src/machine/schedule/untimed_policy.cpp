@@ -12,7 +12,14 @@ bool UntimedPolicy::step(Engine& engine) {
   }
   const bool idle = is_idle();
   if (EventQueue* events = next_events(idle); events && (idle || due || takes_event())) {
-    engine.fire(events->pop());
+    // A host that polls must not keep warps from running, whatever their priorities.
+    const bool makes_room =
+        events->front().about.kind == EventAbout::Kind::poll && has_ready_warp() && ++host_polls_ % kRoomForWarps == 0;
+    if (!makes_room) {
+      engine.fire(events->pop());
+      return true;
+    }
+    engine.run_quantum(pop());
     return true;
   }
   const Copies& copies = engine.copies();

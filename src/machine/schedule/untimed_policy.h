@@ -21,6 +21,8 @@ class UntimedPolicy : public SchedulePolicy {
   static constexpr size_t kMostCopiesInFlight = 64;
 
  private:
+  static constexpr uint32_t kRoomForWarps = 3;
+
   // No warp can run, or only those that are held back.
   virtual bool is_idle() const { return !has_ready_warp(); }
   virtual simt::Warp& pop() = 0;
@@ -32,6 +34,8 @@ class UntimedPolicy : public SchedulePolicy {
   virtual EventQueue* next_events(bool idle) = 0;
   // The copy to be performed; none: not yet. `copies` is not empty.
   virtual std::optional<size_t> next_copy(const Copies& copies, bool idle) = 0;
+
+  uint32_t host_polls_ = 0;  // answered
 };
 
 }  // namespace fb::machine

@@ -17,7 +17,8 @@
 int main(int argc, char** argv) {
   using namespace fb;
   machine::ServerOptions options;
-  std::string options_file, record_file, trace_file;
+  std::string options_file, record_file, trace_file, driver_folder;
+  uint64_t secret = 0;
   bool confined = false;
   CLI::App app{"The virtual node of one run; started by `fabricbench exec`."};
   app.add_option("--socket", options.socket, "Where ranks connect")->required();
@@ -29,6 +30,9 @@ int main(int argc, char** argv) {
   app.add_option("--judge", options.judge,
                  "A connected socket that the machine inherits: the judge is at its other end, and ranks connect to\n"
                  "SOCKET.0, SOCKET.1, …");
+  app.add_option("--driver", driver_folder,
+                 "A folder with driver.ptx, the judge's kernels, and candidate.ptx, whose functions they call");
+  app.add_option("--secret", secret, "A number from which the secrets of handles are drawn");
   app.add_flag("--confine", confined, "Give up all system calls that serving ranks does not need");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGPIPE, SIG_IGN);
@@ -46,6 +50,8 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "fabricbench-machine: a judged run has at least one rank\n");
       return 2;
     }
+    options.node.driver = driver_folder;
+    options.node.secret = secret;
     options.node.trace = !trace_file.empty();
     auto platform = fabric::load_platform(run.platform);
     if (platform && !run.slower.empty()) platform = fabric::slower(*platform, run.slower);

@@ -28,8 +28,25 @@ constexpr uint64_t kQuietIsDeadlock = 1'000 * kMillisecond;
 // If they wait this long, virtual time passes for kernels that read the clock.
 constexpr uint64_t kQuietPassesTime = 50 * kMillisecond;
 // Of all ranks, in a run that is judged.
-constexpr uint64_t kMostRequests = 400'000;
+constexpr uint64_t kMostRequests = 150'000;
+// Processor time of a judged run: of the machine, of a rank, and of all ranks. The limits that do not depend on the
+// computer are reached earlier by all but the strangest programs.
+constexpr double kMostMachineSeconds = 9, kMostRankSeconds = 6, kMostSecondsOfRanks = 9;
+constexpr uint64_t kLookAtTimes = 100 * kMillisecond;
 constexpr uint64_t kStepsAtOnce = 20'000;
+// A request, in instructions.
+constexpr uint64_t kLikeInstructions = 1'000;
+// A rank is kept back for at most so many instructions; less after the others have once done so many without needing
+// it: their polls write to memory, and do not look like polls.
+constexpr uint64_t kPatienceForStraggler = 4'000'000, kLessPatience = 250'000;
+
+// Of a process, with all its threads; 0: this one.
+double processor_seconds(pid_t pid) {
+  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+  timespec time{};
+  if ((pid != 0 && clock_getcpuclockid(pid, &clock) != 0) || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
 
 uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
@@ -205,6 +222,7 @@ void Server::serve(Connection& connection) {
     return;
   }
   node_.handle(call);
+  if (session_ && node_.out_of_budget() && !finished_) report_work();
   if (was_frozen && !frozen()) serve_held();
 }
 
@@ -347,15 +365,16 @@ Activity Server::look_at_all() {
 
 void Server::run(record::RunRecord& record) {
   started_ = wall();
+  straggler_patience_ = kPatienceForStraggler;
   while (!finished_) {
     const bool heard = poll(0);
-    if (finished_) break;
+    if (finished_ || is_out_of_time()) break;
     if (heard) {
       quiet_since_ = 0;
       continue;
     }
     if (frozen()) {
-      poll(1000);
+      poll(200);
       continue;
     }
     const Activity activity = settle();
@@ -373,14 +392,16 @@ void Server::run(record::RunRecord& record) {
       node_.mark_not_replayable("a host thread polls memory without calling CUDA: what it sees depends on real time");
       node_.look_again();
     }
+    const bool all_inside = std::ranges::all_of(settled_, [](const auto& s) { return s.second; });
     const bool more = node_.run(activity == Activity::spins ? 200 : kStepsAtOnce);
     // Results of a run that was ended must not reach the judge: wrong values would hide the race that caused them.
     if (finished_) break;
-    if (more) {
+    if (more && !(session_ && let_straggler_go())) {
+      if (node_.polls_in_vain() && all_inside) end_vain_polls();
       quiet_since_ = 0;
       continue;
     }
-    idle(activity);
+    if (!more) idle(activity);
   }
   if (std::string history = node_.history(); !history.empty())
     report(make_incident(IncidentReason::byte_history, std::nullopt, std::move(history)));
@@ -388,11 +409,77 @@ void Server::run(record::RunRecord& record) {
   node_.fill(record);
 }
 
+// While the others only poll, or have worked for long, a rank that is kept back begins.
+bool Server::let_straggler_go() {
+  const uint64_t work = node_.instructions() + kLikeInstructions * requests_;
+  if (!session_->has_straggler()) last_straggler_ = work;
+  const bool late = work - last_straggler_ > straggler_patience_;
+  if (!node_.only_polls() && !late) return false;
+  if (late) straggler_patience_ = kLessPatience;
+  last_straggler_ = work;
+  return session_->let_straggler_go();
+}
+
+// All that still runs are polls which nothing answers: time passes for those that look at the clock or wait for an
+// event to come; otherwise nothing can end them but a counter of polls, and that is a deadlock as well.
+void Server::end_vain_polls() {
+  if (node_.pass_time()) return;
+  node_.sleep_on_polls();
+  report(make_incident(IncidentReason::all_wait, std::nullopt, node_.explain_deadlock() + explain_outside()));
+}
+
+// Work without end.
+void Server::report_work() {
+  report(make_incident(IncidentReason::instructions_used_up, std::nullopt,
+                       "The run has used up its budget of instructions (blocks, launches and requests cost some, too): "
+                       "a kernel or a loop that does not end.\n" +
+                           node_.explain_work()));
+}
+
+// Processor time, from time to time. True: the run has ended.
+bool Server::is_out_of_time() {
+  if (!session_ || finished_ || wall() - looked_at_times_ < kLookAtTimes) return finished_;
+  looked_at_times_ = wall();
+  const double own = processor_seconds(0);
+  if (own > kMostMachineSeconds) {
+    node_.mark_not_replayable("the limit of the machine's processor time was reached");
+    report(make_incident(IncidentReason::machine_time_used_up, std::nullopt,
+                         fmt::format("The virtual node has computed for {} s: work without end, or far too much.\n{}",
+                                     kMostMachineSeconds, node_.explain_work())));
+    return true;
+  }
+  double all = 0;
+  const Process* busiest = nullptr;
+  double most = 0;
+  for (const auto& process : node_.processes()) {
+    if (process->gone) continue;
+    const double seconds = processor_seconds(process->pid);
+    all += seconds;
+    if (!busiest || seconds > most) {
+      busiest = process.get();
+      most = seconds;
+    }
+  }
+  if (!busiest || (most <= kMostRankSeconds && all <= kMostSecondsOfRanks)) return false;
+  node_.mark_not_replayable("the limit of the ranks' processor time was reached");
+  const std::string phase = session_->where(*busiest);
+  report(make_incident(
+      IncidentReason::host_time_used_up, busiest->rank,
+      most > kMostRankSeconds
+          ? fmt::format("rank {} has computed on the host for {} s, {}: a loop that does not end, or a thread that was "
+                        "left running.\n{}",
+                        busiest->rank, kMostRankSeconds, phase, node_.explain_work())
+          : fmt::format(
+                "The ranks have computed on their hosts for {} s, rank {} most, {}: a loop that does not end, or "
+                "threads that were left running.\n{}",
+                kMostSecondsOfRanks, busiest->rank, phase, node_.explain_work())));
+  return true;
+}
+
 // Nothing can make progress by itself.
 void Server::idle(Activity activity) {
   if (node_.out_of_budget()) {
-    report(make_incident(IncidentReason::instructions_used_up, std::nullopt,
-                         "The run has used up its budget of instructions: a kernel that does not end."));
+    report_work();
     return;
   }
   if (session_) {

@@ -49,6 +49,10 @@ class Server {
   Activity settle();
   Activity look_at_all();
   void idle(Activity activity);
+  bool let_straggler_go();
+  void report_work();
+  bool is_out_of_time();
+  void end_vain_polls();
   std::vector<uint32_t> inside(const Process& process) const;
   std::string explain_outside() const;
 
@@ -73,7 +77,9 @@ class Server {
   uint64_t waiting_since_ = 0;  // all host threads wait since then; 0: some do not
   uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
   uint64_t requests_ = 0;       // of ranks that are judged
-  uint32_t overtime_ = 0;       // requests since everything of a step was done
+  uint64_t looked_at_times_ = 0;
+  uint64_t last_straggler_ = 0, straggler_patience_ = 0;  // in instructions
+  uint32_t overtime_ = 0;                                 // requests since everything of a step was done
   bool finished_ = false;
 };
 

@@ -20,6 +20,7 @@ std::string three_digits(double value) {
 constexpr auto kOutcomeWords = std::to_array<OutcomeWords>({
     {"pass", "Pass", "✓", "Every value of every call on every rank was right, under all schedules that were tried."},
     {"race", "Race", "⇄", "Two accesses to the same memory are not ordered, and at least one of them writes."},
+    {"uninitialised", "Uninitialised", "◌", "It reads memory that nothing has written: the value is not defined."},
     {"wrong", "Wrong", "≠", "It ran to completion, but some values differ from the expected ones."},
     {"deadlock", "Deadlock", "∞", "All threads wait and nothing is in flight: no thread will ever be woken."},
     {"budget", "Over budget", "↻", "It exceeded its limit of time, instructions or memory."},

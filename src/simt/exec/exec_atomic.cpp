@@ -94,6 +94,7 @@ HWY_INLINE void finish_lane(Warp& w, const Inst& i, const Locations& locations, 
                             bool changed) {
   if (changed) {
     w.note_effect();
+    if (!lane_in(locations.shared, l)) w.note_change();
     w.environment().watch().written(locations.host[l], bytes);
   } else if (w.recording) {
     w.note_read(locations.host[l], locations.address[l], bytes, i);

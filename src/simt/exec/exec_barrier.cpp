@@ -47,14 +47,14 @@ const Inst* go_on(Warp& w, const Inst& i) { return w.splits().size() == 1 ? &i +
 
 const Inst* run_bar_sync(Warp& w, const Inst& i) {
   const Arrival arrival = arrival_of(w, i, BarrierUse::wait, 0, 1);
-  w.note_effect();
+  w.note_barrier();
   if (w.block().arrive(w, i, arrival)) return go_on(w, i);
   return w.wait_behind(i, SplitState::barrier, arrival.id);
 }
 
 const Inst* run_bar_arrive(Warp& w, const Inst& i) {
   const Arrival arrival = arrival_of(w, i, BarrierUse::pass, 0, 1);
-  w.note_effect();
+  w.note_barrier();
   if (w.block().arrive(w, i, arrival)) return go_on(w, i);
   return w.wait_behind(i, SplitState::barrier, kOwnWarpOnly + arrival.id);
 }
@@ -79,7 +79,7 @@ const Inst* run_bar_red(Warp& w, const Inst& i) {
     w.exec = arrival.lanes;
   }
   arrival.votes = w.predicate(i, 3);
-  w.note_effect();
+  w.note_barrier();
   if (!w.block().arrive(w, i, arrival)) return w.wait(i, SplitState::barrier, arrival.id);
   read_result(arrival.lanes);
   return go_on(w, i);
@@ -135,7 +135,7 @@ const Inst* run_bar_warp_sync(Warp& w, const Inst& i) {
   if (first == 0) return &i + 1;
   if (others != 0) w.branch(i, others, &i);
   w.exec = first;
-  w.note_effect();
+  w.note_barrier();
   return w.gather_anywhere(i, wanted);
 }
 

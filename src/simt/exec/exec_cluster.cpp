@@ -25,7 +25,7 @@ void report_cluster(Warp& w, const Inst& i, SyncKind kind, Mask lanes) {
 FB_EXEC(barrier_cluster_arrive) {
   return [](Warp& w, const Inst& i) -> const Inst* {
     report_cluster(w, i, SyncKind::cluster_arrive, w.exec);
-    w.note_effect();
+    w.note_barrier();
     w.block().barrier_cluster().arrive(w, i, w.exec);
     return &i + 1;
   };
@@ -35,7 +35,7 @@ FB_EXEC(barrier_cluster_wait) {
   return [](Warp& w, const Inst& i) -> const Inst* {
     const Mask through = w.block().barrier_cluster().pass(w, i, w.exec);
     report_cluster(w, i, SyncKind::cluster_release, through);
-    w.note_effect();
+    w.note_barrier();
     if (through == w.exec) return &i + 1;
     // Lanes that are through may be the ones the others wait for in the next phase: they must not be held up.
     w.exec &= ~through;

@@ -252,6 +252,7 @@ const Inst* store(Warp& w, const Inst& i) {
   const MulticastLocations locations(w, i, a, shape.bytes());
   Watch& watch = w.environment().watch();
   w.note_effect();
+  w.note_change();
   each_lane(w.exec, [&](uint32_t lane) {
     const Value v = read_value(w, i, 1, shape, lane);
     for (std::byte* host : locations.of(lane)) {
@@ -280,6 +281,7 @@ const Inst* reduce_at_members(Warp& w, const Inst& i) {
       // What changed nothing is a read: a loop of such operations is a wait and may sleep.
       if (std::memcmp(old.data(), host, shape.bytes()) != 0) {
         w.note_effect();
+        w.note_change();
         w.environment().watch().written(host, shape.bytes());
       } else if (w.recording) {
         w.note_read(host, a[lane], shape.bytes(), i);

@@ -45,10 +45,16 @@ template <class T, uint32_t kCount>
 HWY_NOINLINE const Inst* store_by_lane(Warp& w, const Inst& i, ptx::Space space, const mem::Address* a,
                                        const T* const* values) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
+  const bool judged = w.judges_polling() && (space == ptx::Space::global || space == ptx::Space::generic);
   each_lane(w.exec, [&](uint32_t l) {
     std::byte* to = w.resolve(i, space, l, a[l], kBytes);
     if (space == ptx::Space::generic && mem::is_param(a[l])) {
       w.trap(TrapKind::out_of_bounds, i, l, "a kernel's parameters can't be written", a[l], kBytes);
+    }
+    if (judged && mem::is_global(a[l])) {
+      std::byte fresh[kBytes];
+      store_elements<T, kCount>(values, l, fresh);
+      if (std::memcmp(to, fresh, kBytes) != 0) w.note_change();
     }
     store_elements<T, kCount>(values, l, to);
     if (w.block().grid().check_uninitialised_shared) w.mark_initialised(to, kBytes);
@@ -91,6 +97,10 @@ const Inst* store(Warp& w, const Inst& i) {
     values[n] = read_register(w, element_row<kCount>(i, 1, n), i.width[1], narrowed[n]);
   w.note_effect();
   if constexpr (is_contiguous(kSpace)) {
+    if constexpr (kSpace == ptx::Space::global || kSpace == ptx::Space::generic) {
+      if (w.judges_polling()) [[unlikely]]
+        return store_by_lane<T, kCount>(w, i, kSpace, a, values);
+    }
     const Region r = region_around<kSpace>(w, a[std::countr_zero(w.exec)]);
     if (store_to<T, kCount>(w, a, r, values)) [[likely]]
       return &i + 1;

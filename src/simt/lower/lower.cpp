@@ -10,9 +10,9 @@
 
 namespace fb::simt {
 
-const FunctionInfo* Program::find(std::string_view name) const {
+const FunctionInfo* Program::find(std::string_view name, bool of_driver) const {
   for (const FunctionInfo& f : functions) {
-    if (f.name == name) return &f;
+    if (f.source->of_driver == of_driver && f.name == name) return &f;
   }
   return nullptr;
 }

@@ -125,10 +125,22 @@ def budget(folder):
         CHECKS.that(0 < spent <= limit, f"spent {spent}")
         done = len(harness.records(folder / "run"))
         CHECKS.that(0 < done < 20, f"{done} attempts")
-        code, _, err = run(*words, "--max-usd", limit)
-        CHECKS.same(len(harness.records(folder / "run")), done, "attempts after another try with the same limit")
-        code, _, err = run(*words)
+        CHECKS.that("To go on, give it a higher --max-usd" in err and "Resume with" not in err, f"the hint: {err[-400:]}")
+        asked = len(log_of(folder / "log"))
+        (folder / "cheap.toml").write_text(prices.read_text().replace("1000.0", "0.001"))
+        prices.unlink()  # the run has its own
+        for again in ([], ["--max-usd", limit]):  # the command of the hint spends nothing
+            code, _, err = run("--out", folder / "run", *again, env=harness.environment(FABRICBENCH_PRICES=folder / "cheap.toml"))
+            CHECKS.same((code, len(harness.records(folder / "run"))), (1, done), f"attempts after another try with {again}")
+        CHECKS.same(len(log_of(folder / "log")), asked, "calls")
+        code, _, err = run("--out", folder / "run", "--max-usd", 1.5 * limit)
+        more = len(harness.records(folder / "run"))
+        CHECKS.that(done < more < 20, f"{more} attempts with a higher limit, {done} before")
+        code, _, err = run("--out", folder / "run", "--max-usd", "none")
         CHECKS.same((code, len(harness.records(folder / "run"))), (0, 20), "without a limit")
+        for bad in ("much", "-1", "1e999", "nan", "3x"):
+            code, _, err = run("--out", folder / "run", "--max-usd", bad)
+            CHECKS.that(code == 2 and "an amount in USD, or none" in err, f"--max-usd {bad}: {code} {err[-200:]}")
 
 
 def unknown_price(folder):
@@ -136,6 +148,8 @@ def unknown_price(folder):
         code, _, err = run("--model", loopback(url), "push_copy", "--max-usd", 1, "--out", folder / "run")
         CHECKS.that(code == 2 and "the price of m is not known" in err, f"{code} {err[-300:]}")
         CHECKS.same(log_of(folder / "log") if (folder / "log").exists() else [], [], "calls")
+        code, _, err = run("--model", loopback(url), "push_copy", "--out", folder / "run")
+        CHECKS.that(code == 0 and "cost unknown (1 call without a price)" in err and "$0.00" not in err, f"{code} {err[-300:]}")
 
 
 def failing_provider(folder):

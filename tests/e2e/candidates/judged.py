@@ -2,7 +2,8 @@
 
 The header is the comment lines `// key: value` at the top of the file; an answer that can't carry comments has them in
 a file NAME.expect beside it, without the slashes. Keys: problem, expect (classes, separated by |), mode (quick or full),
-seconds (it must end within), about, and exploit or generate where they apply.
+seconds (it must end within), about, and exploit or generate where they apply; explains: words that the verdict's summary and
+explanation must contain, separated by " | ".
 """
 import json
 import os
@@ -10,7 +11,7 @@ import re
 import subprocess
 import time
 
-CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "deadlock", "fault", "budget", "cheat"}
+CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "uninitialised", "deadlock", "fault", "budget", "cheat"}
 SECONDS = 60  # unless the header says less
 
 
@@ -126,6 +127,11 @@ def complaints(candidate, judged):
         found += [f"explanation: {line}" for line in str(judged.verdict.get("explanation", "")).splitlines()[:12]]
     if judged.code is not None and judged.code != (0 if judged.verdict_class == "pass" else 1):
         found.append(f"exit code {judged.code} with class {judged.verdict_class}")
+    said = " ".join(f"{judged.verdict.get('summary', '')} {judged.verdict.get('explanation', '')}".split())
+    missing = [words for words in candidate.header.get("explains", "").split(" | ") if words and words not in said]
+    found += [f"the explanation lacks {words!r}" for words in missing]
+    if missing:
+        found += [f"explanation: {line}" for line in str(judged.verdict.get("explanation", "")).splitlines()[:20]]
     for key in ("summary", "seed", "problem"):
         if not judged.verdict.get(key):
             found.append(f"the verdict has no {key}")

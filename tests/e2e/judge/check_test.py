@@ -299,6 +299,63 @@ def case_interrupted():
         interrupted(signal.SIGINT, delay, True, "--no-cache")
 
 
+def case_interrupted_is_no_verdict():
+    """SIGTERM at moments of a whole full check with an empty cache, the measurement of the reference included: no verdict is
+    printed or kept; the next check is whole, and removes what a killed one left."""
+    whole = ("check", "--json", "--seed", "7", SHORT, SHORT_REFERENCE)
+    cache = os.path.join(FOLDER, "whole_cache")
+    begin = time.monotonic()
+    expected = expect(run(*whole, FABRICBENCH_CACHE=cache), 0).verdict()
+    length = time.monotonic() - begin
+    assert expected["speed"] == 1, expected
+    cache = os.path.join(FOLDER, "disturbed_cache")
+    steps = 6
+    for step in range(steps):
+        sign = signal.SIGKILL if step % 3 == 2 else signal.SIGTERM
+        watch = Watch()
+        process = subprocess.Popen([TOOL, *whole], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**watch.environment, "FABRICBENCH_CACHE": cache}, text=True)
+        try:
+            # The cache fills, so later lives are shorter.
+            out, _ = process.communicate(timeout=length * (step + 1) / (steps + 1))
+        except subprocess.TimeoutExpired:
+            process.send_signal(sign)
+            out, _ = process.communicate(timeout=60)
+            if process.returncode == -sign:
+                assert out == "", f"a verdict after {sign!r}: {out}"
+        if process.returncode == 0:
+            assert json.loads(out)["speed"] == 1, f"a pass without its speed: {out}"
+        if sign == signal.SIGKILL:  # what it left goes with the next
+            done = subprocess.run([TOOL, "check", "--quick", SHORT, SHORT_REFERENCE], capture_output=True, check=False,
+                                  env={**watch.environment, "FABRICBENCH_CACHE": cache})
+            assert done.returncode == 0, done
+        left = [path for path in watch.found() if ".fabricbench-new." not in path]
+        assert not left, left
+    again = expect(run(*whole, FABRICBENCH_CACHE=cache), 0).verdict()
+    for verdict in (expected, again):
+        verdict.pop("wall_seconds")
+    assert again == expected, f"{again}\n{expected}"
+
+
+def case_reference_fails():
+    """Where the reference can't be measured there is no verdict: a pass without speed would count as slow."""
+    pack = os.path.join(FOLDER, "pack")
+    shutil.copytree(PROBLEMS, pack)
+    folder = os.path.join(pack, "p2p", SHORT)
+    with open(os.path.join(folder, "reference.cu"), encoding="utf-8") as file:
+        text = file.read()
+    answer = os.path.join(FOLDER, "answer.cu")
+    with open(answer, "w", encoding="utf-8") as file:
+        file.write(text)
+    with open(os.path.join(folder, "reference.cu"), "w", encoding="utf-8") as file:
+        file.write(text.replace("class Solution", "#error not today\nclass Solution", 1))
+    ran = expect(run("check", "--json", "--problems", pack, SHORT, answer), 2)
+    verdict = ran.verdict()
+    assert verdict["class"] == "infra" and "the reference could not be measured" in verdict["summary"], verdict
+    assert verdict["speed"] is None and not verdict["timings"], verdict
+    expect(run("check", "--no-reference", "--problems", pack, SHORT, answer), 0, verdict="PASS")
+
+
 def case_reader_gone():
     """The reader of the verdict has gone."""
     watch = Watch()

@@ -13,6 +13,9 @@ class Loader : public ProblemFolder {
 
 TEST_F(Loader, ReadsAFolder) {
   write("driver.cu", "template <class Solution> class Driver {};\n");
+  add_to_toml(
+      "[interface]\nconstruct = \"int n\"\nhost = [\"Queue queue()\", \"bool pop(Item& item)\"]\n"
+      "device = [\"void Queue::push(const Item& item)\"]\n");
   write("variant.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
   const Problem p = load();
   EXPECT_EQ(p.name, "sample");
@@ -37,6 +40,21 @@ TEST_F(Loader, ReadsAFolder) {
   EXPECT_EQ(p.reference, kReference);
   EXPECT_EQ(p.oracle, folder() + "/oracle.cpp");
   EXPECT_FALSE(p.driver.empty() || p.variant.empty());
+  ASSERT_EQ(p.interface.host.size(), 2u);
+  EXPECT_EQ(p.interface.host[1].parameters[0].type, "Item&");
+  EXPECT_EQ(p.interface.objects(), std::vector<std::string>{"Queue"});
+  EXPECT_EQ(p.interface.device[0].name, "push");
+}
+
+TEST_F(Loader, ADriverHasAnInterface) {
+  write("driver.cu", "template <class Solution> class Driver {};\n");
+  EXPECT_NE(messages().find("problem.toml: a problem with a driver.cu needs an [interface]"), std::string::npos)
+      << messages();
+  add_to_toml("[interface]\nhost = [\"bool pop\", \"void Queue::take()\"]\ndevice = [\"int push()\"]\n");
+  const std::string said = messages();
+  EXPECT_NE(said.find("'bool pop' is no declaration"), std::string::npos) << said;
+  EXPECT_NE(said.find("a function of the host is that of Solution"), std::string::npos) << said;
+  EXPECT_NE(said.find("a function of a kernel is that of an object"), std::string::npos) << said;
 }
 
 TEST_F(Loader, ParametersKeepTheirOrder) {

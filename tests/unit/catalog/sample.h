@@ -103,6 +103,11 @@ class ProblemFolder : public testing::Test {
     write("problem.toml", toml_);
   }
 
+  void add_to_toml(std::string_view text) {
+    toml_ += text;
+    write("problem.toml", toml_);
+  }
+
   // All messages, with the folder's path left out; empty if it loads.
   std::string messages() const {
     const auto problem = load_problem(folder());

@@ -165,8 +165,10 @@ TEST(Assembly, NamesPlacesAsTheirAuthorKnowsThem) {
   catalog::Problem problem = kOne;
   const auto answer = read_answer(problem, "text\n```\n// [solution]\nclass Solution {\n};\n// [/solution]\n```\n");
   ASSERT_TRUE(answer) << errors_of(answer);
-  auto source = assemble(problem, *answer, "mine.cu");
-  ASSERT_TRUE(source);
+  auto sources = assemble(problem, *answer, "mine.cu");
+  ASSERT_TRUE(sources);
+  const std::string* source = &sources->candidate;
+  EXPECT_TRUE(sources->driver.empty());
   EXPECT_TRUE(source->starts_with("#line 1 \"template.cu\"\n#include <cuda_runtime.h>\n"));
   EXPECT_NE(source->find("#line 4 \"mine.cu\"\nclass Solution {\n};\n#line "), std::string::npos) << *source;
   EXPECT_EQ(source->find("secret"), std::string::npos) << *source;
@@ -175,16 +177,35 @@ TEST(Assembly, NamesPlacesAsTheirAuthorKnowsThem) {
   const std::string shown = *catalog::make_template(problem);
   const auto line = std::ranges::count(shown.substr(0, shown.find("// [/solution]")), '\n') + 1;
   EXPECT_NE(source->find(fmt::format("#line {} \"template.cu\"\n// [/solution]", line)), std::string::npos) << *source;
+}
 
-  problem.driver = "template <class S> class Driver {};";
-  source = assemble(problem, *answer);
-  ASSERT_TRUE(source);
-  EXPECT_TRUE(source->starts_with("#line 1 \"driver.cu\"\ntemplate <class S> class Driver {};\n"));
-  // An answer can't name the driver, so it can't replace it.
-  const size_t poison = source->find("#pragma GCC poison Driver\n");
-  ASSERT_NE(poison, std::string::npos);
-  EXPECT_GT(source->find("#line 1 \"template.cu\"\n"), poison);
-  EXPECT_TRUE(source->ends_with("FABRICBENCH_ENTRY(FabricbenchJudged<Solution>)\n"));
+// No name of one side is in the other, but for the functions of the border.
+TEST(Assembly, KeepsDriverAndCandidateApart) {
+  catalog::Problem problem = kOne;
+  problem.driver =
+      "#include <vector>\n#include \"args.h\"\n// [interface]\nstruct Item { int n; };\n// [/interface]\n"
+      "template <class S> class Driver {};\n";
+  problem.interface.construct = {{"int", "blocks"}};
+  problem.interface.host = {*catalog::parse_function("Queue queue()"),
+                            *catalog::parse_function("bool pop(Item& item)")};
+  problem.interface.device = {*catalog::parse_function("void Queue::push(const Item& item)")};
+  const auto answer = read_answer(problem, "// [solution]\nclass Solution {\n};\n// [/solution]\n");
+  ASSERT_TRUE(answer) << errors_of(answer);
+  const auto sources = assemble(problem, *answer);
+  ASSERT_TRUE(sources);
+  EXPECT_EQ(sources->candidate.find("class Driver"), std::string::npos) << sources->candidate;
+  EXPECT_EQ(sources->driver.find("class Solution"), std::string::npos) << sources->driver;
+  for (const std::string& side : {sources->candidate, sources->driver}) {
+    EXPECT_TRUE(side.starts_with("#include <vector>\n")) << side;
+    EXPECT_NE(side.find("struct Item { int n; };\n"), std::string::npos) << side;
+    EXPECT_NE(side.find("fabricbench_Queue_push"), std::string::npos) << side;
+  }
+  EXPECT_NE(sources->candidate.find("new Solution(*rank, blocks)"), std::string::npos) << sources->candidate;
+  EXPECT_TRUE(sources->driver.ends_with("FABRICBENCH_ENTRY(Driver<FabricbenchSolution>)\n"));
+  // Lines of driver.cu stay where they are.
+  EXPECT_NE(sources->driver.find("#line 1 \"driver.cu\"\n#include <vector>\n#include \"args.h\"\n\n\n\ntemplate"),
+            std::string::npos)
+      << sources->driver;
 }
 
 TEST(CodeText, KnowsWhatDefinesAClass) {

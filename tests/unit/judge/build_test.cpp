@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/strings.h"
 #include "base/temp_dir.h"
+#include "judge/border.h"
 #include "judge/symbols.h"
 #include "toolchain/locate.h"
 
@@ -59,7 +60,7 @@ class Build : public testing::Test {
 
   BuildRequest request(std::string source) const {
     BuildRequest request;
-    request.source = std::move(source);
+    request.sources.candidate = std::move(source);
     request.args_header = kArgs;
     request.folder = scratch_.path();
     request.sandbox = &ability_;
@@ -97,6 +98,45 @@ TEST_F(Build, MakesAnObjectWithTheEntryAndNothingElseToSee) {
   const std::string bytes = read_file(built->path);
   EXPECT_NE(bytes.find(".entry _Z4copyPKfPfl("), std::string::npos) << "it carries its PTX";
   EXPECT_EQ(bytes.find(scratch_.path()), std::string::npos);
+}
+
+TEST_F(Build, ADriverIsAnObjectOfItsOwn) {
+  BuildRequest driven = request("");
+  driven.interface.host = {*catalog::parse_function("Side side()")};
+  driven.interface.device = {*catalog::parse_function("void Side::touch(int n)")};
+  const std::string includes = "#include <cuda_runtime.h>\n#include <fabricbench/rank.h>\n#include \"args.h\"\n";
+  driven.sources.candidate = includes +
+                             "struct Side { int* at; __device__ void touch(int n) { *at = n; } };\n"
+                             "struct Solution { Solution(const fabricbench::Rank&) {} Side side() { return {}; } };\n" +
+                             candidate_side(driven.interface);
+  driven.sources.driver =
+      includes + driver_side(driven.interface) +
+      "template <class S> __global__ void use(S side) { side.touch(7); }\n"
+      "template <class S> struct Driver {\n  Driver(const fabricbench::Rank& rank, const Args&) : s(rank) {}\n"
+      "  void run(const Args&, cudaStream_t stream) { use<<<1, 1, 0, stream>>>(s.side()); }\n  S s;\n};\n"
+      "#include <fabricbench/entry.h>\nFABRICBENCH_ENTRY(Driver<FabricbenchSolution>)\n";
+  const auto built = build_candidate(driven);
+  ASSERT_TRUE(built) << to_string(built.error(), "build");
+  EXPECT_EQ(built->driver, scratch_.path() + "/driver.so");
+  const std::string of_driver = read_file(scratch_.path() + "/driver.ptx");
+  EXPECT_NE(of_driver.find(".extern .func fabricbench_Side_touch"), std::string::npos) << of_driver;
+  const std::string of_candidate = read_file(scratch_.path() + "/candidate.ptx");
+  EXPECT_NE(of_candidate.find(".visible .func fabricbench_Side_touch"), std::string::npos) << of_candidate;
+  EXPECT_EQ(of_candidate.find(".entry"), std::string::npos) << of_candidate;
+  const auto shown = run_command({"/usr/bin/nm", "-D", "--defined-only", built->path}, 10s).output;
+  EXPECT_NE(shown.find("fabricbench_solution_call_side"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("fabricbench_run"), std::string::npos) << shown;
+
+  const auto same = build_candidate(driven);
+  ASSERT_TRUE(same && same->from_cache);
+  EXPECT_EQ(same->driver, built->driver);
+}
+
+TEST_F(Build, InlinePtxThatIsNoneIsAnErrorWithItsLine) {
+  const std::string said = errors_of(
+      candidate("int good;\n__device__ void f(int* p) { asm volatile(\"st.relaese.sys.u32 [%0], 1;\" ::\"l\"(p)); }\n"
+                "__global__ void g(int* p) { f(p); }"));
+  EXPECT_NE(said.find("solution.cu:2: PTX: "), std::string::npos) << said;
 }
 
 TEST_F(Build, ComesFromTheCacheUnlessItChanged) {

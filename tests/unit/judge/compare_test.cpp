@@ -133,7 +133,7 @@ TEST_F(Explain, SaysWhatPartWasNotWritten) {
   std::copy(poison_.begin() + 20, poison_.end(), got.begin() + 20);
   const std::string text = said(got, &before_);
   EXPECT_TRUE(has(text, "3 of 8 elements of `out` on rank 1 are wrong, from [5] to [7].")) << text;
-  EXPECT_TRUE(has(text, "3 of them were never written")) << text;
+  EXPECT_TRUE(has(text, "The tail is missing: the last 3 of 8 elements were never written")) << text;
   EXPECT_FALSE(has(text, "never wrote")) << text;
 }
 

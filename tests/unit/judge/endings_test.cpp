@@ -175,20 +175,57 @@ TEST(Endings, ShowsTheLastThatTheRankWrote) {
   EXPECT_FALSE(has(found(result).explanation, "The last"));
 }
 
-TEST(Endings, WhatWeDoNotHaveIsNotTheCandidatesMistake) {
-  for (const Ending ending : {Ending::failed, Ending::deadlock, Ending::fault, Ending::rank_lost}) {
-    auto result = ended(ending, {}, "something happened");
+TEST(Endings, WhatWeDoNotHaveIsOursWhereTheCandidateGaveUpForIt) {
+  const auto threw = [](const std::string& text) {
+    auto result = ended(Ending::failed);
+    result.record.incidents = {
+        record::make_incident(record::IncidentReason::rank_threw, 0, "construct threw: " + text)};
+    result.record.ending = *record::ending_of(result.record.incidents[0]);
     result.record.unsupported_calls = {{"cudaGraphAddNode", 2}, {"cuMulticastFoo", 1}};
-    const Ruling finding = found(result);
-    EXPECT_EQ(finding.verdict, VerdictClass::unsupported) << record::to_string(ending);
+    return found(result);
+  };
+  for (const std::string text : {"cudaGraphAddNode failed", "operation not supported", "CUDA error 801"}) {
+    const Ruling finding = threw(text);
+    EXPECT_EQ(finding.verdict, VerdictClass::unsupported) << text;
     EXPECT_TRUE(has(finding.explanation, "does not support: cuMulticastFoo cudaGraphAddNode\n")) << finding.explanation;
   }
+  EXPECT_EQ(threw("out of patience").verdict, VerdictClass::fault);
+}
+
+TEST(Endings, AnIgnoredCallThatWeDoNotHaveExcusesNothing) {
+  for (const Ending ending : {Ending::failed, Ending::deadlock, Ending::fault, Ending::rank_lost}) {
+    auto result = ended(ending, {}, "something happened");
+    const VerdictClass without = found(result).verdict;
+    result.record.unsupported_calls = {{"cudaGraphAddNode", 2}};
+    EXPECT_EQ(found(result).verdict, without) << record::to_string(ending);
+    EXPECT_TRUE(has(found(result).explanation, "does not support: cudaGraphAddNode\n"));
+  }
+}
+
+TEST(Endings, CallsThatFailedAreListed) {
+  record::RunRecord record;
+  EXPECT_EQ(failed_calls(record), "");
+  record.failed_calls = {{"the launch of kernel sum: cudaErrorInvalidConfiguration", 4}};
+  EXPECT_TRUE(has(failed_calls(record), "  the launch of kernel sum: cudaErrorInvalidConfiguration\n"));
 }
 
 TEST(Endings, UnsupportedCallsDoNotExcuseACheat) {
   auto result = ended(Ending::bad_message, {}, "no message");
   result.record.unsupported_calls = {{"cudaGraphAddNode", 1}};
   EXPECT_EQ(found(result).verdict, VerdictClass::cheat);
+}
+
+TEST(Endings, SignalsThatMayComeFromOutsideAreInDoubt) {
+  const auto with = [](int signal, double seconds, bool by_launcher) {
+    launcher::LaunchResult result = ended(Ending::rank_lost);
+    result.record.ranks = {{.rank = 0}, {.rank = 1, .signal = signal, .ended = by_launcher, .seconds = seconds}};
+    return may_have_been_killed(result);
+  };
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP}) EXPECT_TRUE(with(signal, 1, false)) << signal;
+  for (const int signal : {SIGSEGV, SIGABRT, SIGSYS, SIGXCPU}) EXPECT_FALSE(with(signal, 1, false)) << signal;
+  EXPECT_FALSE(with(SIGKILL, 1, true)) << "by the launcher";
+  EXPECT_FALSE(with(SIGKILL, 11, false)) << "its processor time was used up";
+  EXPECT_FALSE(may_have_been_killed(ended(Ending::deadlock)));
 }
 
 }  // namespace

@@ -73,5 +73,19 @@ TEST(Outcome, NothingAndHalfOfOneAreErrors) {
   EXPECT_FALSE(parse_outcome(std::string_view(text).substr(0, text.size() / 2)));
 }
 
+TEST(Outcome, TellsFailuresOfOursFromFindings) {
+  SessionOutcome outcome;
+  EXPECT_FALSE(is_failure_of_ours(outcome)) << "nothing was found";
+  outcome.in_doubt = true;
+  EXPECT_FALSE(is_failure_of_ours(outcome)) << "a rank was killed after all was said";
+  outcome.finding = Ruling{.verdict = record::VerdictClass::fault};
+  EXPECT_TRUE(is_failure_of_ours(*parse_outcome(to_json(outcome))));
+  outcome.in_doubt = false;
+  EXPECT_FALSE(is_failure_of_ours(outcome));
+  outcome.finding->verdict = record::VerdictClass::infra;
+  EXPECT_TRUE(is_failure_of_ours(outcome));
+  EXPECT_TRUE(is_failure_of_ours(parse_outcome(""))) << "its process was killed";
+}
+
 }  // namespace
 }  // namespace fb::judge

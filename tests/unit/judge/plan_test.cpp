@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -23,6 +24,12 @@ class Plan : public testing::Test {
   catalog::Problem problem_;
 };
 
+bool is_drawn(const wire::StepOrder& order) { return order.schedule == wire::StepSchedule::drawn; }
+// By virtual time, and nothing is late.
+bool is_undisturbed(const wire::StepOrder& order) {
+  return order.schedule == wire::StepSchedule::by_time && order.seed == 0;
+}
+
 std::vector<std::string> names(const SessionPlan& session) {
   std::vector<std::string> found;
   for (const Phase& phase : session.phases) found.push_back(phase.size->name);
@@ -31,13 +38,17 @@ std::vector<std::string> names(const SessionPlan& session) {
 
 // All that tells two plans apart.
 std::vector<std::string> text_of(const std::vector<SessionPlan>& plan) {
+  const auto text = [](const wire::StepOrder& order) {
+    return " " + std::to_string(static_cast<uint32_t>(order.schedule)) + "/" + std::to_string(order.seed);
+  };
   std::vector<std::string> lines;
   for (const SessionPlan& session : plan) {
-    std::string line =
-        std::to_string(session.world) + " " + std::to_string(session.schedule) + (session.strict ? " strict" : "");
+    std::string line = std::to_string(session.world) + " " + std::to_string(session.schedule) +
+                       (session.strict ? " strict" : "") + (session.looks_for_races ? " checked" : "");
     for (const Phase& phase : session.phases) {
-      line += ", " + phase.size->name + " " + std::to_string(phase.burst) + " " + std::to_string(phase.timed) + " " +
-              std::to_string(phase.seed);
+      line += ", " + phase.size->name + " " + std::to_string(phase.seed) + text(phase.set_up) + text(phase.tear_down);
+      for (const CallStep& step : phase.steps)
+        line += " " + std::to_string(step.calls) + (step.timed ? "t" : "") + text(step.order);
     }
     lines.push_back(line);
   }
@@ -51,28 +62,29 @@ TEST_F(Plan, IsAFunctionOfTheSeed) {
   }
 }
 
-TEST_F(Plan, OrdinaryIsWhatTheOthersDoByVirtualTime) {
-  const auto by_time = [&](Thoroughness how) {
-    auto sessions = plan(how);
-    std::erase_if(sessions, [](const SessionPlan& session) { return session.schedule != 0; });
-    return sessions;
-  };
-  EXPECT_EQ(text_of(plan(Thoroughness::ordinary)), text_of(by_time(Thoroughness::full)));
+TEST_F(Plan, OrdinaryIsOneUndisturbedSessionOfEachWorld) {
   EXPECT_EQ(plan(Thoroughness::ordinary).size(), problem_.worlds.size());
-  EXPECT_EQ(text_of(plan(Thoroughness::ordinary_quick)), text_of(by_time(Thoroughness::quick)));
   EXPECT_EQ(plan(Thoroughness::ordinary_quick).size(), 1u);
+  for (const auto how : {Thoroughness::ordinary, Thoroughness::ordinary_quick}) {
+    for (const SessionPlan& session : plan(how)) {
+      EXPECT_EQ(session.schedule, 0u);
+      EXPECT_FALSE(session.looks_for_races);
+      for (const Phase& phase : session.phases) {
+        EXPECT_TRUE(is_undisturbed(phase.set_up));
+        for (const CallStep& step : phase.steps) EXPECT_TRUE(is_undisturbed(step.order));
+      }
+    }
+  }
 }
 
-TEST_F(Plan, QuickIsTheFirstWorldTheQuickSizesAndTwoSchedules) {
+TEST_F(Plan, QuickIsTheFirstWorldWithTheQuickSizes) {
   const auto sessions = plan(Thoroughness::quick);
-  ASSERT_EQ(sessions.size(), 2u);
+  ASSERT_EQ(sessions.size(), kSessions);
   for (const SessionPlan& session : sessions) {
     EXPECT_EQ(session.world, 4);
     EXPECT_EQ(names(session), (std::vector<std::string>{"one", "odd"}));
-    for (const Phase& phase : session.phases) EXPECT_EQ(phase.timed, 0u);
+    for (const Phase& phase : session.phases) EXPECT_FALSE(phase.is_timed());
   }
-  EXPECT_EQ(sessions[0].schedule, 0u);
-  EXPECT_NE(sessions[1].schedule, 0u);
 }
 
 TEST_F(Plan, FullIsEveryWorldWithEverySize) {
@@ -85,31 +97,96 @@ TEST_F(Plan, FullIsEveryWorldWithEverySize) {
   ASSERT_EQ(seen.size(), problem_.worlds.size());
   for (const int world : problem_.worlds) {
     EXPECT_EQ(seen[world], (std::set<std::string>{"one", "odd", "large", "huge"})) << world;
-    EXPECT_TRUE(schedules[world].contains(0)) << world;
-    EXPECT_GE(schedules[world].size(), 2u) << world;
+    EXPECT_EQ(schedules[world].size(), kSessions) << world;
   }
 }
 
-TEST_F(Plan, TimesAreOfTimedSizesAtTheLargestWorldOrderedByTime) {
+TEST_F(Plan, RacesAreLookedForInEverySessionOfACheck) {
+  for (const auto how : {Thoroughness::quick, Thoroughness::full}) {
+    for (const SessionPlan& session : plan(how)) {
+      EXPECT_TRUE(session.looks_for_races);
+      EXPECT_NE(session.schedule, 0u);
+    }
+  }
+}
+
+TEST_F(Plan, QuickSizesHaveCallsInBothOrdersInEverySession) {
+  for (const auto how : {Thoroughness::quick, Thoroughness::full}) {
+    for (const SessionPlan& session : plan(how)) {
+      for (const Phase& phase : session.phases) {
+        if (!phase.size->quick) continue;
+        EXPECT_TRUE(std::ranges::any_of(phase.steps, [](const CallStep& s) { return is_drawn(s.order); }));
+        EXPECT_TRUE(std::ranges::any_of(phase.steps, [](const CallStep& s) { return !is_drawn(s.order); }));
+        for (const CallStep& step : phase.steps) EXPECT_FALSE(is_undisturbed(step.order)) << "calls may be late";
+      }
+    }
+  }
+}
+
+TEST_F(Plan, TimesAreOfTimedSizesAtTheLargestWorldUndisturbed) {
   EXPECT_EQ(timed_world(problem_), 8);
   for (const auto how : {Thoroughness::full, Thoroughness::times}) {
     std::vector<std::string> timed;
     for (const SessionPlan& session : plan(how)) {
       for (const Phase& phase : session.phases) {
-        if (phase.timed == 0) continue;
-        timed.push_back(phase.size->name);
-        EXPECT_EQ(session.world, 8);
-        EXPECT_EQ(session.schedule, 0u);
+        for (const CallStep& step : phase.steps) {
+          if (!step.timed) continue;
+          timed.push_back(phase.size->name);
+          EXPECT_EQ(session.world, 8);
+          EXPECT_TRUE(is_undisturbed(step.order));
+        }
       }
     }
     EXPECT_EQ(timed, std::vector<std::string>{"large"}) << "each once";
   }
 }
 
+// Number of the timed call, whether another one follows back to back, how many calls there are, and the order of the
+// call before: each must take several values, or a candidate could know.
+TEST_F(Plan, TheTimedCallIsAtADrawnPlace) {
+  std::set<uint32_t> number, in_step, in_all;
+  std::set<bool> before_is_drawn;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    for (const SessionPlan& session : plan(Thoroughness::full, seed)) {
+      for (const Phase& phase : session.phases) {
+        uint32_t before = 0;
+        for (size_t k = 0; k < phase.steps.size(); before += phase.steps[k++].calls) {
+          if (!phase.steps[k].timed) continue;
+          EXPECT_GE(before, 1u) << "a candidate may prepare itself in its first call";
+          number.insert(before);
+          in_step.insert(phase.steps[k].calls);
+          in_all.insert(phase.calls());
+          before_is_drawn.insert(is_drawn(phase.steps[k - 1].order));
+        }
+      }
+    }
+  }
+  EXPECT_GE(number.size(), 2u);
+  EXPECT_GE(in_step.size(), 2u);
+  EXPECT_GE(in_all.size(), 3u);
+  EXPECT_EQ(before_is_drawn.size(), 2u);
+}
+
+TEST_F(Plan, SensitivitiesAreMeasuredOnTheSameTimedSteps) {
+  const auto timed_calls = [&](Thoroughness how, uint64_t seed) {
+    std::map<std::string, uint32_t> calls;
+    for (const SessionPlan& session : plan(how, seed)) {
+      for (const Phase& phase : session.phases) {
+        for (const CallStep& step : phase.steps) {
+          if (step.timed) calls[phase.size->name] = step.calls;
+        }
+      }
+    }
+    return calls;
+  };
+  for (uint64_t seed = 0; seed < 16; ++seed)
+    EXPECT_EQ(timed_calls(Thoroughness::full, seed), timed_calls(Thoroughness::times, seed));
+}
+
 TEST_F(Plan, CallsFollowEachOtherInEveryPhase) {
   for (const auto how : {Thoroughness::quick, Thoroughness::full}) {
     for (const SessionPlan& session : plan(how)) {
-      for (const Phase& phase : session.phases) EXPECT_GE(phase.burst, 2u);
+      for (const Phase& phase : session.phases) EXPECT_GE(phase.calls(), 2u);
     }
   }
 }

@@ -36,7 +36,7 @@ class NodeHost {
     NodeOptions o;
     o.memory = memory;
     o.seed = seed;
-    o.budget = 10'000'000;
+    o.budget = 200'000'000;  // as the judge's: operations and requests count, too
     return o;
   }
 

@@ -186,11 +186,40 @@ TEST(Operators, NarrowVector) {
                 {"float4* to = f(); reinterpret_cast<float2*>(to)[2 * (i)] = make_float2((part[p]).x, (part[p]).y);"}));
 }
 
+TEST(Operators, NoSynchronisationWhereItIsNotLookedFor) {
+  const std::string meet(kMeet);
+  const std::string before = "__global__ void work(float* to, int64_t n, uint32_t call) { ";
+  EXPECT_EQ(mutants_by("fast-path", meet + before + "meet(call); work(); }"),
+            Texts{meet + before + "if (n % 4 != 0) meet(call); work(); }"});
+  EXPECT_EQ(mutants_by("later-call", meet + before + "meet(call); }"),
+            (Texts{meet + before + "if (call < 3) meet(call); }", meet + before + "if (call % 4 != 2) meet(call); }"}));
+  EXPECT_EQ(by("fast-path", "meet(call);"), Texts{}) << "the kernel does not know its size";
+}
+
+TEST(Operators, AssumeCleared) {
+  EXPECT_EQ(mutants_by("assume-cleared", "void set_up() { cudaMalloc(&a, 4); cudaMemset(a, 0, 4); }"),
+            Texts{"void set_up() { cudaMalloc(&a, 4); ; }"});
+}
+
+TEST(Operators, ZeroIsEmpty) {
+  EXPECT_EQ(by("zero-is-empty", "while (Flag(b).load(cuda::memory_order_acquire) != call) {}"),
+            in_kernels({"while (Flag(b).load(cuda::memory_order_acquire) == 0) {}"}));
+}
+
+TEST(Operators, TearStore) {
+  const std::string word = "using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_system>; ";
+  const auto halves = mutants_by("tear-store", word + in_kernel("Word(a[i]).store(v, cuda::memory_order_relaxed);"));
+  ASSERT_EQ(halves.size(), 2u);
+  EXPECT_NE(halves[0].find("[0]).store(static_cast<uint32_t>((v) >> 0)"), std::string::npos) << halves[0];
+  EXPECT_NE(halves[1].find("[1]).store(static_cast<uint32_t>((v) >> 32)"), std::string::npos) << halves[1];
+  EXPECT_TRUE(by("tear-store", "Flag(a).store(v, cuda::memory_order_relaxed);").empty()) << "4 bytes";
+}
+
 TEST(Operators, EachHasATestHere) {
   // A new row needs a test: the names above.
   std::set<std::string_view> names;
   for (const auto& row : operators()) EXPECT_TRUE(names.insert(row.name).second) << row.name << " is there twice";
-  EXPECT_EQ(names.size(), 25u);
+  EXPECT_EQ(names.size(), 30u);
 }
 
 TEST(Mutants, HaveIdsOfTheirPlaces) {

@@ -89,6 +89,91 @@ TEST(AsyncCopies, AnMbarrierOrdersTheCopyBeforeItsWaiters) {
   }
 }
 
+TEST(AsyncCopies, CpAsyncMbarrierArriveOrdersAllCopiesOfTheThread) {
+  for (const bool arrives : {true, false}) {
+    EventRig rig;
+    simt::Block& block = rig.block();
+    const Thread issuer{&block, 3}, waiter{&block, 40};
+    const mem::Address from = rig.memory();
+    rig.issue_copy(issuer, rig.shared(128), from, kPlain);
+    rig.issue_copy(issuer, rig.shared(256), from, kPlain);
+    if (arrives) rig.copies_arrive(issuer, block, 8);
+    rig.sync(waiter, simt::SyncKind::mbarrier_wait, mem::kSharedReserved + 8, MemoryOrder::acquire);
+    rig.load(waiter, rig.shared(128), kWide);
+    rig.load(waiter, rig.shared(256), kWide);
+    EXPECT_EQ(rig.clean(), arrives) << rig.text();
+  }
+}
+
+TEST(AsyncCopies, CpAsyncMbarrierArriveDoesNotOrderLaterCopiesOrOtherThreads) {
+  for (const bool later : {true, false}) {
+    EventRig rig;
+    simt::Block& block = rig.block();
+    const Thread issuer{&block, 3}, other{&block, 4}, waiter{&block, 40};
+    const mem::Address from = rig.memory();
+    if (!later) rig.issue_copy(other, rig.shared(256), from, kPlain);
+    rig.issue_copy(issuer, rig.shared(128), from, kPlain);
+    rig.copies_arrive(issuer, block, 8);
+    if (later) rig.issue_copy(issuer, rig.shared(256), from, kPlain);
+    rig.sync(waiter, simt::SyncKind::mbarrier_wait, mem::kSharedReserved + 8, MemoryOrder::acquire);
+    rig.load(waiter, rig.shared(128), kWide);
+    EXPECT_TRUE(rig.clean()) << rig.text();
+    rig.load(waiter, rig.shared(256), kWide);
+    EXPECT_FALSE(rig.clean());
+  }
+}
+
+TEST(AsyncCopies, ACopyThroughTheSwitchIsNotCompleteWhenIssued) {
+  EventRig rig;
+  const Thread t = rig.thread();
+  const mem::Address to = rig.memory();
+  rig.store(t, to, {.bytes = 16, .proxy = Proxy::multimem, .line = kBulkThroughSwitch});
+  rig.load(t, to, kWide);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(AsyncCopies, ReductionsOfOneGpuDoNotRaceWithEachOther) {
+  for (const uint32_t other_gpu : {0u, 1u}) {
+    EventRig rig;
+    const Thread a = rig.thread(0), b = rig.thread(other_gpu);
+    const mem::Address to = rig.memory();
+    constexpr How kReduce{.bytes = 16, .proxy = Proxy::async};
+    rig.atomic(a, to, kReduce);
+    rig.atomic(b, to, kReduce);
+    EXPECT_EQ(rig.clean(), other_gpu == 0) << rig.text();
+    rig.load(b, to, kWide);
+    EXPECT_FALSE(rig.clean());
+  }
+}
+
+TEST(AsyncCopies, AnAsynchronousReleaseIsAFlag) {
+  for (const MemoryOrder order : {MemoryOrder::release, MemoryOrder::weak}) {
+    EventRig rig;
+    const Thread writer = rig.thread(1), reader = rig.thread(0);
+    const mem::Address data = rig.memory(), flag = rig.memory();
+    rig.store(writer, data);
+    rig.store(writer, flag, {.order = order, .scope = Scope::sys, .proxy = Proxy::async});
+    rig.load(reader, flag, kAcquireSys);
+    rig.load(reader, data);
+    EXPECT_EQ(rig.clean(), order == MemoryOrder::release) << rig.text();
+  }
+}
+
+TEST(AsyncCopies, AProxyFenceOfTheWarpShowsWhatOneLaneHasAcquired) {
+  EventRig rig;
+  const Thread writer = rig.thread(1);
+  simt::Block& block = rig.block(0);
+  const mem::Address from = rig.memory(), flag = rig.memory();
+  rig.store(writer, from, kWide);
+  rig.store(writer, flag, kReleaseSys);
+  rig.load({&block, 0}, flag, kAcquireSys);
+  rig.sync(*block.warps()[0], simt::kAllLanes, {.kind = simt::SyncKind::fence}, kProxyFence);
+  rig.issue_copy({&block, 0}, rig.shared(128), from, kBulk);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+  rig.issue_copy({&block, 1}, rig.shared(256), from, kBulk);
+  EXPECT_FALSE(rig.clean());
+}
+
 TEST(AsyncCopies, BeginAfterTheAccessesOfTheirThread) {
   EventRig rig;
   const Thread t = rig.thread();

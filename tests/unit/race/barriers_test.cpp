@@ -160,5 +160,124 @@ TEST(Barriers, AnotherMbarrierOrdersNothing) {
   EXPECT_FALSE(rig.clean());
 }
 
+TEST(Barriers, AClusterBarrierHandsOnWhatOneLaneHasAcquired) {
+  for (const MemoryOrder arrive : {MemoryOrder::release, MemoryOrder::relaxed}) {
+    EventRig rig;
+    const Thread writer = rig.thread(1);
+    simt::Cluster& cluster = rig.cluster(2);
+    const mem::Address data = rig.memory(), flag = rig.memory();
+    rig.store(writer, data);
+    rig.store(writer, flag, kReleaseSys);
+    rig.load({cluster.blocks[0], 5}, flag, kAcquireSys);
+    rig.sync_cluster(cluster, arrive);
+    rig.load({cluster.blocks[1], 40}, data);
+    EXPECT_EQ(rig.clean(), arrive == MemoryOrder::release) << rig.text();
+  }
+}
+
+TEST(Barriers, AFenceBeforeARelaxedArrivalReleases) {
+  for (const bool fenced : {true, false}) {
+    EventRig rig;
+    simt::Cluster& cluster = rig.cluster(2);
+    const mem::Address data = rig.memory();
+    const Thread writer{cluster.blocks[0], 5};
+    rig.store(writer, data);
+    if (fenced) rig.fence(writer, Scope::cluster);
+    rig.sync_cluster(cluster, MemoryOrder::relaxed);
+    rig.load({cluster.blocks[1], 0}, data);
+    EXPECT_EQ(rig.clean(), fenced) << rig.text();
+  }
+}
+
+TEST(Barriers, AFenceOfMbarrierInitialisationsReleasesNothingElse) {
+  EventRig rig;
+  simt::Cluster& cluster = rig.cluster(2);
+  const mem::Address data = rig.memory();
+  const Thread writer{cluster.blocks[0], 5};
+  rig.store(writer, data);
+  rig.fence(writer, Scope::cluster, MemoryOrder::release, kFenceMbarrierInit);
+  rig.sync_cluster(cluster, MemoryOrder::relaxed);
+  rig.load({cluster.blocks[1], 0}, data);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(Barriers, AFenceAfterARelaxedWaitAcquires) {
+  for (const bool fenced : {true, false}) {
+    EventRig rig;
+    simt::Block& block = rig.block();
+    const Thread writer{&block, 40}, reader{&block, 0};
+    const uint32_t at = mem::kSharedReserved + 8;
+    rig.store(writer, rig.shared(128));
+    rig.sync(writer, simt::SyncKind::mbarrier_arrive, at, MemoryOrder::release);
+    rig.sync(reader, simt::SyncKind::mbarrier_wait, at, MemoryOrder::relaxed);
+    if (fenced) rig.fence(reader, Scope::cta, MemoryOrder::acquire);
+    rig.load(reader, rig.shared(128));
+    EXPECT_EQ(rig.clean(), fenced) << rig.text();
+  }
+}
+
+// Warp 0 produces with bar.arrive, warp 1 consumes with bar.sync.
+class ProducerPasses : public testing::Test {
+ protected:
+  void produce() {
+    rig.sync(*block.warps()[0], simt::kAllLanes, {.kind = simt::SyncKind::block_arrive, .id = 1}, kBarArrive);
+  }
+  void consume() {
+    rig.sync(*block.warps()[1], simt::kAllLanes, {.kind = simt::SyncKind::block_arrive, .id = 1});
+    rig.sync(*block.warps()[1], simt::kAllLanes, {.kind = simt::SyncKind::block_release, .id = 1});
+  }
+  EventRig rig;
+  simt::Block& block = rig.block();
+  mem::Address data = rig.memory();
+};
+
+TEST_F(ProducerPasses, ItsEarlierWritesAreOrdered) {
+  rig.store({&block, 0}, data);
+  produce();
+  consume();
+  rig.load({&block, 32}, data);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+}
+
+TEST_F(ProducerPasses, ItsWritesBetweenArrivalAndCompletionAreNot) {
+  produce();
+  rig.store({&block, 0}, data);
+  consume();
+  rig.load({&block, 32}, data);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST_F(ProducerPasses, ItAcquiresNothing) {
+  rig.load({&block, 32}, data);
+  produce();
+  consume();
+  rig.store({&block, 0}, data);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(Barriers, AFenceAcquireReleasesNothingAndAFenceReleaseAcquiresNothing) {
+  for (const bool right : {true, false}) {
+    EventRig rig;
+    const Thread writer = rig.thread(0), reader = rig.thread(1);
+    const mem::Address data = rig.memory(), flag = rig.memory();
+    rig.store(writer, data);
+    rig.fence(writer, Scope::sys, right ? MemoryOrder::release : MemoryOrder::acquire);
+    rig.store(writer, flag, kRelaxedSys);
+    rig.load(reader, flag, kRelaxedSys);
+    rig.fence(reader, Scope::sys, MemoryOrder::acquire);
+    rig.load(reader, data);
+    EXPECT_EQ(rig.clean(), right) << rig.text();
+  }
+  EventRig rig;
+  const Thread writer = rig.thread(0), reader = rig.thread(1);
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  rig.store(writer, data);
+  rig.store(writer, flag, kReleaseSys);
+  rig.load(reader, flag, kRelaxedSys);
+  rig.fence(reader, Scope::sys, MemoryOrder::release);
+  rig.load(reader, data);
+  EXPECT_FALSE(rig.clean());
+}
+
 }  // namespace
 }  // namespace fb::race

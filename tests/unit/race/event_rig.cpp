@@ -25,6 +25,9 @@ constexpr const char* kPtx = R"(
   fence.proxy.async;
   cp.async.bulk.wait_group.read 0;
   cp.async.ca.shared.global [%r0], [%rd0], 16;
+  barrier.cta.arrive 1, 64;
+  multimem.cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], %r1;
+  fence.mbarrier_init.release.cluster;
 }
 )";
 
@@ -42,7 +45,7 @@ EventRig::EventRig(const Options& options) {
   program_.origins.resize(kLines);
   for (uint32_t k = 0; k < kLines; ++k) {
     insts_[k].origin = k;
-    program_.origins[k].index = k >= kRed && k <= kCpAsync ? k : 0;
+    program_.origins[k].index = k >= kRed && k <= kFenceMbarrierInit ? k : 0;
   }
   detector_ = std::make_unique<Detector>(
       options,
@@ -207,9 +210,13 @@ simt::AsyncCopy EventRig::issue_copy(Thread t, mem::Address to, mem::Address fro
   copy.block = t.block;
   copy.warp = &t.warp();
   copy.lanes = t.mask();
-  copy.sequence = next_copy_++;
+  copy.sequence = t.block->next_copy++;
   detector_->on_copy_issue(copy);
   return copy;
+}
+
+void EventRig::copies_arrive(Thread t, simt::Block& owner, uint32_t offset) {
+  detector_->on_copies_arrive(t.warp(), t.lane(), t.block->next_copy, owner, owner.shared() + offset);
 }
 
 void EventRig::signal_mbarrier(const simt::AsyncCopy& copy, simt::Block& owner, uint32_t offset) {

@@ -37,7 +37,16 @@ struct How {
 };
 
 // Lines of instructions that the detector treats differently (SiteTraits).
-enum SpecialLine : uint32_t { kRed = 1, kProxyFence, kWaitGroupRead, kCpAsync, kFirstFreeLine = 10 };
+enum SpecialLine : uint32_t {
+  kRed = 1,
+  kProxyFence,
+  kWaitGroupRead,
+  kCpAsync,
+  kBarArrive,
+  kBulkThroughSwitch,
+  kFenceMbarrierInit,
+  kFirstFreeLine = 10
+};
 
 class EventRig final : public simt::Environment {
  public:
@@ -86,6 +95,8 @@ class EventRig final : public simt::Environment {
                     MemoryOrder wait = MemoryOrder::acquire);
   // A cp.async.bulk or cp.async (line kCpAsync) of one thread, issued but not complete.
   simt::AsyncCopy issue_copy(Thread t, mem::Address to, mem::Address from, const How& how);
+  // cp.async.mbarrier.arrive of a thread all of whose copies so far are done.
+  void copies_arrive(Thread t, simt::Block& owner, uint32_t offset);
   void signal_mbarrier(const simt::AsyncCopy& copy, simt::Block& owner, uint32_t offset);
 
  private:
@@ -124,7 +135,6 @@ class EventRig final : public simt::Environment {
   std::vector<simt::Inst> insts_;
   uint32_t next_line_ = kFirstFreeLine;
   uint32_t next_stream_ = 1000, next_number_ = 0, next_memory_ = 1;
-  uint64_t next_copy_ = 1;
 };
 
 // The usual orders.

@@ -58,6 +58,14 @@ const Scenario kScenarios[] = {
                   {});
      },
      "lanes of the same store instruction", "let one lane write"},
+    {"slot that the host takes", RaceClass::not_released,
+     [](EventRig& rig) {
+       simt::Block& block = rig.block();
+       const mem::Address slot = rig.memory(mem::kHostMemory);
+       rig.store({&block, 0}, slot, {.line = 20});
+       rig.store({&block, 5}, slot, {.line = 40});
+     },
+     "was not released at system scope", "put __threadfence_system() between the data stored at test.cu:20"},
     {"lanes of one warp", RaceClass::in_one_warp,
      [](EventRig& rig) {
        simt::Block& block = rig.block();
@@ -106,7 +114,8 @@ const Scenario kScenarios[] = {
        rig.load(reader, flag, kAcquireSys);
        rig.load(reader, data, {.line = 40});
      },
-     "the writer's side has device scope only (test.cu:30)", "__threadfence_system instead of __threadfence"},
+     "the writer's side has device scope only (test.cu:30)",
+     "use system scope at test.cu:30 (__threadfence_system() instead of __threadfence())"},
     {"scope of the write of a flag", RaceClass::narrow_scope,
      [](EventRig& rig) {
        const Thread writer = rig.thread(0), reader = rig.thread(1);
@@ -201,6 +210,41 @@ TEST(ReportRulesTable, EveryRuleHasAScenarioAndAUniqueName) {
     for (const ReportRule& rule : table) EXPECT_TRUE(rules.insert(rule.name).second) << rule.name;
   }
   EXPECT_EQ(fired, rules);
+}
+
+// Blocks of one device: its scope is enough.
+TEST(Reports, NameTheNarrowestScopeThatSuffices) {
+  EventRig rig;
+  const Thread writer = rig.thread(0), reader = rig.thread(0);
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  rig.store(writer, data, {.line = 20});
+  rig.fence(writer, Scope::cta, MemoryOrder::acq_rel, 30);
+  rig.store(writer, flag, kRelaxedSys);
+  rig.load(reader, flag, kAcquireSys);
+  rig.load(reader, data, {.line = 40});
+  ASSERT_FALSE(rig.clean());
+  const std::string& text = rig.reports().back().text;
+  EXPECT_NE(text.find("use device scope at test.cu:30 (__threadfence() instead of __threadfence_block())"),
+            std::string::npos)
+      << text;
+}
+
+// rank 0 → a counter, with a fence of its device only → rank 1 → a flag → rank 2, which reads what rank 0 wrote.
+TEST(Reports, NameTheLinkOfAChainThatOrdersNothing) {
+  EventRig rig;
+  const Thread first = rig.thread(0), middle = rig.thread(1), last = rig.thread(2);
+  const mem::Address data = rig.memory(), counter = rig.memory(), flag = rig.memory();
+  rig.store(first, data, {.line = 20});
+  rig.fence(first, Scope::gpu, MemoryOrder::acq_rel, 30);
+  rig.atomic(first, counter, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .line = 31});
+  rig.load(middle, counter, kAcquireSys);
+  rig.store(middle, flag, kReleaseSys);
+  rig.load(last, flag, kAcquireSys);
+  rig.load(last, data, {.line = 40});
+  ASSERT_FALSE(rig.clean());
+  const std::string& text = rig.reports().back().text;
+  EXPECT_NE(text.find("on the way between them"), std::string::npos) << text;
+  EXPECT_NE(text.find("__threadfence_system() instead of __threadfence()"), std::string::npos) << text;
 }
 
 TEST(Reports, NameBothAccessesTheBytesAndTheRank) {

@@ -21,6 +21,7 @@ RunRecord full_record() {
   r.replayable = false;
   r.not_replayable_because = "rank 1 polled host memory";
   r.unsupported_calls = {{"cudaFoo", 3}, {"cuBar", 1}};
+  r.failed_calls = {{"cudaMemcpy: cudaErrorInvalidValue", 2}};
   r.calls_in_run = {{"launch", 12}, {"exchange", 2}};
   r.late_requests = 5;
   r.devices = {{.kernels = 1,

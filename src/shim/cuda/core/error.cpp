@@ -24,7 +24,33 @@ bool is_sticky(Error error) {
   }
 }
 
-Error record(Error error) {
+namespace {
+
+// What programs ask for as a question, or handle as a matter of course, is no failure.
+bool is_worth_telling(Error error) {
+  return error != cudaSuccess && error != cudaErrorNotReady && error != cudaErrorPeerAccessAlreadyEnabled &&
+         error != cudaErrorPeerAccessNotEnabled && error != cudaErrorHostMemoryAlreadyRegistered &&
+         error != cudaErrorNotSupported && !is_sticky(error);
+}
+
+void tell(const std::string& what, Error error) {
+  Session& session = Session::get();
+  if (thread().in_callback || session.connect() != cudaSuccess || !session.first_report_of(what.c_str())) return;
+  const char* const name = error_name(error);
+  const std::string text = what + ": " + (name ? name : "an error") + " (" + error_text(error) + ")";
+  thread().channel.call<wire::Kind::report_unsupported>({.failed = 1}, nullptr,
+                                                        {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+}
+
+}  // namespace
+
+Error record_launch(Error error, const std::string& launch) {
+  if (is_worth_telling(error)) tell(launch, error);
+  return record(error, nullptr);
+}
+
+Error record(Error error, const char* function) {
+  if (function != nullptr && is_worth_telling(error)) tell(function, error);
   ThreadState& mine = thread();
   // The runtime makes a context current by being used; the driver API wants it said.
   mine.has_context = true;

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <expected>
+#include <string>
 
 #include "wire/status.h"
 
@@ -19,8 +20,11 @@ inline std::unexpected<Error> failure(Error error) { return std::unexpected(erro
 // After such an error the device's context is lost: every later call gives it again.
 bool is_sticky(Error error);
 
-// Remembers a failure for cudaGetLastError and returns it: how every function of the runtime API ends.
-Error record(Error error);
+// Remembers a failure for cudaGetLastError and returns it: how every function of the runtime API ends. The machine is
+// told of a function's first failure: programs often ignore it, and then it explains what goes wrong later.
+Error record(Error error, const char* function = __builtin_FUNCTION());
+// The same for a failure about which there is more to say: "kernel sum<<<1, 2048>>>".
+Error record_launch(Error error, const std::string& launch);
 
 // "cudaErrorInvalidValue"; null for a number that is no error.
 const char* error_name(Error error);

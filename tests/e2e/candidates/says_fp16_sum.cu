@@ -1,0 +1,62 @@
+// problem: all_reduce_one_shot
+// expect: wrong
+// mode: quick
+// seconds: 30
+// explains: accumulated in fp16 | ulp of f32
+// about: Adds in half precision, beginning with its own data.
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+#include <cuda_fp16.h>
+
+using fabricbench::Peers;
+
+// Thread p of the only block meets rank p.
+__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+  __syncthreads();
+  if (const int peer = threadIdx.x; peer < world) {
+    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
+    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
+    }
+  }
+  __syncthreads();
+}
+
+__global__ void sum_up(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
+                       uint32_t epoch) {
+  meet(flags, rank, world, 2 * epoch - 1);
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+    __half sum = __float2half(in.of[rank][i]);
+    for (int step = 1; step < world; ++step)
+      sum = __float2half(__half2float(sum) + __half2float(__float2half(in.of[(rank + step) % world][i])));
+    out[i] = __half2float(sum);
+  }
+  meet(flags, rank, world, 2 * epoch);
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        flags_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
+        inputs_(rank, args.in) {}
+  void run(const Args& args, cudaStream_t stream) {
+    sum_up<<<1, 256, 0, stream>>>(flags_.peers<uint32_t>(), inputs_.peers<const float>(), args.out, args.n, rank_,
+                                  world_, ++epoch_);
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t epoch_ = 0;
+  fabricbench::PeerMemory flags_, inputs_;
+};
+// [/solution]
