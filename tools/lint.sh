@@ -54,6 +54,6 @@ else
   mapfile -t sources < <(all_sources)
 fi
 # xargs -r: after commits that touch no source there is nothing to read.
-printf '%s\n' ${sources[@]+"${sources[@]}"} | sed '/^$/d' |
+printf '%s\n' "${sources[@]}" |
   xargs -r -P "$(nproc)" -n 4 "$clang_tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 echo "clang-tidy: ${#sources[@]} files"

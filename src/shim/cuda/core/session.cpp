@@ -131,7 +131,7 @@ Error Session::reserve_addresses(uint64_t begin, uint64_t end) {
   uint64_t bytes = end - begin;
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-  // The sanitizer's shadow memory lies behind the first two terabytes.
+  // The sanitizer's shadow memory begins at 2 TiB.
   bytes = std::min(bytes, uint64_t{1} << 36);
 #endif
 #endif

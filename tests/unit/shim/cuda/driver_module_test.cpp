@@ -1,34 +1,23 @@
 // Modules, launches, occupancy and graphs of the driver API.
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 
+#include "tests/unit/shim/cuda/add_kernel.h"
+
 namespace {
 
-constexpr const char* kText = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-.global .align 4 .u32 counter = 5;
-.visible .entry add(.param .u64 to, .param .u32 value)
-{
-  .reg .b64 %rd<2>;
-  .reg .b32 %r<3>;
-  ld.param.u64 %rd1, [to];
-  ld.param.u32 %r1, [value];
-  atom.global.add.u32 %r2, [%rd1], %r1;
-  ret;
-}
-)";
+using fb::kAddKernel;
 
 class DriverModule : public testing::Test {
  protected:
   void SetUp() override {
     // The text may go as soon as it has been loaded.
-    std::string text = kText;
+    std::string text = kAddKernel;
     ASSERT_EQ(cuModuleLoadData(&module_, text.c_str()), CUDA_SUCCESS);
     std::memset(text.data(), '!', text.size());
     ASSERT_EQ(cuModuleGetFunction(&add_, module_, "add"), CUDA_SUCCESS);
@@ -124,14 +113,14 @@ TEST_F(DriverModule, WrongTextIsRefusedAtOnce) {
 TEST_F(DriverModule, LinkingOnePieceGivesThatPiece) {
   CUlinkState link = nullptr;
   ASSERT_EQ(cuLinkCreate(0, nullptr, nullptr, &link), CUDA_SUCCESS);
-  std::string text = kText;
+  std::string text = kAddKernel;
   EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, text.data(), text.size(), "add", 0, nullptr, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, text.data(), text.size(), "add", 0, nullptr, nullptr),
             CUDA_ERROR_NOT_SUPPORTED);
   void* image = nullptr;
   size_t bytes = 0;
   ASSERT_EQ(cuLinkComplete(link, &image, &bytes), CUDA_SUCCESS);
-  EXPECT_STREQ(static_cast<const char*>(image), kText);
+  EXPECT_STREQ(static_cast<const char*>(image), kAddKernel);
   CUmodule module = nullptr;
   EXPECT_EQ(cuModuleLoadData(&module, image), CUDA_SUCCESS);
   EXPECT_EQ(cuLinkDestroy(link), CUDA_SUCCESS);
@@ -142,7 +131,7 @@ TEST_F(DriverModule, LinkingOnePieceGivesThatPiece) {
 TEST_F(DriverModule, LibrariesAreModules) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
-  ASSERT_EQ(cuLibraryLoadData(&library, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuLibraryLoadData(&library, kAddKernel, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "add"), CUDA_SUCCESS);
   CUfunction function = nullptr;
   EXPECT_EQ(cuKernelGetFunction(&function, kernel), CUDA_SUCCESS);
@@ -154,7 +143,7 @@ TEST_F(DriverModule, LibrariesAreModules) {
 }
 
 TEST_F(DriverModule, ListsItsKernels) {
-  const std::string text = std::string(kText) +
+  const std::string text = std::string(kAddKernel) +
                            ".visible .entry second()\n{\n  ret;\n}\n"
                            ".func helper()\n{\n  ret;\n}\n";
   CUmodule module = nullptr;
@@ -173,6 +162,23 @@ TEST_F(DriverModule, ListsItsKernels) {
   EXPECT_EQ(cuModuleEnumerateFunctions(nullptr, 1, module), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
   EXPECT_EQ(cuModuleGetFunctionCount(&kernels, module), CUDA_ERROR_INVALID_HANDLE);
+
+  cudaLibrary_t library = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), cudaSuccess);
+  kernels = 0;
+  EXPECT_EQ(cudaLibraryGetKernelCount(&kernels, library), cudaSuccess);
+  EXPECT_EQ(kernels, 2u);
+  EXPECT_EQ(cuLibraryGetKernelCount(&kernels, reinterpret_cast<CUlibrary>(library)), CUDA_SUCCESS);
+  EXPECT_EQ(kernels, 2u);
+  cudaKernel_t first = nullptr;
+  CUkernel same = nullptr;
+  EXPECT_EQ(cudaLibraryEnumerateKernels(&first, 1, library), cudaSuccess);
+  EXPECT_EQ(cuLibraryEnumerateKernels(&same, 1, reinterpret_cast<CUlibrary>(library)), CUDA_SUCCESS);
+  EXPECT_EQ(cuKernelGetName(&name, same), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "add");
+  EXPECT_EQ(reinterpret_cast<CUkernel>(first), same);
+  EXPECT_EQ(cudaLibraryGetKernelCount(nullptr, library), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaLibraryUnload(library), cudaSuccess);
 }
 
 TEST_F(DriverModule, CapturesAndReplays) {

@@ -12,27 +12,13 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/shim/cuda/add_kernel.h"
 #include "tests/unit/shim/cuda/machine_process.h"
 
 namespace {
 
 constexpr int kThreads = 4;
 constexpr int kRounds = 12;
-
-constexpr const char* kText = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry add(.param .u64 to, .param .u32 value)
-{
-  .reg .b64 %rd<2>;
-  .reg .b32 %r<3>;
-  ld.param.u64 %rd1, [to];
-  ld.param.u32 %r1, [value];
-  atom.global.add.u32 %r2, [%rd1], %r1;
-  ret;
-}
-)";
 
 class Machine : public testing::Environment {
  public:
@@ -163,7 +149,7 @@ TEST(Threads, ModulesLaunchesAndGraphs) {
     ASSERT_EQ(cudaFree(nullptr), cudaSuccess);
     CUmodule module = nullptr;
     CUfunction add = nullptr;
-    ASSERT_EQ(cuModuleLoadData(&module, kText), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleLoadData(&module, fb::kAddKernel), CUDA_SUCCESS);
     ASSERT_EQ(cuModuleGetFunction(&add, module, "add"), CUDA_SUCCESS);
     cudaStream_t stream = nullptr;
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
