@@ -41,7 +41,8 @@ bool attach(int fd, int as, int flags) {
   return from >= 0 && dup2(from, as) >= 0;
 }
 
-// Runs in the child between fork and exec: async-signal-safe calls only. Returns if something failed, with errno set.
+// Runs in the child between vfork and exec, in the parent's memory: system calls only. Returns if something failed,
+// with errno set.
 void exec_child(const SpawnOptions& options, pid_t parent, char* const* arguments, char* const* environment) {
   if (options.outlives) {
     setsid();
@@ -58,6 +59,12 @@ void exec_child(const SpawnOptions& options, pid_t parent, char* const* argument
   if (options.data_limit != 0) {
     const rlimit data{options.data_limit, options.data_limit};
     setrlimit(RLIMIT_DATA, &data);
+  }
+  // Before signals are let in: the parent's handlers would run in the parent's memory.
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now = {};
+    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN && now.sa_handler != SIG_DFL)
+      signal(number, SIG_DFL);
   }
   sigset_t none;
   sigemptyset(&none);
@@ -174,9 +181,17 @@ Child spawn(const SpawnOptions& options) {
   const std::string what = "cannot start " + options.command[0];
   Pipe failure = make_pipe();
   const pid_t parent = getpid();
-  const pid_t id = fork();
-  if (id < 0) fail(errno, what);
-  if (id == 0) {
+  // The child borrows this process's memory until it is another program: to copy the page tables of a judge takes
+  // longer than all the rest. No handler of ours may run in it meanwhile; it opens its own mask.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t id = vfork();
+  if (id != 0) {
+    const int why = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (id < 0) fail(why, what);
+  } else {
     exec_child(options, parent, arguments.data(), environment.data());
     const int why = errno;
     if (write(failure.writer.get(), &why, sizeof why) < 0) _exit(126);

@@ -47,6 +47,12 @@ struct Cost {
   Expression hops;              // crossings of a link that wait for each other, in any solution; 1 by default
 };
 
+// A branch or kernel of reference or driver that goes one way only in all sessions, and why that is enough.
+struct Unreached {
+  std::string line;  // part of the source line's text, or of the kernel's name
+  std::string why;
+};
+
 struct Problem {
   std::string name, folder;  // the folder's name and its path
   std::string title, track, category, library, level_reason, provenance, platform;
@@ -59,6 +65,7 @@ struct Problem {
   int atomic_bytes = 16;  // a store of so many aligned bytes is seen as a whole or not at all
   Rules rules;
   Cost cost;
+  std::vector<Unreached> unreached;
   Interface interface;    // of a problem with a driver
   std::string statement;  // text of statement.md
   std::string reference;  // text of reference.cu

@@ -41,7 +41,7 @@ class ProblemReader {
   Problem read(const toml::table& file) {
     reader_.refuse_unknown(
         file, {"title", "track", "category", "library", "level", "level_reason", "tags", "provenance", "worlds",
-               "platform", "atomic_bytes", "parameters", "size", "tensor", "rules", "cost", "interface"});
+               "platform", "atomic_bytes", "parameters", "size", "tensor", "rules", "cost", "interface", "unreached"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
@@ -53,6 +53,9 @@ class ProblemReader {
     if (const auto* rules = section(file, "rules")) read_rules(*rules);
     read_cost(file);
     if (const auto* interface = section(file, "interface")) read_interface(*interface);
+    if (file.contains("unreached")) {
+      for (const toml::table* one : reader_.tables(file, "unreached")) read_unreached(*one);
+    }
     return std::move(problem_);
   }
 
@@ -75,6 +78,7 @@ class ProblemReader {
   void read_rules(const toml::table& rules);
   void read_cost(const toml::table& file);
   void read_interface(const toml::table& from);
+  void read_unreached(const toml::table& from);
   bool is_parameter(std::string_view name) const {
     return std::ranges::any_of(problem_.parameters, [&](const auto& p) { return p.first == name; });
   }
@@ -296,6 +300,11 @@ void ProblemReader::read_cost(const toml::table& file) {
   if (from->contains("hops")) read("hops", problem_.cost.hops, ignored);
   if (from->contains("least_link_bytes"))
     read("least_link_bytes", problem_.cost.least_link_bytes, places_.least_link_bytes);
+}
+
+void ProblemReader::read_unreached(const toml::table& from) {
+  reader_.refuse_unknown(from, {"line", "why"});
+  problem_.unreached.push_back({.line = reader_.text(from, "line"), .why = reader_.text(from, "why")});
 }
 
 void ProblemReader::read_interface(const toml::table& from) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include "base/text_limits.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -25,7 +27,7 @@ struct Options {
   std::string problem, file, problems, platform, trace, backend = "virtual";
   std::string seed;
   bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
-       no_races = false;
+       no_races = false, verbose = false;
   size_t jobs = 0;
   uint32_t schedules = 0;
 };
@@ -34,9 +36,10 @@ struct Options {
 constexpr size_t kLongestAnswer = size_t{256} << 20;
 
 Result<std::string> read_answer(std::istream& in, const std::string& name) {
-  std::string text(kLongestAnswer + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (text.size() <= kLongestAnswer && (in.read(part.data(), part.size()) || in.gcount() > 0))
+    text.append(part.data(), static_cast<size_t>(in.gcount()));
   if (in.bad()) return error("cannot read " + name);
   if (text.size() > kLongestAnswer) return error(name + " has more than 256 MiB: that is no solution");
   return text;
@@ -65,7 +68,9 @@ int check(const Options& o) {
   if (!pack) return fail(pack.error());
   auto answer = read_answer_file(o.file);
   if (!answer) return fail(answer.error());
+  if (o.verbose) cut_nothing();
   judge::JudgeRequest request;
+  request.verbose = o.verbose;
   request.pack = &*pack;
   request.problem = &pack->problems.front();
   request.answer = std::move(*answer);
@@ -116,14 +121,14 @@ void add_check(CLI::App& program, CommandRun& command_run) {
   command->add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder")->required();
   command->add_option("file", o.file, "The solution; - reads it from standard input")->required();
   command->add_flag("--json", o.json, "Print the verdict as JSON");
+  command->add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
   command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
       ->capture_default_str()
       ->check(CLI::IsMember({"virtual", "cuda"}));
   command->add_option("--seed", o.seed, "Replay a verdict")->check(why_no_seed, "UINT");
   command
-      ->add_option(
-          "--schedules", o.schedules,
-          "Schedules of each world that are drawn at random and checked for races (default: 2; 1 with --quick)")
+      ->add_option("--schedules", o.schedules,
+                   "Schedules of each world that are drawn at random and checked for races (default: 2)")
       ->check(CLI::Range(1, 10'000));
   auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);

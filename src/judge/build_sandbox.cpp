@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "base/text_limits.h"
 
 namespace fb::judge {
 namespace {
@@ -103,14 +104,14 @@ Errors explain(Errors errors, const std::vector<std::string>& folders, const Bui
     if (blames_sandbox(message)) throw std::runtime_error(message);
     message = in_plain_words(message, limits);
     for (const auto& folder : folders) replace_all(message, folder + "/", "");
-    if (message.size() > kMostText) message = message.substr(0, kMostText) + " …";
+    if (message.size() > at_most(kMostText)) message = message.substr(0, kMostText) + " …";
   }
   // That it crashed says nothing where something else says why.
   if (errors.list.size() > 1) {
     std::erase_if(errors.list, [](const Diagnostic& d) { return d.message == "the compiler crashed"; });
   }
   if (errors.list.empty()) errors = Errors("the compiler crashed");
-  if (errors.list.size() > kMostMessages) {
+  if (errors.list.size() > at_most(kMostMessages)) {
     const size_t more = errors.list.size() - kMostMessages;
     errors.list.resize(kMostMessages);
     errors.list.push_back({{}, fmt::format("and {} more messages", more)});

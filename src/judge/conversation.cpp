@@ -180,9 +180,10 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, const Cal
   std::vector<wire::Transfer> transfers;
   {
     const Stopwatch watch(outcome_.wall_seconds["oracle"]);
+    // A candidate must not choose the data that it is timed with: its constants could send all tokens to one expert.
+    const Dictionary* const dictionary = wanted.timed ? nullptr : &dictionary_;
     for (uint32_t c = 0; c < calls; ++c)
-      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c, compares_,
-                        &dictionary_);
+      data.emplace_back(layout, oracle_, mix(phase.seed, {next_call_ + c + 1}), next_call_ + c, compares_, dictionary);
     const auto add = [&](int rank, uint32_t call, Direction direction, uint64_t address, uint64_t bytes, uint64_t at) {
       transfers.push_back({.rank = static_cast<uint32_t>(rank),
                            .call = call,
@@ -244,6 +245,7 @@ void Conversation::add_timing(const Layout& layout, const wire::StepResult& step
                               .world = layout.world,
                               .begin_seconds = static_cast<double>(step.begin) * 1e-12,
                               .seconds = static_cast<double>(end - step.begin) * 1e-12,
+                              .calls = step.calls,
                               .moved = moved});
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/text_limits.h"
 
 namespace fb::judge {
 namespace {
@@ -137,10 +138,22 @@ std::string failed_calls(const record::RunRecord& record) {
   std::string text;
   size_t shown = 0;
   for (const auto& [call, processes] : record.failed_calls) {
-    if (shown++ < kShown) text += fmt::format("  {}\n", call);
+    if (shown++ < at_most(kShown)) text += fmt::format("  {}\n", call);
   }
-  if (shown > kShown) text += fmt::format("  and {} more\n", shown - kShown);
+  if (shown > at_most(kShown)) text += fmt::format("  and {} more\n", shown - kShown);
   return text.empty() ? text : "Calls that failed, and after which the code went on:\n" + text;
+}
+
+std::string old_reads(const record::RunRecord& record) {
+  constexpr size_t kShown = 3;
+  const size_t shown = std::min(record.old_reads.size(), at_most(kShown));
+  if (shown == 0) return {};
+  std::string text = "Before that, nothing ordered a load behind a store, and it returned older bytes:\n";
+  for (size_t k = 0; k < shown; ++k) text += fmt::format("  {}\n", record.old_reads[k]);
+  if (record.old_reads.size() > shown) text += fmt::format("  and {} more\n", record.old_reads.size() - shown);
+  return text +
+         "Look at: a release (st.release, or a fence before the store of the flag) where the data is published, and an "
+         "acquire where the flag is read; `volatile` and relaxed accesses order nothing.\n";
 }
 
 std::optional<Ruling> finding_of(const launcher::LaunchResult& result, const record::FailureLocation& location,

@@ -20,5 +20,7 @@ bool may_have_been_killed(const launcher::LaunchResult& result);
 
 // What the candidate's host code was told and may have ignored, for the beginning of an explanation; empty: nothing.
 std::string failed_calls(const record::RunRecord& record);
+// Loads of the last step that returned old bytes, for the explanation of wrong values; empty: none.
+std::string old_reads(const record::RunRecord& record);
 
 }  // namespace fb::judge

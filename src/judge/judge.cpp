@@ -266,6 +266,8 @@ class AttemptJudge {
     wanted.platform = verdict_.platform;
     wanted.constants = constants_;
     wanted.look_for_races = request_.look_for_races;
+    wanted.verbose = request_.verbose;
+    wanted.count_branches = request_.branches != nullptr;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.limits = request_.limits;
     return wanted;
@@ -303,6 +305,7 @@ class AttemptJudge {
       if (std::ranges::find(verdict_.notes, note) == verdict_.notes.end()) verdict_.notes.push_back(std::move(note));
     }
     for (const auto& [phase, seconds] : outcome->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
+    if (request_.branches != nullptr) record::merge(*request_.branches, outcome->branches);
     verdict_.timings.insert(verdict_.timings.end(), outcome->timings.begin(), outcome->timings.end());
     if (!outcome->finding) return true;
     verdict_.location = outcome->finding->location;
@@ -391,7 +394,7 @@ class AttemptJudge {
   Verdict verdict_;
   std::optional<sandbox::SandboxSupport> ability_;
   std::optional<TempDir> folder_;
-  std::string candidate_, driver_;  // driver_ may be empty
+  std::string candidate_, driver_;   // driver_ may be empty
   std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;  // where there are times

@@ -35,6 +35,7 @@ struct JudgeRequest {
   uint32_t schedules = 0;             // of each world, drawn at random; 0: as many as usual
   std::string platform = {};          // empty: the problem's
   std::string trace = {};             // of the timed calls if they pass, else of the first session; empty: none
+  bool verbose = false;               // explanations of the machine in full; those of this process: base/text_limits.h
   bool look_for_races = true;
   bool use_sandbox = true;
   bool use_cache = true;
@@ -44,6 +45,8 @@ struct JudgeRequest {
   bool measure_sensitivity = true;
   bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
+  // Gets the ways that branches of the candidate went, over all sessions that are judged; null: they are not counted.
+  std::vector<record::BranchWays>* branches = nullptr;
   SessionLimits limits = {};
   BuildLimits build_limits = {};
   std::function<void(const JudgeProgress&)> on_progress = {};

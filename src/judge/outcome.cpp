@@ -8,6 +8,7 @@ template <FieldsOf<SessionOutcome> T, class F>
 void visit_fields(T& outcome, F&& field) {
   field("finding", outcome.finding);
   field("in_doubt", outcome.in_doubt);
+  field("branches", outcome.branches);
   visit_fields(static_cast<record::SameConst<record::Evidence, T>&>(outcome), field);
 }
 

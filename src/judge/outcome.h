@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "record/run_record.h"
 #include "record/verdict.h"
 
 namespace fb::judge {
@@ -14,7 +16,8 @@ namespace fb::judge {
 using record::Ruling;
 
 struct SessionOutcome : record::Evidence {
-  std::optional<Ruling> finding = {};  // the first failure
+  std::optional<Ruling> finding = {};             // the first failure
+  std::vector<record::BranchWays> branches = {};  // where they were counted
   // A process of the run was ended by a signal that may have come from outside: the finding counts only if it comes
   // again.
   bool in_doubt = false;

@@ -113,17 +113,19 @@ SessionPlan make_ordinary(const Problem& problem, int world, uint64_t seed, auto
 }
 
 // The timed calls as the full check has them, behind one that is not timed.
-SessionPlan make_times(const Problem& problem, uint64_t seed) {
+SessionPlan make_times(const Problem& problem, uint64_t seed, bool alone) {
   const int world = timed_world(problem);
   SessionPlan session{.world = world, .fresh_memory = mix(seed, 0xf7e5) | 1, .looks_for_races = false};
   for (size_t k = 0; k < problem.sizes.size(); ++k) {
     const SizeClass& size = problem.sizes[k];
     if (!size.timed) continue;
     PhaseDraw draw(0, mix(seed, {static_cast<uint64_t>(world), k, 0x71e5}));
+    CallStep timed = draw.timed_step();
+    if (alone) timed.calls = 1;
     session.phases.push_back({.size = &size,
                               .set_up = kUndisturbed,
                               .tear_down = kUndisturbed,
-                              .steps = {{.calls = 1, .order = kUndisturbed}, draw.timed_step()},
+                              .steps = {{.calls = 1, .order = kUndisturbed}, timed},
                               .seed = mix(seed, {static_cast<uint64_t>(world), 0, k})});
   }
   return session;
@@ -157,7 +159,8 @@ std::vector<SessionPlan> make_plan(const Problem& problem, Thoroughness thorough
         plan.push_back(make_ordinary(problem, world, seed, [](const SizeClass&) { return true; }));
       break;
     case Thoroughness::times:
-      plan.push_back(make_times(problem, seed));
+    case Thoroughness::times_alone:
+      plan.push_back(make_times(problem, seed, thoroughness == Thoroughness::times_alone));
       break;
     case Thoroughness::quick:
       for (uint64_t k = 0; k < sessions; ++k)

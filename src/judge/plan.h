@@ -19,7 +19,8 @@ namespace fb::judge {
 enum class Thoroughness : uint8_t {
   quick,
   full,
-  times,  // only what is timed: for references, which were proven before
+  times,        // only what is timed: for references, which were proven before
+  times_alone,  // the same, and no call follows back to back: the bytes that it moves are its own
   // One schedule, by virtual time: the baseline against which other schedules and checkers are measured.
   ordinary,        // every world and size
   ordinary_quick,  // the first session of quick

@@ -153,6 +153,8 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.options.seed = request.session->schedule;
   launch.options.check = request.look_for_races && request.session->looks_for_races;
   launch.options.uninitialised = launch.options.check;
+  launch.options.verbose = request.verbose;
+  launch.options.count_branches = request.count_branches;
   launch.options.fresh_memory = request.session->fresh_memory;
   launch.options.mode = request.session->strict ? record::AccessMode::strict : record::AccessMode::hardware;
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
@@ -224,6 +226,7 @@ std::optional<Ruling> unsupported_code(const record::RunRecord& record) {
 void conclude(const SessionRequest& request, const launcher::LaunchResult& result, const Conversation& talk,
               SessionOutcome& outcome) {
   outcome.instructions = result.record.instructions;
+  outcome.branches = result.record.branches;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
   outcome.in_doubt = may_have_been_killed(result);
@@ -236,6 +239,8 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
       (outcome.finding->verdict == VerdictClass::wrong || outcome.finding->verdict == VerdictClass::race ||
        outcome.finding->verdict == VerdictClass::deadlock))
     outcome.finding->explanation = failed_calls(result.record) + outcome.finding->explanation;
+  if (outcome.finding && outcome.finding->verdict == VerdictClass::wrong)
+    outcome.finding->explanation += old_reads(result.record);
   // Where a kernel ran and failed, it was not the code that the machine can't run.
   const bool nothing_ran = outcome.finding && (outcome.finding->verdict == VerdictClass::wrong ||
                                                outcome.finding->summary.find("threw") != std::string::npos);

@@ -32,12 +32,13 @@ struct SessionRequest {
   const Oracle* oracle = nullptr;
   const SessionPlan* session = nullptr;
   std::vector<uint64_t> constants = {};  // of the candidate's code, for its inputs
-  std::string candidate = {};  // path of the shared object; its PTX is beside it
-  std::string driver = {};     // likewise; empty: the problem has no driver
+  std::string candidate = {};            // path of the shared object; its PTX is beside it
+  std::string driver = {};               // likewise; empty: the problem has no driver
   std::string platform = {};
-  std::string slower = {};                           // launcher::LaunchRequest
-  std::string trace = {};                            // file to write; empty: none
-  bool look_for_races = true;                        // where the plan says so
+  std::string slower = {};     // launcher::LaunchRequest
+  std::string trace = {};      // file to write; empty: none
+  bool look_for_races = true;  // where the plan says so
+  bool count_branches = false, verbose = false;
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   SessionLimits limits = {};
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/demangle.h"
+#include "base/text_limits.h"
 #include "machine/instruction_location.h"
 
 namespace fb::machine {
@@ -30,7 +31,7 @@ std::string hottest_lines(const GridRun& run) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   std::string text;
-  for (size_t k = 0; k < std::min(sorted.size(), kMostLines); ++k) {
+  for (size_t k = 0; k < std::min(sorted.size(), at_most(kMostLines)); ++k) {
     const auto& [line, quanta] = sorted[k];
     text += fmt::format("{}{}:{} ({} %)", text.empty() ? "" : ", ", line.first, line.second, quanta * 100 / all);
   }
@@ -47,7 +48,7 @@ std::string values_seen(const GridRun& run) {
       for (const simt::PollWatch::Read& r : warp->poll_watch().reads()) reads.push_back(r.read);
       for (const simt::Split& s : warp->splits()) reads.insert(reads.end(), s.asleep_on.begin(), s.asleep_on.end());
       for (const simt::WatchedRead& r : reads) {
-        if (++named > kMostValues) return text;
+        if (++named > at_most(kMostValues)) return text;
         uint64_t value = 0;
         std::memcpy(&value, r.seen, std::min<size_t>(r.bytes, sizeof value));
         const simt::SourceLocation at = location_of(run.grid, *r.inst);
@@ -68,7 +69,7 @@ std::string explain_work(const Engine& engine, const std::function<std::string(c
     return a->instructions != b->instructions ? a->instructions > b->instructions : a->grid.id < b->grid.id;
   });
   std::string text;
-  for (size_t k = 0; k < std::min(runs.size(), kMostRuns); ++k) {
+  for (size_t k = 0; k < std::min(runs.size(), at_most(kMostRuns)); ++k) {
     const GridRun& run = *runs[k];
     text += fmt::format("{}: kernel {}: {} instructions; blocks: {} of {} started, {} finished\n", name(run),
                         demangle(run.grid.kernel->name), run.instructions, run.next_block, run.grid.grid.count(),
@@ -83,7 +84,7 @@ std::string explain_work(const Engine& engine, const std::function<std::string(c
     return a.second.instructions != b.second.instructions ? a.second.instructions > b.second.instructions
                                                           : a.first < b.first;
   });
-  for (size_t k = 0; k < std::min(ended.size(), kMostEnded); ++k) {
+  for (size_t k = 0; k < std::min(ended.size(), at_most(kMostEnded)); ++k) {
     const auto& [kernel, all] = ended[k];
     text += fmt::format("{}: {} launches have ended, with {} blocks and {} instructions\n", kernel, all.launches,
                         all.blocks, all.instructions);

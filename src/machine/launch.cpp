@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "machine/sm_slots.h"
+#include "simt/branch_ways.h"
 
 namespace fb::machine {
 namespace {
@@ -22,6 +23,7 @@ std::expected<simt::Grid, LaunchProblem> make_grid(const LoadedModule& module, c
   const simt::FunctionInfo* kernel = module.program().find(request.kernel, request.of_driver);
   if (!kernel || !kernel->source->entry)
     return problem(Kind::no_kernel, fmt::format("there is no kernel {}", request.kernel));
+  if (const auto& ways = module.program().branch_ways) (*ways)[kernel->entry->origin] |= simt::kLaunched;
   simt::Grid grid;
   grid.program = &module.program();
   grid.kernel = kernel;

@@ -18,6 +18,7 @@ struct LoadOptions {
   bool observed = false;   // lower for a listener
   bool reference = false;  // lower for the slow engine
   bool tear = false;       // stores of more than 8 bytes may be seen half done
+  bool count_branches = false;
 };
 
 class LoadedModule {

@@ -17,6 +17,7 @@
 #include "catalog/source.h"
 #include "catalog/statement.h"
 #include "judge/judge.h"
+#include "prove/branch_coverage.h"
 #include "prove/impostor_sources.h"
 #include "prove/impostors.h"
 #include "prove/sensitivity.h"
@@ -48,6 +49,7 @@ class Prover {
     check("statement names every tensor, parameter and rule", [&] { return statement(); });
     check("reference passes", [&] { return reference(); });
     if (!quick()) check("reference moves the bytes that [cost] states", [&] { return cost(); });
+    if (!quick()) check("every branch of the reference goes both ways", [&] { return coverage(); });
     check("template compiles and does not pass", [&] { return template_is_refused(); });
     check("oracle is deterministic", [&] { return deterministic(); });
     check("oracle depends on every input and on other ranks", [&] { return sensitive(); });
@@ -74,17 +76,19 @@ class Prover {
     report_.checks.push_back(std::move(done));
   }
 
-  record::Verdict judge(const std::string& answer, Thoroughness thoroughness, uint64_t seed) const {
+  record::Verdict judge(const std::string& answer, Thoroughness thoroughness, uint64_t seed,
+                        std::vector<record::BranchWays>* branches = nullptr) const {
     judge::JudgeRequest request;
     request.pack = &pack_;
     request.problem = &problem_;
     request.answer = answer;
-    request.answer_file = "solution.cu";
+    request.answer_file = kReferenceFile;
     request.thoroughness = thoroughness;
     request.seed = seed;
     request.use_sandbox = options_.use_sandbox;
     request.measure_reference = false;
     request.measure_sensitivity = false;
+    request.branches = branches;
     return judge::judge(request);
   }
 
@@ -121,13 +125,14 @@ class Prover {
 
   bool quick() const { return options_.form == Form::quick; }
 
-  // Every session with a drawn schedule looks for races too. `moved`: gets the timings of the first seed.
-  std::string pass_under_seeds(const std::string& answer, MovedBytes* moved = nullptr) const {
+  // `moved`: gets the timings of the first seed. `branches`: the ways that branches went.
+  std::string pass_under_seeds(const std::string& answer, MovedBytes* moved = nullptr,
+                               std::vector<record::BranchWays>* branches = nullptr) const {
     const uint64_t seeds = options_.form == Form::full ? kFullSeeds : 1;
     const auto thoroughness = quick() ? Thoroughness::quick : Thoroughness::full;
     uint64_t sessions = 0;
     for (uint64_t k = 0; k < seeds; ++k) {
-      const auto verdict = judge(answer, thoroughness, mix(options_.seed, k));
+      const auto verdict = judge(answer, thoroughness, mix(options_.seed, k), branches);
       if (verdict.verdict != VerdictClass::pass) fail(said(verdict));
       if (moved != nullptr && k == 0) moved->add(verdict.timings);
       sessions += verdict.sessions;
@@ -135,7 +140,13 @@ class Prover {
     return fmt::format("{} sessions", sessions);
   }
 
-  std::string reference() { return pass_under_seeds(problem_.reference, &moved_); }
+  std::string reference() { return pass_under_seeds(problem_.reference, &moved_, &branches_); }
+
+  std::string coverage() const {
+    const Coverage found = cover(problem_, branches_);
+    if (!found.missing.empty()) fail(found.missing);
+    return fmt::format("{} branches and kernels, {} of them argued", found.branches, found.argued);
+  }
 
   // The judgement of the reference has counted the bytes of one seed. If they differ they may depend on the inputs: the
   // mean over more seeds decides.
@@ -143,7 +154,7 @@ class Prover {
     std::string difference = moved_.difference(problem_);
     if (difference.empty()) return "";
     for (uint64_t seed = 1; seed < kCostSeeds; ++seed) {
-      const auto verdict = judge(problem_.reference, Thoroughness::times, mix(options_.seed, seed));
+      const auto verdict = judge(problem_.reference, Thoroughness::times_alone, mix(options_.seed, seed));
       if (verdict.verdict != VerdictClass::pass) fail(said(verdict));
       moved_.add(verdict.timings);
     }
@@ -281,6 +292,7 @@ class Prover {
   const Options& options_;
   std::optional<judge::Oracle> oracle_;
   MovedBytes moved_;
+  std::vector<record::BranchWays> branches_ = {};
   Report report_;
 };
 

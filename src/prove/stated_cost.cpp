@@ -24,28 +24,30 @@ std::string compare(const char* what, double says, double counted) {
 }  // namespace
 
 void MovedBytes::add(const std::vector<record::Timing>& timings) {
-  if (sizes_.empty()) {
-    for (const auto& timing : timings) sizes_.push_back({.timing = timing});
+  for (const record::Timing& timing : timings) {
+    auto size = std::ranges::find(sizes_, timing.size, [](const Size& s) { return s.timing.size; });
+    if (size == sizes_.end()) size = sizes_.insert(size, {.timing = timing});
+    // The busiest device of two calls together is less busy than those of each.
+    if (timing.calls != 1) continue;
+    const record::Moved& m = timing.moved;
+    size->link_bytes += static_cast<double>(std::max({m.peer_out, m.peer_in, m.to_host, m.from_host}));
+    size->memory_bytes += static_cast<double>(m.memory);
+    ++size->counted;
   }
-  for (size_t k = 0; k < std::min(timings.size(), sizes_.size()); ++k) {
-    const record::Moved& m = timings[k].moved;
-    sizes_[k].link_bytes += static_cast<double>(std::max({m.peer_out, m.peer_in, m.to_host, m.from_host}));
-    sizes_[k].memory_bytes += static_cast<double>(m.memory);
-  }
-  ++seeds_;
 }
 
 std::string MovedBytes::difference(const catalog::Problem& problem) const {
   if (sizes_.empty()) return "the reference was not timed";
   const auto& largest = *std::ranges::max_element(
       sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
-  const std::string text =
-      compare("link_bytes", stated(problem.cost.link_bytes, problem, largest.timing), largest.link_bytes / seeds_) +
-      compare("memory_bytes", stated(problem.cost.memory_bytes, problem, largest.timing),
-              largest.memory_bytes / seeds_);
+  if (largest.counted == 0) return fmt::format("size {} was not timed alone", largest.timing.size);
+  const std::string text = compare("link_bytes", stated(problem.cost.link_bytes, problem, largest.timing),
+                                   largest.link_bytes / largest.counted) +
+                           compare("memory_bytes", stated(problem.cost.memory_bytes, problem, largest.timing),
+                                   largest.memory_bytes / largest.counted);
   if (text.empty()) return "";
-  return fmt::format("{}size {} on {} ranks, mean of {} seeds", text, largest.timing.size, largest.timing.world,
-                     seeds_);
+  return fmt::format("{}size {} on {} ranks, mean of {} calls", text, largest.timing.size, largest.timing.world,
+                     largest.counted);
 }
 
 }  // namespace fb::prove

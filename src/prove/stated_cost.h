@@ -22,11 +22,11 @@ class MovedBytes {
 
  private:
   struct Size {
-    record::Timing timing;                    // of the first seed
+    record::Timing timing;                    // the first
     double link_bytes = 0, memory_bytes = 0;  // sums
+    int counted = 0;                          // calls
   };
   std::vector<Size> sizes_ = {};
-  int seeds_ = 0;
 };
 
 }  // namespace fb::prove

@@ -78,6 +78,9 @@ class Detector final : public simt::Listener {
 
   // Before a module is unloaded: its instructions can't be named any more.
   void forget(const simt::Program& program) { state_.agents.forget(program); }
+  // Loads that have returned old bytes and did not come again (old_reads.h).
+  OldReads& old_reads() { return old_reads_; }
+  const OldReads& old_reads() const { return old_reads_; }
   // Every access to the byte that Options::why names, a line each.
   const std::vector<std::string>& history() const { return history_.lines(); }
 
@@ -102,8 +105,9 @@ class Detector final : public simt::Listener {
   SyncState state_;
   HappensBefore order_;
   ShadowMemory memory_;
-  StaleValues stale_;
   ReportNames names_;
+  OldReads old_reads_;
+  StaleValues stale_;
   AccessHistory history_;
   RaceReporter reporter_;
   UninitialisedReads unwritten_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -36,7 +37,9 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
     f.on_the_way = f.edge != nullptr;
   }
   if (!f.edge) return f;
-  f.needed = needed_between(f.edge->write.block, f.edge->read.block);
+  // A flag on the way hands on to others what it was told: it needs the scope of the whole way.
+  const Scope of_flag = needed_between(f.edge->write.block, f.edge->read.block);
+  f.needed = f.on_the_way ? std::max(f.needed, of_flag) : of_flag;
   f.reader_in_write_scope = agents.in_scope(f.edge->write.reach(), f.edge->write.block, f.edge->read.block);
   const ClockRef released = f.edge->released ? state_.joiner.flatten(f.edge->release) : nullptr;
   f.released_to_reader =

@@ -28,7 +28,7 @@ struct RaceFacts {
   bool morally_strong = false;
   bool earlier_in_scope = false;  // the later thread is in the scope of the earlier access
   bool host_memory = false;       // the bytes are memory of the host, which takes part between device threads
-  // The narrowest scope that includes both threads: those of the flag where there is one.
+  // The narrowest scope that includes both threads: those of the flag where there is one between them.
   Scope needed = Scope::sys;
   bool threads_ordered = false;  // an asynchronous copy whose issuing thread is ordered after the earlier access
   // The last flag that was read between the two.

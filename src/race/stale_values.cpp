@@ -65,7 +65,11 @@ void StaleValues::choose(AccessContext& access, Line& line, uint32_t begin, uint
       // Of a flag only the value before the last: releases of older values are not kept.
       if (access.cell.strong || rng_.below(2) == 0) break;
     }
-    if (chosen) {
+    const OldReads::Load load{s.block->id, s.index, access.cell.site, &line, offset};
+    if (!chosen) {
+      old_reads_.came_again(load);
+    } else {
+      old_reads_.add(load, access.cell, static_cast<uint32_t>(std::countr_zero(lanes)), chosen->by);
       for (Mask m = lanes; m != 0; m &= m - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(m));
         old_bytes_[lane] = chosen->bytes.data() + (offset - chosen->begin);

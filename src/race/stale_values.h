@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "race/access_context.h"
 #include "race/happens_before.h"
+#include "race/old_reads.h"
 #include "race/options.h"
 #include "race/shadow.h"
 #include "simt/warp.h"
@@ -20,8 +21,8 @@ namespace fb::race {
 
 class StaleValues {
  public:
-  StaleValues(const Options& options, const HappensBefore& order)
-      : options_(options), order_(order), rng_(options.seed ^ 0x5eed) {}
+  StaleValues(const Options& options, const HappensBefore& order, OldReads& old_reads)
+      : options_(options), order_(order), old_reads_(old_reads), rng_(options.seed ^ 0x5eed) {}
 
   bool enabled() const { return on_ && options_.weak_lines != 0; }
   // Off: every load returns the newest bytes. On by default.
@@ -36,6 +37,7 @@ class StaleValues {
  private:
   const Options& options_;
   const HappensBefore& order_;
+  OldReads& old_reads_;
   Rng rng_;
   bool on_ = true;
   uint64_t writes_ = 0;

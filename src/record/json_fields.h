@@ -77,6 +77,17 @@ void visit_fields(T& e, F&& field) {
   field("seconds", e.seconds);
 }
 
+template <FieldsOf<BranchWays> T, class F>
+void visit_fields(T& b, F&& field) {
+  field("function", b.function);
+  field("file", b.file);
+  field("line", b.line);
+  field("ptx_line", b.ptx_line);
+  field("text", b.text);
+  field("jumped", b.jumped);
+  field("fell_through", b.fell_through);
+}
+
 // A short form, because there may be many.
 inline void to_json(Json& json, const Choice& c) { json = Json::array({c.taken, c.options, c.interrupts}); }
 inline void from_json(const Json& json, Choice& c) { c = {json.at(0), json.at(1), json.at(2)}; }
@@ -113,9 +124,11 @@ void visit_fields(T& r, F&& field) {
   field("not_replayable_because", r.not_replayable_because);
   field("unsupported_calls", r.unsupported_calls);
   field("failed_calls", r.failed_calls);
+  field("old_reads", r.old_reads);
   field("calls_in_run", r.calls_in_run);
   field("late_requests", r.late_requests);
   field("devices", r.devices);
+  field("branches", r.branches);
   field("choices", r.choices);
   field("ranks", r.ranks);
   field("wall_seconds", r.wall_seconds);
@@ -164,6 +177,7 @@ void visit_fields(T& t, F&& field) {
   field("bound", t.bound);
   if constexpr (!std::is_const_v<T>) field("answers_to", t.sensitivity);  // its name before schema 1
   field("sensitivity", t.sensitivity);
+  field("calls", t.calls);
   field("moved", t.moved);
   field("link_use", t.link_use);
   field("memory_use", t.memory_use);

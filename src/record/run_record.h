@@ -43,6 +43,19 @@ struct Choice {
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
+// Which ways a conditional branch of the program went, or whether a kernel was launched: over all of its launches, on
+// all devices.
+struct BranchWays {
+  std::string function = {}, file = {};
+  uint32_t line = 0, ptx_line = 0;
+  std::string text = {};                      // the instruction; empty: the kernel itself
+  bool jumped = false, fell_through = false;  // a kernel has both if it was launched
+  friend bool operator==(const BranchWays&, const BranchWays&) = default;
+};
+
+// Adds what another run of the same program saw.
+void merge(std::vector<BranchWays>& all, const std::vector<BranchWays>& more);
+
 struct RunRecord {
   RunOptions options = {};
 
@@ -57,12 +70,16 @@ struct RunRecord {
   std::map<std::string, uint64_t> unsupported_calls = {};
   // Calls whose error the program got, with it; by how many processes. It may have handled or ignored it.
   std::map<std::string, uint64_t> failed_calls = {};
+  // Where races were looked for: loads that returned what was there before a store, because nothing orders the two, and
+  // that did not come again. In the last step, where a judge drove the run.
+  std::vector<std::string> old_reads = {};
   // Where a judge drove the run: the ranks' requests inside judged steps, by name (wire/messages.def), and the number
   // of requests between steps, when ranks must be idle.
   std::map<std::string, uint64_t> calls_in_run = {};
   uint64_t late_requests = 0;
   std::vector<DeviceCounters> devices = {};
-  std::vector<Choice> choices = {};  // all decisions of a run that was given a list of choices
+  std::vector<BranchWays> branches = {};  // where they were counted
+  std::vector<Choice> choices = {};       // all decisions of a run that was given a list of choices
 
   std::vector<RankEnd> ranks = {};
   std::map<std::string, double> wall_seconds = {};  // phase → seconds

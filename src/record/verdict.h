@@ -58,6 +58,7 @@ struct Timing {
   // By group of constants ("latency", "bandwidth", …): the elasticity of the time, in per cent that it grows when the
   // group is slower by one per cent. Empty: was not measured.
   std::map<std::string, double> sensitivity = {};
+  uint32_t calls = 1;  // of its step: 2 if another call followed back to back; `moved` is then the mean of both
   Moved moved = {};
   double link_use = 0, memory_use = 0;  // of the busiest link and memory: shares of what they could have moved
   std::string bound = {};               // what bounds it, as a sentence without its end; empty: not known

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,8 @@ struct Program {
   std::vector<std::vector<const Inst*>> branch_tables;  // Inst::imm of brx.idx
   // What is live at the head of the loop that a backward branch closes (Inst::imm of the branch).
   std::vector<std::vector<Slot>> loop_live;
+  // Where ways are counted (branch_ways.h): shared, because running code is const.
+  std::shared_ptr<std::vector<uint8_t>> branch_ways;
 
   // Of a linked program (ptx/link.h): among the driver's functions, or among the others.
   const FunctionInfo* find(std::string_view name, bool of_driver = false) const;

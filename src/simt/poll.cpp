@@ -47,7 +47,8 @@ void PollWatch::on_read(uint32_t split, const WatchedRead& read, bool shared) {
   }
   uint64_t words[4] = {};
   std::memcpy(words, read.seen, std::min<size_t>(read.bytes, sizeof words));
-  uint64_t hash = reinterpret_cast<uintptr_t>(read.host) ^ words[0] * 0x9e3779b97f4a7c15;
+  // By the guest's address: the host's differs from run to run, and with it what collides.
+  uint64_t hash = read.guest ^ words[0] * 0x9e3779b97f4a7c15;
   if (read.bytes > 8) hash = mix(hash, {words[1], words[2], words[3]});
   hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
   hash ^= hash >> 32;

@@ -124,6 +124,7 @@ class Warp final : public Watcher {
   const Block& block() const { return *block_; }
   Environment& environment() { return *environment_; }
   Listener* listener() { return listener_; }
+  const Program& program() const { return *program_; }
   uint32_t index() const { return index_; }  // in its block
   Mask present() const { return present_; }  // lanes that were ever there
   Mask exited() const { return exited_; }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iomanip>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "base/strings.h"
 #include "ptx/link.h"
@@ -22,28 +24,24 @@ struct SourcePlace {
 
 // The last .loc before a line of the text (1-based).
 std::optional<SourcePlace> place_of(std::string_view ptx, uint32_t line) {
-  std::map<std::string, std::string> files;  // by number
-  std::string number, source_line;
+  std::map<uint32_t, std::string> files;  // by number; they may stand behind the code
+  uint32_t file = 0, source_line = 0;
   uint32_t at = 0;
   for (const auto text : split(ptx, '\n')) {
     ++at;
-    const auto words = trim(text);
-    const auto fields = split(words, '\t');
-    if (words.starts_with(".file\t") || words.starts_with(".file ")) {
-      const size_t quote = words.find('"'), end = words.rfind('"');
-      if (quote != std::string_view::npos && end > quote)
-        files[std::string(trim(words.substr(5, quote - 5)))] = words.substr(quote + 1, end - quote - 1);
-    }
-    if (at < line && words.starts_with(".loc") && fields.size() >= 2) {
-      const auto parts = split(trim(words.substr(4)), ' ');
-      if (parts.size() >= 2) {
-        number = parts[0];
-        source_line = parts[1];
-      }
+    std::istringstream words{std::string(text)};
+    std::string directive;
+    words >> directive;
+    if (directive == ".file") {
+      uint32_t number = 0;
+      std::string name;
+      if (words >> number >> std::quoted(name)) files[number] = std::move(name);
+    } else if (directive == ".loc" && at < line) {
+      words >> file >> source_line;
     }
   }
-  if (number.empty() || !files.contains(number)) return std::nullopt;
-  return SourcePlace{files[number], static_cast<uint32_t>(std::strtoul(source_line.c_str(), nullptr, 10))};
+  if (!files.contains(file)) return std::nullopt;
+  return SourcePlace{files[file], source_line};
 }
 
 // Instructions of the manual that the form table lacks, or has a part of: video, textures and surfaces, tensor cores.

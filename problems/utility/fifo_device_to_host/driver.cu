@@ -10,7 +10,7 @@
 #include "args.h"
 
 // [interface]
-struct Item {
+struct alignas(16) Item {
   uint32_t producer, round;
   uint32_t low, high;
 };

@@ -50,6 +50,8 @@ std::string_view to_string(Cause cause) {
       return "signalled too early and reset";
     case Cause::lost_signal:
       return "lost signal";
+    case Cause::taken_for_empty:
+      return "data taken for empty";
     case Cause::epochs_differ:
       return "epochs differ";
     case Cause::elsewhere:
@@ -80,6 +82,7 @@ Finding find_cause(const WaitGraph& graph) {
       rules::stream_order,
       rules::host_and_device,
       rules::different_collectives,
+      rules::taken_for_empty,
       rules::lost_count,
       rules::not_cleared,
       rules::epochs_differ,

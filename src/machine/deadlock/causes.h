@@ -22,6 +22,7 @@ enum class Cause : uint8_t {
   different_collectives,
   reset,
   lost_signal,
+  taken_for_empty,
   epochs_differ,
   elsewhere,
   cycle,

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "base/text_limits.h"
+
 namespace fb::machine {
 namespace {
 
@@ -122,12 +124,12 @@ class Gatherer {
       for (size_t o = 0; o < of_op_.size(); ++o) {
         if (after_op_[o].contains(w.get())) host.ops.push_back(o);
       }
-      if (++named > kMostNamed) continue;
+      if (++named > at_most(kMostNamed)) continue;
       host.text +=
           fmt::format("{} for \"{}\"{}", named == 1 ? "" : " and", w->name.empty() ? "work on a stream" : w->name,
                       w->has_begun ? ", which has begun" : ", which can't begin yet");
     }
-    if (named > kMostNamed) host.text += " and more";
+    if (named > at_most(kMostNamed)) host.text += " and more";
     facts_.hosts.push_back(std::move(host));
   }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/demangle.h"
+#include "base/text_limits.h"
 
 namespace fb::machine {
 namespace {
@@ -73,8 +74,9 @@ class Text {
     for (const Wait& w : g_.waits) {
       if (w.run == wait.run && std::ranges::find(waits, &w) == waits.end()) waits.push_back(&w);
     }
-    for (size_t k = 0; k < std::min(waits.size(), kMostWaits); ++k) add_wait(*waits[k]);
-    if (waits.size() > kMostWaits) text_ += fmt::format("  {} more waits of this kernel\n", waits.size() - kMostWaits);
+    const size_t shown = std::min(waits.size(), at_most(kMostWaits));
+    for (size_t k = 0; k < shown; ++k) add_wait(*waits[k]);
+    if (waits.size() > shown) text_ += fmt::format("  {} more waits of this kernel\n", waits.size() - shown);
   }
 
   void add_run(size_t r) {
@@ -173,8 +175,9 @@ class Text {
     if (names.empty()) return "    no remaining writer\n";
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::string text = "    could still write it: ";
-    for (size_t k = 0; k < std::min(names.size(), kMostNamed); ++k) text += (k == 0 ? "" : "; ") + names[k];
-    if (names.size() > kMostNamed) text += fmt::format("; and {} more", names.size() - kMostNamed);
+    const size_t shown = std::min(names.size(), at_most(kMostNamed));
+    for (size_t k = 0; k < shown; ++k) text += (k == 0 ? "" : "; ") + names[k];
+    if (names.size() > shown) text += fmt::format("; and {} more", names.size() - shown);
     return text + "\n";
   }
 
@@ -182,7 +185,7 @@ class Text {
     size_t named = 0, left = 0;
     for (const BlockedOp& op : g_.facts.ops) {
       if (op.waits_on && op.begun) continue;
-      if (++named > kMostNamed) {
+      if (++named > at_most(kMostNamed)) {
         ++left;
         continue;
       }
@@ -205,7 +208,7 @@ class Text {
 
   std::string cut() const {
     size_t at = 0, lines = 0;
-    while (at < text_.size() && lines < kMostLines) {
+    while (at < text_.size() && lines < at_most(kMostLines)) {
       at = text_.find('\n', at) + 1;
       ++lines;
     }

@@ -321,6 +321,19 @@ std::optional<uint64_t> Need::number() const {
   return cut(negative ? add - value : value - add, bits);
 }
 
+std::optional<uint64_t> Need::least() const {
+  const auto n = number();
+  switch (negative ? mirrored(relation) : relation) {
+    case Relation::equal:
+    case Relation::at_least:
+      return n;
+    case Relation::more:
+      return n ? std::optional(cut(*n + 1, bits)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string Need::text() const {
   const Relation r = negative ? mirrored(relation) : relation;
   constexpr const char* kWords[] = {"", "other than ", "< ", "<= ", "> ", ">= "};

@@ -27,6 +27,8 @@ struct Need {
   bool holds(uint64_t seen) const;
   // The one number that the memory is compared with, where it is compared as it is (or as a difference).
   std::optional<uint64_t> number() const;
+  // The smallest number that ends a wait for a growing one: 3 for "3", ">= 3" and "> 2".
+  std::optional<uint64_t> least() const;
   // "3", ">= 3", "other than 0".
   std::string text() const;
 };

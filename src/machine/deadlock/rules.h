@@ -24,6 +24,7 @@ Found different_collectives(const WaitGraph& g);
 
 // Values that were written, seen and needed (rules_of_values.cpp).
 Found overwritten(const WaitGraph& g);
+Found taken_for_empty(const WaitGraph& g);
 Found lost_count(const WaitGraph& g);
 Found not_cleared(const WaitGraph& g);
 Found epochs_differ(const WaitGraph& g);

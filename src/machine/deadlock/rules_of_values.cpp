@@ -56,6 +56,30 @@ Found overwritten(const WaitGraph& g) {
   return std::nullopt;
 }
 
+// The value that means "nothing has come yet" was written as data.
+Found taken_for_empty(const WaitGraph& g) {
+  for (size_t k = 0; k < g.waits.size(); ++k) {
+    const Wait& w = g.waits[k];
+    const BlockedRun* run = g.run_of(w);
+    if (!run || w.kind != WaitKind::memory || !w.need || w.need->relation != Relation::not_equal || w.writes.empty())
+      continue;
+    const PastWrite& last = w.writes.back();
+    if (last.kind != WriteHistory::Kind::store || last.value != w.seen || last.launch != run->launch) continue;
+    // A waiting warp that has cleared the word itself waits for a signal, not for data.
+    const bool own =
+        last.grid == run->run->grid.id && last.block == w.threads.front().block && last.warp == w.threads.front().index;
+    if (own) continue;
+    return Finding{
+        Cause::taken_for_empty,
+        fmt::format("{} {}{}; {} has written {}, which the loop takes for nothing", name_of(g, w), needs(w),
+                    at_location(w), written_by(last), w.seen),
+        "a value of the data that means \"not there yet\": data may have any value, so a flag or a number of "
+        "the call has to come with it",
+        {k}};
+  }
+  return std::nullopt;
+}
+
 // Two agents read the same count and stored the same next one.
 Found lost_count(const WaitGraph& g) {
   for (size_t k = 0; k < g.waits.size(); ++k) {
@@ -184,10 +208,10 @@ namespace {
 bool is_one_ahead(const WaitGraph& g, const Wait& w) {
   const BlockedRun* run = g.run_of(w);
   if (!run || w.kind != WaitKind::memory || !w.need || w.writes.empty() || w.seen == 0) return false;
-  const auto number = w.need->number();
-  const bool grows = w.need->relation == Relation::equal || w.need->relation == Relation::at_least;
-  if (!number || !grows || *number != w.seen + 1) return false;
+  if (w.need->least() != w.seen + 1) return false;
   const PastWrite& last = w.writes.back();
+  // A count of arrivals: a block that has ended may be the one that is missing.
+  if (last.kind == WriteHistory::Kind::atomic && run->run->finished_blocks != 0) return false;
   return last.kind != WriteHistory::Kind::operation && last.value == w.seen && last.launch == run->launch &&
          last.kernel == mangled_kernel_of(g, w);
 }

@@ -164,6 +164,7 @@ Status JudgeSession::step(Call& call, const wire::JudgeStep& m) {
 }
 
 Status JudgeSession::read_transfers(std::span<const std::byte> blob, uint32_t calls) {
+  step_bytes_ = 0;
   if (blob.size() % sizeof(wire::Transfer) != 0) return Status::invalid_value;
   for (; !blob.empty(); blob = blob.subspan(sizeof(wire::Transfer))) {
     wire::Transfer t;
@@ -176,6 +177,7 @@ Status JudgeSession::read_transfers(std::span<const std::byte> blob, uint32_t ca
     const Bytes found = node_.memory.find_bytes(*rank.process, t.address, t.bytes);
     if (!found.host) return Status::invalid_value;
     Calling& calling = (*rank.calls)[t.call];
+    step_bytes_ += t.bytes;
     const bool load = t.direction == wire::Direction::load;
     (load ? calling.loads : calling.stores)
         .push_back({found.allocation, found.host, arena_ + t.arena_offset, t.bytes, load});
@@ -228,6 +230,8 @@ std::vector<uint32_t> JudgeSession::numbers() const {
 
 void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byte> words) {
   step_ = m;
+  ++steps_;
+  if (node_.checking) node_.checking->detector().old_reads().forget();
   state_ = m.kind == StepKind::leave ? State::left : State::step;
   judge_waits_ = true;
   const Time begin = begin_of(m.order);

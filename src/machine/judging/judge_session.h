@@ -35,6 +35,10 @@ class JudgeSession final : public JudgeRequests {
 
   // Between steps: requests of ranks are not to be handled.
   bool frozen() const { return state_ == State::frozen; }
+  // How many have begun.
+  uint64_t steps() const { return steps_; }
+  // Written to tensors and read from them by the judge, in the calls of this step.
+  uint64_t step_bytes() const { return step_bytes_; }
   bool step_is_under_way() const { return state_ == State::step; }
   bool in_run() const override { return state_ == State::step && step_.kind == wire::StepKind::run; }
   // To be called when nothing makes progress by itself. True: a step (or the wait for ranks) has ended and the judge
@@ -127,6 +131,7 @@ class JudgeSession final : public JudgeRequests {
   State state_ = State::assembling;
   bool judge_waits_ = false;
   wire::JudgeStep step_;
+  uint64_t steps_ = 0, step_bytes_ = 0;
   uint64_t seed_ = 0;  // of what is drawn in this step; 0: nothing
   wire::JudgeStepDone done_;
   std::vector<fabric::Counters> before_;  // the step, by device

@@ -20,6 +20,7 @@ void WordCount::add(std::span<const std::byte> memory) {
     std::memcpy(words.data() + before, memory.data() + begin, bytes / sizeof(uint32_t) * sizeof(uint32_t));
   };
   const uint64_t size = memory.size();
+  if (size == 0) return;
   if (size <= kWindow * kWindows) {
     read(0, size);
   } else {

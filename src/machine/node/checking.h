@@ -31,6 +31,7 @@ class Checking {
   // For grids.
   simt::Listener& listener();
   race::Detector& detector() { return detector_; }
+  const race::Detector& detector() const { return detector_; }
   const std::vector<std::string>& history() const { return detector_.history(); }
 
   // An operation inherits the clock of its host. Where hosts may communicate unobserved (`hosts_talk`), it is also

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "machine/branch_report.h"
 #include "ptx/parser.h"
 
 namespace fb::machine {
@@ -51,6 +52,7 @@ void ModuleTable::note(Process& process, record::IncidentReason reason, std::str
 
 void ModuleTable::forget_code(const LoadedModule& module) {
   if (checking_) checking_->detector().forget(module.program());
+  record::merge(past_branches_, branches_of(module));
 }
 
 void ModuleTable::drop(Process& process, uint32_t device, wire::Id module) {

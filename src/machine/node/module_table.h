@@ -33,6 +33,8 @@ class ModuleTable {
   void drop(Process& process, uint32_t device, wire::Id module);
   // To be called before code is destroyed: race reports can't name its instructions any more.
   void forget_code(const LoadedModule& module);
+  // Of code that was destroyed.
+  const std::vector<record::BranchWays>& past_branches() const { return past_branches_; }
 
  private:
   struct ParsedText {
@@ -50,6 +52,7 @@ class ModuleTable {
   const Report& report_;
   std::unordered_map<size_t, std::weak_ptr<const ParsedText>> parsed_;  // by hash
   size_t prune_at_ = 64;
+  std::vector<record::BranchWays> past_branches_;
 };
 
 }  // namespace fb::machine

@@ -55,6 +55,7 @@ LoadOptions load_options(const NodeOptions& options) {
   LoadOptions o;
   o.observed = !options.untimed;
   o.tear = options.strict();
+  o.count_branches = options.count_branches;
   return o;
 }
 

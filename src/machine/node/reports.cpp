@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/demangle.h"
+#include "base/text_limits.h"
+#include "machine/branch_report.h"
 #include "machine/budget_report.h"
 #include "machine/deadlock/explain.h"
 #include "machine/deadlock/gather.h"
@@ -30,6 +34,13 @@ void Node::fill(record::RunRecord& record) const {
   record.event_log_hash = fmt::format("{:016x}", log_.hash(threads_.all()));
   log_.fill(record);
   record.choices = engine_.choices();
+  if (checking_) record.old_reads = std::as_const(*checking_).detector().old_reads().describe();
+  record.branches = modules_.past_branches();
+  for (const auto& process : processes_) {
+    for (const auto& [device, context] : process->contexts) {
+      for (const auto& [id, module] : context->modules) record::merge(record.branches, branches_of(*module.loaded));
+    }
+  }
   if (services_.judge) record.late_requests = services_.judge->late_requests();
   for (uint32_t d = 0; d < platform_.devices(); ++d) {
     const fabric::Counters& c = fabric_.counters(d);
@@ -67,7 +78,7 @@ std::string Node::explain_loss(const Process& process) const {
   size_t named = 0;
   for (const auto& run : engine_.runs()) {
     for (const auto& [device, context] : process.contexts) {
-      if (context.get() == run->environment && ++named <= kMostNamed)
+      if (context.get() == run->environment && ++named <= at_most(kMostNamed))
         text += fmt::format("{} ended while its kernel {} ran on device {}; the kernel was stopped.\n",
                             name_of(process), demangle(run->grid.kernel->name), device);
     }

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/strings.h"
+#include "base/text_limits.h"
 #include "fabric/group.h"
 #include "machine/server/server.h"
 #include "sandbox/confine.h"
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "fabricbench-machine: a judged run has at least one rank\n");
       return 2;
     }
+    if (run.verbose) cut_nothing();
     options.node.driver = driver_folder;
     options.node.secret = secret;
     options.node.trace = !trace_file.empty();

@@ -78,6 +78,8 @@ class Server {
   uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
   uint64_t requests_ = 0;       // of ranks that are judged
   uint64_t looked_at_times_ = 0;
+  uint64_t timed_step_ = 0;                               // JudgeSession::steps()
+  std::map<pid_t, double> seconds_before_step_;           // processor time by process; 0: the machine
   uint64_t last_straggler_ = 0, straggler_patience_ = 0;  // in instructions
   uint32_t overtime_ = 0;                                 // requests since everything of a step was done
   bool finished_ = false;

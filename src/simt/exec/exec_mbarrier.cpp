@@ -19,10 +19,31 @@ SharedRef mbarrier_at(Warp& w, const Inst& i, int k, uint32_t lane) {
   return resolve_shared(w, i, kAddress, lane, first_address(w, i, k, lane), sizeof(uint64_t), alignof(uint64_t));
 }
 
-void report_mbarrier(Warp& w, const Inst& i, SyncKind kind, uint32_t lane, const SharedRef& at) {
-  if (!w.listener()) return;
-  w.listener()->on_sync(w, {kind, order_of(i), scope_of(i), at.cluster_address(), Mask{1} << lane, &i});
-}
+// Lanes that do the same at the same mbarrier, in the same phase, are one event for the listener: clocks with an entry
+// for each lane are slow.
+class LaneEvents {
+ public:
+  LaneEvents(Warp& w, const Inst& i, SyncKind kind) : w_(w), i_(i), kind_(kind) {}
+
+  void add(uint32_t lane, const SharedRef& at) {
+    if (!w_.listener()) return;
+    if (at.cluster_address() != at_) tell();
+    at_ = at.cluster_address();
+    lanes_ |= Mask{1} << lane;
+  }
+  void tell() {
+    if (lanes_ == 0) return;
+    w_.listener()->on_sync(w_, {kind_, order_of(i_), scope_of(i_), at_, lanes_, &i_});
+    lanes_ = 0;
+  }
+
+ private:
+  Warp& w_;
+  const Inst& i_;
+  const SyncKind kind_;
+  uint32_t at_ = 0;
+  Mask lanes_ = 0;
+};
 
 }  // namespace
 
@@ -88,12 +109,16 @@ Exec select_arrive(const Selection& s) {
   return by_shared_address(s.inst, []<SharedAddress kAddress>() -> Exec {
     return [](Warp& w, const Inst& i) -> const Inst* {
       auto* state = w.row<uint64_t>(i.op[0]);
+      LaneEvents arrivals(w, i, SyncKind::mbarrier_arrive);
       each_lane(w.exec, [&](uint32_t lane) {
         const SharedRef at = mbarrier_at<kAddress>(w, i, 1, lane);
         const uint32_t count = i.op[2] == kAbsent ? 1 : w.src<uint32_t>(i.op[2])[lane];
-        report_mbarrier(w, i, SyncKind::mbarrier_arrive, lane, at);
+        const std::byte phase = *phase_byte(at.host);
         state[lane] = update_mbarrier(*at.owner, at.host, i, lane, [&](Mbarrier& b) { return kArrive(b, count); });
+        arrivals.add(lane, at);
+        if (*phase_byte(at.host) != phase) arrivals.tell();  // the lanes behind arrive for the next phase
       });
+      arrivals.tell();
       w.note_effect();
       return &i + 1;
     };
@@ -136,6 +161,7 @@ Exec select_wait(const Selection& s) {
     return [](Warp& w, const Inst& i) -> const Inst* {
       const auto* awaited = w.src<T>(i.op[2]);
       Mask ended = 0;
+      LaneEvents waits(w, i, SyncKind::mbarrier_wait);
       each_lane(w.exec, [&](uint32_t lane) {
         const SharedRef at = mbarrier_at<kAddress>(w, i, 1, lane);
         if (at.owner != &w.block()) mbarrier_trap(*at.owner, at.host, i, lane, "only its own block may wait for it");
@@ -143,8 +169,9 @@ Exec select_wait(const Selection& s) {
         if (w.recording) w.note_read(phase_byte(at.host), mem::kSharedWindow + at.offset, 1, i);
         if (!kEnded(word, awaited[lane])) return;
         ended |= Mask{1} << lane;
-        report_mbarrier(w, i, SyncKind::mbarrier_wait, lane, at);
+        waits.add(lane, at);
       });
+      waits.tell();
       w.set_predicate(i.op[0], ended);
       return &i + 1;
     };

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "simt/branch_ways.h"
 #include "simt/builtins.h"
 
 namespace fb::simt {
@@ -66,6 +67,7 @@ void ControlLowering::connect(const std::vector<uint32_t>& start) {
     Inst& jump = program.code[j.code];
     const uint32_t target = start[j.to];
     jump.target = &program.code[target];
+    if (context_.options.count_branches) count_ways(jump);
     if (target > j.code) continue;
     // A loop: the values that are alive at its head decide whether an iteration changed anything.
     std::vector<Slot> live;

@@ -13,9 +13,10 @@
 namespace fb::simt {
 
 struct LowerOptions {
-  bool observed = false;   // a listener will be attached
-  bool reference = false;  // the slow engine: lane by lane, a row for every register
-  bool tear = false;       // stores of more than 8 bytes are made in pieces (tear.h)
+  bool observed = false;        // a listener will be attached
+  bool reference = false;       // the slow engine: lane by lane, a row for every register
+  bool tear = false;            // stores of more than 8 bytes are made in pieces (tear.h)
+  bool count_branches = false;  // branch_ways.h
   // The address of a module variable of space global or constant.
   std::function<mem::Address(uint32_t variable)> address_of;
 };

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: ended by SIGABRT in run
 // mode: quick
 // seconds: 20
 // about: Aborts.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: race
+// explains: cluster_arrives_relaxed.cu
 // mode: quick
 // seconds: 12
 // about: Relaxed arrivals at the barrier of the cluster hand on nothing.

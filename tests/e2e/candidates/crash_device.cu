@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: out_of_bounds | crash_device.cu:17
 // mode: quick
 // seconds: 20
 // about: A kernel stores far behind its output.

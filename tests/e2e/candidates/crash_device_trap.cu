@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: the kernel executed trap | crash_device_trap.cu:17
 // mode: quick
 // seconds: 20
 // about: A kernel traps.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: ended by SIGSEGV in run
 // mode: quick
 // seconds: 20
 // about: Stores through a null pointer on the host.

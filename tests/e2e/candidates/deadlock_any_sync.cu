@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: waits for rank 1 | deadlock_any_sync.cu:30
 // mode: quick
 // seconds: 12
 // about: The first warp polls through __any_sync for an epoch that no rank reaches.

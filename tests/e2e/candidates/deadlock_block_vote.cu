@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: cycle | deadlock_block_vote.cu:30
 // mode: quick
 // seconds: 12
 // about: All warps poll together through __syncthreads_and for a flag that lies elsewhere.

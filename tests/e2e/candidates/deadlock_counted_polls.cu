@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: waits for rank 1 | deadlock_counted_polls.cu:28
 // mode: quick
 // seconds: 12
 // about: Polls with a counter and a limit of a billion, for a rank that never signals.

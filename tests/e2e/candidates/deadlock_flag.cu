@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: never signalled | deadlock_flag.cu:18 | a memset
 // mode: quick
 // seconds: 20
 // about: A kernel waits for a flag that is never set.

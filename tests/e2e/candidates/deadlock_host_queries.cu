@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: epochs differ | deadlock_host_queries.cu:28
 // mode: quick
 // seconds: 12
 // about: The host asks for a stream whose kernel waits for ever.

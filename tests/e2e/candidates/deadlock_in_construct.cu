@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: missing rank | all_gather for ranks 1, 2, 3
 // mode: quick
 // seconds: 20
 // about: Only rank 0 takes part in an exchange of the set-up.

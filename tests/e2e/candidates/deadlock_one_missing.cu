@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: missing rank | rank 0 has launched it 0 times
 // mode: quick
 // seconds: 20
 // about: Rank 0 does not come to the barrier that the others wait at.

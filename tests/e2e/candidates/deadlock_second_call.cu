@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
+// explains: epochs differ | launch 1 has left it there
 // mode: quick
 // seconds: 20
 // about: Flags without epochs, reset by the last rank: the second call waits for ever.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: a rank left in start
 // mode: quick
 // seconds: 20
 // about: Leaves before the harness has begun.

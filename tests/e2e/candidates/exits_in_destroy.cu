@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: a rank left in destroy
 // mode: quick
 // seconds: 20
 // about: Right in all calls; the destructor of rank 1 leaves the process.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: a rank left in run
 // mode: quick
 // seconds: 20
 // about: Rank 1 leaves with exit code 0.

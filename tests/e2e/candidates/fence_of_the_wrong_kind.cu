@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: race
+// explains: published without release | fence_of_the_wrong_kind.cu
 // mode: quick
 // seconds: 12
 // about: A fence.acquire before a relaxed store releases nothing.

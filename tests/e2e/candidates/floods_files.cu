@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: no more room
 // mode: quick
 // seconds: 20
 // about: Writes files to /tmp until it cannot.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: rule_violation
+// explains: the code uses fork
 // mode: quick
 // seconds: 20
 // about: Forks processes that fork.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: rule_violation
+// explains: a system call that is not allowed
 // mode: quick
 // seconds: 20
 // about: Forks by the bare system call.

@@ -1,5 +1,6 @@
 // problem: ipc_copy
 // expect: race
+// explains: freed while open | cudaFree
 // mode: quick
 // seconds: 20
 // about: The destructor frees memory that other ranks have opened, without knowing that they have closed it.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: uninitialised
+// explains: fresh_accumulators.cu:38 | clear the memory
 // mode: quick
 // seconds: 40
 // about: Adds into memory from cudaMalloc, which is taken to be zero in the first call.

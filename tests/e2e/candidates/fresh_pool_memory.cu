@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: uninitialised
+// explains: fresh_pool_memory.cu:35 | clear the memory
 // mode: quick
 // seconds: 40
 // about: A counter of calls in memory of a pool, never set to zero.

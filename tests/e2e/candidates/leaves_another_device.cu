@@ -1,5 +1,6 @@
 // problem: peer_copy
 // expect: fault
+// explains: it left device 1 current
 // mode: quick
 // seconds: 20
 // about: After the constructor another device is current than before.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: cudaMalloc: out of memory
 // mode: quick
 // seconds: 20
 // about: Takes memory of the device and fills all of it, without end.

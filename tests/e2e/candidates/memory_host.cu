@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: std::bad_alloc
 // mode: quick
 // seconds: 20
 // about: Takes memory of the host and touches all of it, without end.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
+// explains: not_compiling.cu:20:30: unknown type name 'Stream'
 // mode: quick
 // seconds: 20
 // about: A semicolon and a type are missing.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
+// explains: is not closed
 // mode: quick
 // seconds: 20
 // about: The region begins and does not end.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: runaway_atomics.cu:18 | kernel count
 // mode: quick
 // seconds: 15
 // about: Every thread of a large grid adds to one word for ever.
@@ -19,7 +20,11 @@ __global__ void count(uint32_t* word) {
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) { cudaMalloc(&word_, 64); }
+  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {
+    cudaMalloc(&word_, 64);
+    cudaMemset(word_, 0, 64);
+    cudaDeviceSynchronize();
+  }
   void run(const Args& args, cudaStream_t stream) { count<<<64, 256, 0, stream>>>(word_); }
 
  private:

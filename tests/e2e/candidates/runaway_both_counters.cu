@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: kernel play
 // mode: quick
 // seconds: 15
 // about: Two ranks write to each other for ever: memory changes, nothing is reached.

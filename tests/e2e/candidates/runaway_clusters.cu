@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: kernel nothing
 // mode: quick
 // seconds: 15
 // about: A large grid of empty clusters.

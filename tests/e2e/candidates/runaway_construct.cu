@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: computed on the host | in construct
 // mode: quick
 // seconds: 45
 // about: The constructor of rank 1 never returns.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: kernel count
 // mode: quick
 // seconds: 45
 // about: A kernel counts for ever.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: in construct
 // mode: quick
 // seconds: 15
 // about: A graph of fifty thousand empty nodes, launched again and again.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: computed on the host for 6 s, in run
 // mode: quick
 // seconds: 45
 // about: run of rank 1 never returns: it computes on the host for ever.

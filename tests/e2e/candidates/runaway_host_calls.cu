@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: requests: a loop that does not end
 // mode: quick
 // seconds: 45
 // about: run of rank 1 never returns: it asks the CUDA library for ever.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: requests: a loop that does not end
 // mode: quick
 // seconds: 15
 // about: Empty kernels are launched for ever.

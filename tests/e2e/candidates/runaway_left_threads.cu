@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: budget
+// expect: budget|wrong
 // mode: quick
 // seconds: 15
 // about: run leaves a thread behind that computes for ever, on every rank.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: nested calls | runaway_recursion.cu:19
 // mode: quick
 // seconds: 15
 // about: A device function calls itself for ever.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: budget
+// explains: kernel count
 // mode: quick
 // seconds: 15
 // about: A kernel that writes new values for ever: it works, it does not poll.
@@ -13,16 +14,18 @@
 #include "args.h"
 
 // [solution]
-__global__ void count(float* out, int64_t n) {
-  for (unsigned k = 0;; ++k) out[(k + threadIdx.x) % n] = static_cast<float>(k);
+constexpr int kRounds = 16;
+
+__global__ void count(float (*scratch)[kRounds][256]) {
+  for (unsigned k = 0;; ++k) scratch[blockIdx.x][k % kRounds][threadIdx.x] = static_cast<float>(k);
 }
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()) {}
-  void run(const Args& args, cudaStream_t stream) { count<<<2, 256, 0, stream>>>(args.out, args.n); }
+  Solution(const fabricbench::Rank&, const Args&) { cudaMalloc(&scratch_, 2 * sizeof *scratch_); }
+  void run(const Args&, cudaStream_t stream) { count<<<2, 256, 0, stream>>>(scratch_); }
 
  private:
-  int rank_;
+  float (*scratch_)[kRounds][256] = nullptr;
 };
 // [/solution]

@@ -1,5 +1,6 @@
 // problem: all_gather_ll
 // expect: deadlock
+// explains: data taken for empty
 // mode: quick
 // seconds: 40
 // about: The word that means "empty" differs from call to call.

@@ -1,5 +1,6 @@
 // problem: all_gather_ll
 // expect: deadlock
+// explains: data taken for empty
 // mode: quick
 // seconds: 40
 // about: The word that means "empty" is the product of two numbers that the host passes: no constant of the code.

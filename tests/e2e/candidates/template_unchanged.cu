@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: wrong
+// explains: never wrote `out`
 // mode: quick
 // seconds: 20
 // about: The template as it was given.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: Resource temporarily unavailable
 // mode: quick
 // seconds: 20
 // about: Starts threads without end.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: an object that is not a std::exception
 // mode: quick
 // seconds: 20
 // about: run throws something that is no exception.

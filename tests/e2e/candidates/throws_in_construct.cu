@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: construct threw: no set-up today
 // mode: quick
 // seconds: 20
 // about: The constructor of rank 1 throws.

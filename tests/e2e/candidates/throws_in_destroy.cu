@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: destroy threw: no way out
 // mode: quick
 // seconds: 20
 // about: Right in all calls; the destructor of rank 1 throws.

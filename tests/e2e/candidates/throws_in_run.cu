@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: fault
+// explains: thrown by rank 1
 // mode: quick
 // seconds: 20
 // about: run throws, on one rank, in the second call.

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
+// explains: is in line 16 already
 // mode: quick
 // seconds: 20
 // about: Two regions where the template has one.

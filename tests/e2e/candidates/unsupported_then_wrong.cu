@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: wrong
+// explains: never wrote `out`
 // mode: quick
 // about: Wrong values, after a call that the virtual node lacks and whose error is ignored.
 #include <cuda_runtime.h>

@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
+// explains: unknown type name 'Solution'
 // mode: quick
 // seconds: 20
 // about: The class has another name.

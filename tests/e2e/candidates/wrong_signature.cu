@@ -1,5 +1,6 @@
 // problem: all_reduce_one_shot
 // expect: compile_error
+// explains: expected 3, have 2
 // mode: quick
 // seconds: 20
 // about: run takes other arguments.

@@ -51,6 +51,7 @@ TEST_F(Describe, JsonHasTheSame) {
 
 TEST_F(Describe, ADriverIsShown) {
   write("driver.cu", "template <class Solution> class Driver { int shown; };\n");
+  add_to_toml("\n[interface]\nconstruct = \"int capacity\"\nhost = [\"int size()\"]\n");
   const Pack p = pack();
   EXPECT_NE(show_as_text(p, p.problems[0]).find("int shown;"), std::string::npos);
 }

@@ -25,6 +25,10 @@ RunOptions whole() {
   o.keep_going = true;
   o.why = "m7+0x40";
   o.weak_lines = 0;
+  o.fresh_memory = 7;
+  o.uninitialised = true;
+  o.count_branches = true;
+  o.verbose = true;
   o.mpi = true;
   o.slower = "latency=1.1";
   o.budget = 1000;

@@ -16,6 +16,7 @@ class Poll : public testing::Test {
     if (!watch.watching()) return;  // as a warp: it does not tell
     WatchedRead r;
     r.host = reinterpret_cast<const std::byte*>(&words.at(index));
+    r.guest = mem::kGlobalBegin + index * sizeof(uint64_t);
     r.bytes = sizeof(uint64_t);
     std::memcpy(r.seen, r.host, sizeof(uint64_t));
     watch.on_read(0, r, shared);

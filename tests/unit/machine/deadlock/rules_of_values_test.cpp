@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "tests/unit/machine/deadlock/hand_built_graph.h"
 #include "tests/unit/machine/deadlock/small_warp.h"
@@ -234,6 +235,75 @@ TEST_F(Elsewhere, IsNotBlamedWhileAWriterRemains) {
   store(7);
   b.graph.waits[0].itself = true;
   EXPECT_FALSE(rules::elsewhere(b.graph));
+}
+
+// A wait for anything but 7, where another block has written 7 in this launch.
+Wait& add_taken_for_empty(HandBuiltGraph& b) {
+  Wait& wait = b.add_memory_wait(b.add_run("k"), 7, 7);
+  wait.need->relation = Relation::not_equal;
+  wait.writes = {HandBuiltGraph::store(7, 3)};
+  wait.writes[0].launch = 1;
+  return wait;
+}
+
+TEST(TakenForEmpty, ADataValueThatMeansNothing) {
+  HandBuiltGraph b;
+  add_taken_for_empty(b);
+  const Found found = rules::taken_for_empty(b.graph);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cause, Cause::taken_for_empty);
+  EXPECT_TRUE(has(found->sentence, "block 3, at f.cu:9 has written 7")) << found->sentence;
+}
+
+TEST(TakenForEmpty, IsNotAWordThatTheWaitingWarpClearedItself) {
+  HandBuiltGraph b;
+  add_taken_for_empty(b).writes[0].block = 0;
+  EXPECT_FALSE(rules::taken_for_empty(b.graph));
+}
+
+TEST(TakenForEmpty, IsNotWhatAnEarlierLaunchOrAFillHasLeft) {
+  HandBuiltGraph b;
+  Wait& wait = add_taken_for_empty(b);
+  wait.writes[0].launch = 0;
+  EXPECT_FALSE(rules::taken_for_empty(b.graph));
+  wait.writes[0].launch = 1;
+  wait.writes[0].kind = WriteHistory::Kind::operation;
+  EXPECT_FALSE(rules::taken_for_empty(b.graph));
+}
+
+TEST(TakenForEmpty, IsNotAWaitForOneValue) {
+  HandBuiltGraph b;
+  add_taken_for_empty(b).need->relation = Relation::equal;
+  EXPECT_FALSE(rules::taken_for_empty(b.graph));
+}
+
+// A wait that sees the signal of this launch, 1, and needs 2, by comparison `relation` with `number`.
+Wait& add_wait_ahead(HandBuiltGraph& b, Relation relation, uint64_t number) {
+  Wait& wait = b.add_memory_wait(b.add_run("k"), number, 1);
+  wait.need->relation = relation;
+  wait.writes = {HandBuiltGraph::store(1, 3)};
+  wait.writes[0].launch = 1;
+  wait.writes[0].kernel = "k";
+  return wait;
+}
+
+TEST(WaitsAhead, HoweverTheNumberIsCompared) {
+  for (const auto& [relation, number] :
+       {std::pair{Relation::equal, 2}, std::pair{Relation::at_least, 2}, std::pair{Relation::more, 1}}) {
+    HandBuiltGraph b;
+    add_wait_ahead(b, relation, static_cast<uint64_t>(number));
+    const Found found = rules::waits_ahead(b.graph);
+    ASSERT_TRUE(found) << static_cast<int>(relation);
+    EXPECT_EQ(found->cause, Cause::epochs_differ);
+  }
+}
+
+TEST(WaitsAhead, IsNotACountThatABlockHasLeftOut) {
+  HandBuiltGraph b;
+  add_wait_ahead(b, Relation::at_least, 2).writes[0].kind = WriteHistory::Kind::atomic;
+  EXPECT_TRUE(rules::waits_ahead(b.graph));
+  b.grid_run(0).finished_blocks = 1;
+  EXPECT_FALSE(rules::waits_ahead(b.graph));
 }
 
 }  // namespace
