@@ -131,27 +131,29 @@ bool gave_up_for_it(const record::RunRecord& record) {
          std::ranges::any_of(record.unsupported_calls, [&](const auto& call) { return says(call.first); });
 }
 
+// A line for each, and how many were left out.
+std::string indented_list(const std::vector<std::string>& texts, size_t usual) {
+  const size_t shown = std::min(texts.size(), at_most(usual));
+  std::string list;
+  for (size_t k = 0; k < shown; ++k) list += fmt::format("  {}\n", texts[k]);
+  if (texts.size() > shown) list += fmt::format("  and {} more\n", texts.size() - shown);
+  return list;
+}
+
 }  // namespace
 
 std::string failed_calls(const record::RunRecord& record) {
   constexpr size_t kShown = 8;
-  std::string text;
-  size_t shown = 0;
-  for (const auto& [call, processes] : record.failed_calls) {
-    if (shown++ < at_most(kShown)) text += fmt::format("  {}\n", call);
-  }
-  if (shown > at_most(kShown)) text += fmt::format("  and {} more\n", shown - kShown);
-  return text.empty() ? text : "Calls that failed, and after which the code went on:\n" + text;
+  std::vector<std::string> calls;
+  for (const auto& [call, processes] : record.failed_calls) calls.push_back(call);
+  return calls.empty() ? "" : "Calls that failed, and after which the code went on:\n" + indented_list(calls, kShown);
 }
 
 std::string old_reads(const record::RunRecord& record) {
   constexpr size_t kShown = 3;
-  const size_t shown = std::min(record.old_reads.size(), at_most(kShown));
-  if (shown == 0) return {};
-  std::string text = "Before that, nothing ordered a load behind a store, and it returned older bytes:\n";
-  for (size_t k = 0; k < shown; ++k) text += fmt::format("  {}\n", record.old_reads[k]);
-  if (record.old_reads.size() > shown) text += fmt::format("  and {} more\n", record.old_reads.size() - shown);
-  return text +
+  if (record.old_reads.empty()) return {};
+  return "Before that, nothing ordered a load behind a store, and it returned older bytes:\n" +
+         indented_list(record.old_reads, kShown) +
          "Look at: a release (st.release, or a fence before the store of the flag) where the data is published, and an "
          "acquire where the flag is read; `volatile` and relaxed accesses order nothing.\n";
 }

@@ -70,7 +70,9 @@ Coverage cover(const catalog::Problem& problem, const std::vector<record::Branch
     }
   }
   if (!found.missing.empty())
-    found.missing += "Add sizes or worlds at which these ways are gone, or argue in [[unreached]] of problem.toml.\n";
+    found.missing +=
+        "Add sizes or worlds at which these branches go the other way too, or argue in [[unreached]] of "
+        "problem.toml.\n";
   for (size_t k = 0; k < used.size(); ++k) {
     if (!used[k])
       found.missing += fmt::format(

@@ -125,7 +125,7 @@ class Prover {
 
   bool quick() const { return options_.form == Form::quick; }
 
-  // `moved`: gets the timings of the first seed. `branches`: the ways that branches went.
+  // `moved`: gets the timings of the first seed. `branches`: gets the ways that branches went; null: not counted.
   std::string pass_under_seeds(const std::string& answer, MovedBytes* moved = nullptr,
                                std::vector<record::BranchWays>* branches = nullptr) const {
     const uint64_t seeds = options_.form == Form::full ? kFullSeeds : 1;
@@ -140,7 +140,7 @@ class Prover {
     return fmt::format("{} sessions", sessions);
   }
 
-  std::string reference() { return pass_under_seeds(problem_.reference, &moved_, &branches_); }
+  std::string reference() { return pass_under_seeds(problem_.reference, &moved_, quick() ? nullptr : &branches_); }
 
   std::string coverage() const {
     const Coverage found = cover(problem_, branches_);

@@ -152,6 +152,15 @@ def case_race():
                verdict="race")
 
 
+def case_verbose():
+    deadlock = os.path.join(HERE, "..", "candidates", "deadlock_any_sync.cu")
+    words = ("check", "--quick", "--seed", "1", "all_reduce_one_shot", deadlock)
+    cut, whole = run(*words), run(*words, "--verbose")
+    expect(cut, 1, "more lines)")
+    expect(whole, 1, "deadlock")
+    assert "more lines)" not in whole.out and len(whole.out) > len(cut.out), str(whole)
+
+
 def case_usage():
     """Mistakes of the user: exit code 2 and one line that says what to do."""
     def refused(*words, says):
