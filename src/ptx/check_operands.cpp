@@ -173,6 +173,7 @@ class OperandChecker {
   OperandChecker(WrittenInstruction& written, const Function& function) : written_(written), function_(function) {}
 
   std::optional<Diagnostic> assign(Instruction& out) {
+    unwrap_lists_of_one();
     const auto& forms = written_.match->forms;
     const FormSpec* chosen = nullptr;
     const FormSpec* counted = nullptr;  // fits by number of operands only
@@ -202,6 +203,20 @@ class OperandChecker {
   }
 
  private:
+  // ld.u64 {r}, [a] is ld.u64 r, [a]. As in ptxas, only the instructions that have vectors and mov take it; lists of
+  // matrix fragments stay lists.
+  void unwrap_lists_of_one() {
+    const auto& forms = written_.match->forms;
+    const std::string_view opcode = forms.front()->opcode;
+    if (opcode != "ld" && opcode != "ldu" && opcode != "st" && opcode != "mov") return;
+    if (vector_length(written_.match->mods) != 0) return;
+    for (auto& [operand, after_bar] : written_.operands) {
+      if (operand.kind != OperandKind::vector || operand.elements.size() != 1) continue;
+      Operand only = std::move(operand.elements.front());
+      operand = std::move(only);
+    }
+  }
+
   bool fits_shapes(const FormSpec& form) const {
     for (size_t i = 0; i < form.operands.size(); ++i) {
       if (positions_[i] == kAbsent) continue;

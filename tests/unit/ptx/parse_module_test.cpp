@@ -232,6 +232,20 @@ TEST(ParseInstruction, vector_registers_are_their_components) {
   EXPECT_EQ(kernel[1].operands[2].index, kernel[1].operands[1].index + 3);
 }
 
+TEST(ParseInstruction, a_list_of_one_is_its_element_where_vectors_may_stand) {
+  const Kernel kernel(
+      "ld.relaxed.gpu.u64 {%rd1}, [%rd2]; ld.global.nc.u32 {%r1}, [%rd2]; ldu.global.u32 {%r1}, [%rd2]; "
+      "st.volatile.global.u32 [%rd1], {5}; mov.b32 {%r1}, %r2; mov.b32 %r1, {%r2}; "
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];");
+  EXPECT_EQ(kernel[0].operands[0].kind, OperandKind::reg);
+  EXPECT_EQ(kernel[1].operands[0].kind, OperandKind::reg);
+  EXPECT_EQ(kernel[2].operands[0].kind, OperandKind::reg);
+  EXPECT_EQ(kernel[3].operands[1].kind, OperandKind::integer);
+  EXPECT_EQ(kernel[4].form, Form::mov);
+  EXPECT_EQ(kernel[5].form, Form::mov);
+  EXPECT_EQ(kernel[6].operands[0].kind, OperandKind::vector);
+}
+
 TEST(ParseInstruction, an_opcode_may_hold_blanks) {
   const Kernel kernel("mov .u32 %r0 , %tid.x ;\nmov .u32 %r1, 5;\n");
   EXPECT_EQ(kernel[0].form, Form::mov);
