@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "record/run_options.h"
 
 namespace fb::judge {
 namespace {
@@ -84,6 +85,12 @@ SessionPlan make_session(const Problem& problem, const SessionKind& kind, uint64
     phase.tear_down = draw.any_order();
     phase.steps = kind.times && size.timed ? draw.timed() : size.quick ? draw.small() : draw.large();
     session.phases.push_back(std::move(phase));
+  }
+  if (session.strict) {
+    // The order of the pieces alternates over the worlds and over further sessions of a world.
+    const auto index = static_cast<uint64_t>(std::ranges::find(problem.worlds, kind.world) - problem.worlds.begin());
+    session.schedule &= ~record::kHighPieceFirst;
+    if ((index + kind.number / kSessions) % 2 != 0) session.schedule |= record::kHighPieceFirst;
   }
   return session;
 }

@@ -11,13 +11,14 @@
 #include "mem/address_space.h"
 #include "ptx/module.h"
 #include "simt/inst.h"
+#include "simt/lower/tear.h"
 
 namespace fb::machine {
 
 struct LoadOptions {
-  bool observed = false;   // lower for a listener
-  bool reference = false;  // lower for the slow engine
-  bool tear = false;       // stores of more than 8 bytes may be seen half done
+  bool observed = false;             // lower for a listener
+  bool reference = false;            // lower for the slow engine
+  simt::Tear tear = simt::Tear::no;  // stores of more than 8 bytes may be seen half done
   bool count_branches = false;
 };
 

@@ -17,11 +17,15 @@ enum class AccessMode : uint8_t { hardware, strict };
 std::string_view to_string(AccessMode mode);
 std::optional<AccessMode> access_mode_from(std::string_view name);
 
+inline constexpr uint64_t kHighPieceFirst = 2;
+
 struct RunOptions {
 #define RUN_OPTION(form, type, name, initial, help) type name = initial;
 #include "record/run_options.def"
 
   bool strict() const { return mode == AccessMode::strict; }
+  // In which order strict mode makes the pieces of a wide store: a bit of the seed, so that several seeds try both.
+  bool high_piece_first() const { return (seed & kHighPieceFirst) != 0; }
   friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };
 

@@ -54,7 +54,8 @@ EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions
 LoadOptions load_options(const NodeOptions& options) {
   LoadOptions o;
   o.observed = !options.untimed;
-  o.tear = options.strict();
+  if (options.strict())
+    o.tear = options.high_piece_first() ? simt::Tear::high_piece_first : simt::Tear::low_piece_first;
   o.count_branches = options.count_branches;
   return o;
 }

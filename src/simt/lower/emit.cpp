@@ -28,7 +28,7 @@ void FunctionEmitter::emit() {
       emit_instruction(local);
       continue;
     }
-    const auto pieces = context_.options.tear ? tear_store(inst) : std::vector<ptx::Instruction>{};
+    const auto pieces = tear_store(inst, context_.options.tear);
     if (pieces.empty()) emit_instruction(inst);
     for (const ptx::Instruction& piece : pieces) emit_instruction(piece);
   }

@@ -9,13 +9,14 @@
 #include "base/result.h"
 #include "mem/layout.h"
 #include "simt/inst.h"
+#include "simt/lower/tear.h"
 
 namespace fb::simt {
 
 struct LowerOptions {
   bool observed = false;        // a listener will be attached
   bool reference = false;       // the slow engine: lane by lane, a row for every register
-  bool tear = false;            // stores of more than 8 bytes are made in pieces (tear.h)
+  Tear tear = Tear::no;         // stores of more than 8 bytes are made in pieces
   bool count_branches = false;  // branch_ways.h
   // The address of a module variable of space global or constant.
   std::function<mem::Address(uint32_t variable)> address_of;

@@ -1,5 +1,7 @@
 #include "simt/lower/tear.h"
 
+#include <algorithm>
+
 #include "ptx/form_table.h"
 
 namespace fb::simt {
@@ -15,8 +17,9 @@ void set(ptx::Instruction& inst, ptx::Mod mod, bool value) { inst.mods[static_ca
 
 }  // namespace
 
-std::vector<ptx::Instruction> tear_store(const ptx::Instruction& inst) {
+std::vector<ptx::Instruction> tear_store(const ptx::Instruction& inst, Tear tear) {
   using ptx::Mod;
+  if (tear == Tear::no) return {};
   if (inst.form != ptx::Form::st || !may_be_shared_with_others(inst)) return {};
   if (inst.operands.size() < 2 || inst.operands[1].kind != ptx::OperandKind::vector) return {};
   const auto& elements = inst.operands[1].elements;
@@ -38,6 +41,7 @@ std::vector<ptx::Instruction> tear_store(const ptx::Instruction& inst) {
                                         elements.begin() + static_cast<std::ptrdiff_t>(k + together));
     }
   }
+  if (tear == Tear::high_piece_first) std::ranges::reverse(pieces);
   return pieces;
 }
 

@@ -4,6 +4,7 @@
 Usage: run.py FABRICBENCH example NAME…     rows of tests/e2e/examples/matrix.txt, each with the fewest ranks that it is run with
        run.py FABRICBENCH repaired NAME…    programs of tests/e2e/bugs, repaired
        run.py FABRICBENCH reference NAME…   solutions of problems, by the judge
+       run.py FABRICBENCH right NAME…       right but unusual candidates of tests/e2e/candidates, by the judge
        Without a name: all of them.
 
 $FABRICBENCH_SCHEDULES: schedules of each (default: 3). The promise is 200.
@@ -51,16 +52,30 @@ def repaired():
     return found
 
 
+def judged(problem, path):
+    return ["check", "--json", "--quick", "--seed", "1", "--schedules", SCHEDULES, "--problems", os.path.join(ROOT, "problems"),
+            problem, os.path.relpath(path, ROOT)]
+
+
 def references():
     found = {}
     for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "reference.cu")):
         problem = os.path.basename(os.path.dirname(path))
-        found[problem] = ["check", "--json", "--quick", "--seed", "1", "--schedules", SCHEDULES, "--problems",
-                          os.path.join(ROOT, "problems"), problem, os.path.relpath(path, ROOT)]
+        found[problem] = judged(problem, path)
     return found
 
 
-KINDS = {"example": examples, "repaired": repaired, "reference": references}
+def right():
+    found = {}
+    for path in glob.glob(os.path.join(ROOT, "tests", "e2e", "candidates", "*.cu")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            head = file.read(1000)
+        if re.search(r"^// expect: pass$", head, re.MULTILINE):
+            found[name_of(path)] = judged(re.search(r"^// problem: (\w+)$", head, re.MULTILINE)[1], path)
+    return found
+
+
+KINDS = {"example": examples, "repaired": repaired, "reference": references, "right": right}
 
 
 def clean(arguments, run):

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "record/run_options.h"
+
 namespace fb::judge {
 namespace {
 
@@ -59,6 +61,22 @@ TEST_F(Plan, IsAFunctionOfTheSeed) {
   for (const auto how : {Thoroughness::quick, Thoroughness::full, Thoroughness::times}) {
     EXPECT_EQ(text_of(plan(how, 5)), text_of(plan(how, 5)));
     EXPECT_NE(text_of(plan(how, 5)), text_of(plan(how, 6)));
+  }
+}
+
+// A candidate that looks at one half of a wide store and trusts the other is caught by one order only.
+TEST_F(Plan, TearsWideStoresInBothOrders) {
+  problem_.atomic_bytes = 8;
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    std::set<bool> high_first;
+    size_t strict = 0;
+    for (const SessionPlan& session : plan(Thoroughness::full, seed)) {
+      if (!session.strict) continue;
+      ++strict;
+      high_first.insert((session.schedule & record::kHighPieceFirst) != 0);
+    }
+    EXPECT_EQ(strict, problem_.worlds.size());
+    EXPECT_EQ(high_first.size(), 2u) << seed;
   }
 }
 
