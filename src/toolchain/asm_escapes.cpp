@@ -1,105 +1,98 @@
 #include "toolchain/asm_escapes.h"
 
 #include <cctype>
-#include <set>
+#include <charconv>
+#include <optional>
 #include <vector>
 
-#include "base/cxx_scanner.h"
+#include "toolchain/text_edits.h"
 
 namespace fb::toolchain {
 namespace {
 
-// Names without the % and the component: "tid", "laneid", …
-const std::set<std::string_view>& special_registers() {
-  static const std::set<std::string_view> names = [] {
-    std::set<std::string_view> set;
-    for (std::string_view spelling : {
-#define SREG(id, spelling, type) std::string_view(spelling),
-#include "ptx/special_regs.def"
-#undef SREG
-         }) {
-      spelling.remove_prefix(1);
-      set.insert(spelling.substr(0, spelling.find('.')));
-    }
-    return set;
-  }();
-  return names;
-}
-
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The pieces of C++ text one after the other, without comments and blanks. A backslash that continues a line counts as
-// blank.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : text_(text) { next(); }
-
-  bool done() const { return piece_.begin >= text_.size(); }
-  const CxxPiece& piece() const { return piece_; }
-  bool is(std::string_view text) const { return !done() && piece_.text(text_) == text; }
-  bool is_word() const { return !done() && piece_.kind == CxxPiece::Kind::word; }
-  void next() {
-    using Kind = CxxPiece::Kind;
-    do {
-      const size_t at = piece_.end;
-      piece_ = at < text_.size() ? piece_at(text_, at) : CxxPiece{Kind::sign, text_.size(), text_.size()};
-    } while (!done() && (piece_.kind == Kind::comment || piece_.kind == Kind::blank || is("\\")));
-  }
-
- private:
-  std::string_view text_;
-  CxxPiece piece_;
+// One asm statement: its literals before the first colon, and its operands.
+struct AsmStatement {
+  std::vector<CxxPiece> pieces = {};
+  bool has_operands = false;                // a colon: the compiler looks for operands in the text
+  std::optional<size_t> operands = 0;       // none: unknown, since a macro stands among them
+  std::vector<size_t> missing_commas = {};  // offsets
+  size_t end = 0;                           // token behind it
 };
 
-// Adds the offsets of each % that must be doubled, within one literal.
-void find_registers(std::string_view text, size_t begin, size_t end, std::vector<size_t>& found) {
-  for (size_t i = begin; i < end; ++i) {
-    if (text[i] != '%') continue;
-    if (i + 1 < end && text[i + 1] == '%') {
-      ++i;
-      continue;
+// The rest of an asm statement, from its "(".
+AsmStatement read_asm(const Tokens& tokens, size_t open) {
+  AsmStatement found;
+  int depth = 0, colons = 0;
+  bool behind_operand = false, in_brackets = false;
+  size_t k = open;
+  for (; k < tokens.size(); ++k) {
+    const bool in_list = depth == 1 && (colons == 1 || colons == 2);
+    if (in_list && behind_operand && (tokens.is_literal(k) || tokens.is(k, "[")))
+      found.missing_commas.push_back(tokens[k].begin);
+    if (in_list && tokens.is(k, "(") && found.operands) ++*found.operands;
+    if (in_list && tokens.is(k, "[")) in_brackets = true;
+    if (in_list && tokens.is_word(k) && !in_brackets) found.operands.reset();
+    if (in_list && tokens.is(k, "]")) in_brackets = false;
+    behind_operand = false;
+    if (tokens.is_literal(k) && colons == 0) found.pieces.push_back(tokens[k]);
+    if (tokens.is(k, ":") && depth == 1) ++colons;
+    if (tokens.is(k, "(")) ++depth;
+    if (tokens.is(k, ")")) {
+      if (--depth == 0) break;
+      behind_operand = depth == 1;
     }
-    size_t last = i + 1;
-    while (last < end && in_name(text[last])) ++last;
-    if (special_registers().contains(text.substr(i + 1, last - i - 1))) found.push_back(i);
   }
+  found.has_operands = colons > 0 && k < tokens.size();
+  found.end = k;
+  return found;
 }
 
-// The rest of an asm statement, from its "(".
-void scan_asm(std::string_view text, Scanner& scanner, std::vector<size_t>& found_at) {
-  std::vector<size_t> found;
-  bool operands = false;
-  for (int depth = 0; !scanner.done(); scanner.next()) {
-    if (scanner.piece().kind == CxxPiece::Kind::literal && !operands)
-      find_registers(text, scanner.piece().begin, scanner.piece().end, found);
-    if (scanner.is(":") && depth == 1) operands = true;
-    if (scanner.is("(")) ++depth;
-    if (scanner.is(")") && --depth == 0) break;
+// Whether nvcc takes the % before `rest` as it stands: before a name, and, in a template that is never instantiated,
+// before the number of an operand that does not exist. A letter with a number is a modifier with its operand, to both.
+bool is_plain(std::string_view rest, const std::optional<size_t>& operands) {
+  size_t length = 0;
+  while (length < rest.size() && in_name(rest[length])) ++length;
+  const std::string_view name = rest.substr(0, length);
+  if (name.empty()) return false;
+  if (is_digit(name[0])) {
+    size_t number = 0;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    return operands && number >= *operands;
   }
-  // Without operands the compiler takes the string literally.
-  if (operands) found_at.insert(found_at.end(), found.begin(), found.end());
+  return name.size() == 1 || name.find_first_not_of("0123456789", 1) != std::string_view::npos;
+}
+
+void double_percents(std::string_view source, const AsmStatement& statement, std::vector<TextEdit>& edits) {
+  for (const CxxPiece& piece : statement.pieces) {
+    for (size_t i = piece.begin; i < piece.end; ++i) {
+      if (source[i] != '%') continue;
+      if (i + 1 < piece.end && source[i + 1] == '%')
+        ++i;
+      else if (is_plain(source.substr(i + 1, piece.end - i - 1), statement.operands))
+        edits.push_back({i, 0, "%"});
+    }
+  }
 }
 
 }  // namespace
 
-std::string escape_special_registers(std::string_view source) {
-  std::vector<size_t> found_at;
-  Scanner scanner(source);
-  while (!scanner.done()) {
-    const bool is_asm = scanner.is("asm") || scanner.is("__asm__") || scanner.is("__asm");
-    scanner.next();
-    if (!is_asm) continue;
-    while (scanner.is_word()) scanner.next();  // volatile, inline, goto
-    if (scanner.is("(")) scan_asm(source, scanner, found_at);
+std::string escape_asm(std::string_view source) {
+  std::vector<TextEdit> edits;
+  const Tokens tokens(source);
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    if (!tokens.is(k, "asm") && !tokens.is(k, "__asm__") && !tokens.is(k, "__asm")) continue;
+    while (tokens.is_word(k)) ++k;  // volatile, inline, goto
+    if (!tokens.is(k, "(")) continue;
+    const AsmStatement statement = read_asm(tokens, k);
+    k = statement.end;
+    if (!statement.has_operands) continue;  // the compiler takes the text as it stands
+    double_percents(source, statement, edits);
+    for (const size_t at : statement.missing_commas) edits.push_back({at, 0, ","});
   }
-  std::string out;
-  size_t copied = 0;
-  for (const size_t at : found_at) {
-    out += source.substr(copied, at - copied);
-    out += '%';
-    copied = at;
-  }
-  return out += source.substr(copied);
+  return apply_edits(source, std::move(edits));
 }
 
 }  // namespace fb::toolchain

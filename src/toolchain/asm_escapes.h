@@ -5,8 +5,9 @@
 
 namespace fb::toolchain {
 
-// nvcc accepts asm("mov.u32 %0, %laneid;" : …); clang requires the % of a special register to be doubled. Doubles it in
-// the string literals of asm statements with operands and changes nothing else; line numbers stay.
-std::string escape_special_registers(std::string_view source);
+// nvcc accepts asm("mov.u32 %0, %laneid;" : …); clang requires the % before a name to be doubled. nvcc also accepts
+// operands without a comma between them, and numbers beyond the operands in templates that are never instantiated.
+// Doubles the %, adds the commas, and changes nothing else; line numbers stay.
+std::string escape_asm(std::string_view source);
 
 }  // namespace fb::toolchain

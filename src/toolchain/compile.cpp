@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
 
 #include "base/process.h"
 #include "base/strings.h"
@@ -102,6 +101,8 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
   Words flags = {"-x", "cuda", "-std=" + request.standard, fmt::format("-O{}", request.optimisation)};
   add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
   add(flags, {"-Xclang", "-fno-cxx-modules", "-fdebug-compilation-dir=."});
+  // As lenient as nvcc: variadic functions of the device, narrowing of what is no constant, `register`.
+  add(flags, {"-Xclang", "-fcuda-allow-variadic-functions", "-Wno-c++11-narrowing", "-Wno-register"});
   add(flags, {"-isystem", sdk + "/include"});
   if (!request.precompiled_header.empty()) {
     add(flags, {"-include-pch", request.precompiled_header});
@@ -148,15 +149,11 @@ Result<void> compile_host(const HostCompile& request) {
   if (!request.ptx.empty()) add(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", request.ptx});
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);
-  std::optional<TempDir> scratch;
-  std::vector<std::string> reads;
-  if (request.unit.host_lambdas) {
-    scratch.emplace();
-    add(command, write_overlay(request.unit.source, request.unit.include_dirs, scratch->path(), true));
-    reads.push_back(scratch->path());
-  }
+  const TempDir scratch;
+  add(command,
+      write_overlay(request.unit.source, request.unit.include_dirs, scratch.path(), request.unit.host_lambdas));
   add(command, {"--", request.unit.source});
-  return run_compiler(request.unit, *where, {command, reads, {folder_of(request.object)}});
+  return run_compiler(request.unit, *where, {command, {scratch.path()}, {folder_of(request.object)}});
 }
 
 }  // namespace fb::toolchain

@@ -110,12 +110,17 @@ class Reader {
   }
 
   bool read_standard(const std::string& standard) {
-    constexpr std::array<std::string_view, 5> kKnown = {"c++17", "c++20", "gnu++17", "gnu++20", "c++23"};
-    if (std::ranges::find(kKnown, standard) == kKnown.end()) {
-      problem_ = fmt::format("-std={}: not supported (c++17, c++20 and c++23 are)", standard);
+    // The SDK's headers are C++17: an older standard means that one, which accepts nearly all that the older
+    // one does.
+    constexpr std::array<std::string_view, 7> kKnown = {"03", "11", "14", "17", "20", "23", "2a"};
+    const bool gnu = standard.starts_with("gnu++");
+    const std::string year = gnu || standard.starts_with("c++") ? standard.substr(gnu ? 5 : 3) : "";
+    if (std::ranges::find(kKnown, year) == kKnown.end()) {
+      problem_ = fmt::format("-std={}: not supported (c++11, c++14, c++17, c++20 and c++23 are)", standard);
       return false;
     }
-    build_.standard = standard;
+    const bool old = year == "03" || year == "11" || year == "14";
+    build_.standard = (gnu ? "gnu++" : "c++") + (old ? std::string("17") : year);
     return true;
   }
 

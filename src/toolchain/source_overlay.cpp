@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "toolchain/asm_escapes.h"
+#include "toolchain/nvcc_forms.h"
 #include "toolchain/user_files.h"
 
 namespace fb::toolchain {
@@ -44,12 +45,11 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang reports it
     const std::string text = read_file(files[i].string());
-    if (!host_lambdas && text.find("asm") == std::string::npos) continue;
-    std::string escaped = escape_special_registers(text);
-    if (host_lambdas) escaped = with_host_lambdas(escaped);
-    if (escaped == text) continue;
+    std::string accepted = with_clang_forms(escape_asm(text));
+    if (host_lambdas) accepted = with_host_lambdas(accepted);
+    if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
-    write_file(changed, escaped);
+    write_file(changed, accepted);
     entries += fmt::format(R"({}{{"type": "file", "name": {}, "external-contents": {}}})", entries.empty() ? "" : ", ",
                            json_string(files[i].string()), json_string(changed));
   }

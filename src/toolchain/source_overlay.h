@@ -6,10 +6,10 @@
 
 namespace fb::toolchain {
 
-// The user's files with asm escapes (asm_escapes.h). Changed files are written to `folder`, with a file for
-// -ivfsoverlay that replaces the originals, so that messages and line tables name the originals. Reads the source and
-// the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none if no file
-// changes. With `host_lambdas`, lambdas of the device are also those of the host (see DeviceCompile).
+// The user's files in a form that clang accepts (asm_escapes.h, nvcc_forms.h). Changed files are written to `folder`,
+// with a file for -ivfsoverlay that replaces the originals, so that messages and line tables name the originals. Reads
+// the source and the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none
+// if no file changes. With `host_lambdas`, lambdas of the device are also those of the host (see DeviceCompile).
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
                                        const std::string& folder, bool host_lambdas = false);
 

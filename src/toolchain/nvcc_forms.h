@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fb::toolchain {
+
+// C++ that nvcc accepts and clang does not, in a form that both accept. Line numbers stay.
+//   kernel<<<{2, 2}, {x, y, 1}>>>   → kernel<<<dim3{2, 2}, dim3{x, y, 1}>>>
+//   T* __restrict__ p[8];           → T* p[8]: outside of parameter lists clang makes nothing of it, and refuses to
+//                                     assign a class that has such a member; std::array<T* __restrict__, 8> likewise
+std::string with_clang_forms(std::string_view source);
+
+}  // namespace fb::toolchain
