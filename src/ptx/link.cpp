@@ -3,52 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "ptx/renumber.h"
+
 namespace fb::ptx {
-namespace {
-
-// From the driver's numbers to those of the whole.
-struct Renumbering {
-  uint32_t first_file = 0;
-  uint32_t first_variable = 0;
-  std::vector<uint32_t> functions = {};  // by number in the driver
-
-  void apply(Operand& operand) const {
-    if (operand.kind == OperandKind::function) operand.index = functions[operand.index];
-    if (operand.kind == OperandKind::symbol && !operand.in_function) operand.index += first_variable;
-    for (Operand& element : operand.elements) apply(element);
-  }
-
-  void apply(Variable& variable) const {
-    for (Relocation& relocation : variable.relocations) apply(relocation.symbol);
-  }
-
-  void apply(Function& function) const {
-    for (Variable& variable : function.variables) apply(variable);
-    for (TargetList& list : function.target_lists) {
-      for (uint32_t& target : list.functions) target = functions[target];
-    }
-    for (Instruction& inst : function.body) {
-      if (inst.source.file != kNoIndex) inst.source.file += first_file;
-      for (Operand& operand : inst.operands) apply(operand);
-    }
-  }
-};
-
-bool same_interface(const Function& a, const Function& b) {
-  if (a.entry != b.entry || a.params != b.params || a.returns != b.returns) return false;
-  for (uint32_t k = 0; k < a.params + a.returns; ++k) {
-    if (a.variables[k].bytes != b.variables[k].bytes || a.variables[k].align != b.variables[k].align) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 Result<Module> link(Module candidate, Module driver) {
-  Renumbering numbers{.first_file = static_cast<uint32_t>(candidate.files.size()),
-                      .first_variable = static_cast<uint32_t>(candidate.variables.size())};
+  Renumbering numbers{.first_file = static_cast<uint32_t>(candidate.files.size())};
+  numbers.variables.resize(driver.variables.size());
+  std::iota(numbers.variables.begin(), numbers.variables.end(), static_cast<uint32_t>(candidate.variables.size()));
   const auto own = static_cast<uint32_t>(candidate.functions.size());
   Errors errors;
   uint32_t next = own;

@@ -236,7 +236,8 @@ struct MulticastBind {
 // Modules
 
 // Blob: PTX text, or a piece of it: a module larger than a blob comes in several messages with the same handle, the
-// first with 0, the last with `last` set. The reply names the handle.
+// first with 0, the last with `last` set. The reply names the handle. Device code of several files, which the machine
+// links, is for each file its name (may be empty) and its text, each with a NUL behind it.
 struct ModuleLoad {
   Id module = 0;
   uint32_t last = 1;

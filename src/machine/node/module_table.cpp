@@ -1,11 +1,16 @@
 #include "machine/node/module_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
 
+#include "base/strings.h"
 #include "machine/branch_report.h"
+#include "ptx/link_units.h"
 #include "ptx/parser.h"
+#include "simt/builtins.h"
 
 namespace fb::machine {
 namespace {
@@ -31,15 +36,38 @@ std::shared_ptr<const ptx::Module> ModuleTable::parse(Process& process, std::str
   const auto known = slot.lock();
   // A process may have chosen its text to have the hash of another's.
   if (known && known->text == text) return {known, &known->module};
-  auto parsed = ptx::parse(text);
-  if (!parsed) {
-    note(process, record::IncidentReason::module_not_ptx,
-         "loaded a module that is not PTX:\n" + to_string(parsed.error(), "module"));
-    return nullptr;
-  }
+  auto parsed = text.find('\0') == std::string::npos ? parse_one(process, text, "module") : link(process, text);
+  if (!parsed) return nullptr;
   auto kept = std::make_shared<const ParsedText>(ParsedText{std::move(text), std::move(*parsed)});
   if (!known) slot = kept;
   return {kept, &kept->module};
+}
+
+std::optional<ptx::Module> ModuleTable::parse_one(Process& process, std::string_view text, const std::string& name) {
+  auto parsed = ptx::parse(text);
+  if (parsed) return std::move(*parsed);
+  note(process, record::IncidentReason::module_not_ptx,
+       "loaded a module that is not PTX:\n" + to_string(parsed.error(), name));
+  return std::nullopt;
+}
+
+std::optional<ptx::Module> ModuleTable::link(Process& process, std::string_view texts) {
+  auto parts = split(texts, '\0');
+  if (parts.back().empty()) parts.pop_back();
+  std::vector<ptx::LinkUnit> units;
+  for (size_t k = 0; k + 1 < parts.size(); k += 2) {
+    const std::string name(parts[k]);
+    auto module = parse_one(process, parts[k + 1], name.empty() ? fmt::format("module {}", k / 2 + 1) : name);
+    if (!module) return std::nullopt;
+    units.push_back({name, std::move(*module)});
+  }
+  auto whole =
+      ptx::link_units(std::move(units), [](std::string_view name) { return simt::find_builtin(name) != nullptr; });
+  if (whole) return std::move(*whole);
+  std::string why = "loaded device code of several files that does not link:";
+  for (const Diagnostic& problem : whole.error().list) why += "\n" + problem.message;
+  note(process, record::IncidentReason::module_not_linked, why);
+  return std::nullopt;
 }
 
 void ModuleTable::note(Process& process, record::IncidentReason reason, std::string text) {

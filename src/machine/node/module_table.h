@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "machine/node/checking.h"
@@ -25,7 +27,8 @@ class ModuleTable {
               const Report& report)
       : options_(options), driver_(std::move(driver)), memory_(memory), checking_(checking), report_(report) {}
 
-  // Each text is parsed once: processes of a node run the same program. False: not PTX; reported.
+  // Each text is parsed once: processes of a node run the same program. Device code of several files comes as their
+  // names and texts in turn, each with a NUL behind it, and is linked. False: not PTX, or it does not link; reported.
   bool parse(Process& process, std::string text, Module& module);
   // Loads it into the context on first use. Null: there is no such module, or the machine can't run it; then `problem`,
   // if given, says why.
@@ -43,6 +46,8 @@ class ModuleTable {
   };
 
   std::shared_ptr<const ptx::Module> parse(Process& process, std::string text);
+  std::optional<ptx::Module> parse_one(Process& process, std::string_view text, const std::string& name);
+  std::optional<ptx::Module> link(Process& process, std::string_view texts);
   void note(Process& process, record::IncidentReason reason, std::string text);
 
   const LoadOptions options_;
