@@ -57,9 +57,9 @@ __device__ void count_ranks(const Args& args, int end, int local, int world, int
 // outputs of the last one are taken: therefore the fence, which puts that before whatever the reader writes here. One
 // fence and relaxed stores, not a release in each of them: those would wait for each other.
 //
-// Two sets of words, used in turn, are enough: a rank in call c + 2 has had all our tokens of c + 1, and we sent those
-// after all our blocks had ended call c.
-__device__ void announce(const Args& args, const Inboxes& inboxes, size_t set, int rank, int world, uint32_t call) {
+// One set of words is enough: a rank announces call c + 1 after its kernel of call c has ended, so all our blocks had
+// said by then that they had sent their tokens of call c, and they read their words before they send.
+__device__ void announce(const Args& args, const Inboxes& inboxes, int rank, int world, uint32_t call) {
   extern __shared__ int counts[];
   int* expert_tokens = counts;
   __shared__ int rank_tokens[kMostWorld];
@@ -77,7 +77,7 @@ __device__ void announce(const Args& args, const Inboxes& inboxes, size_t set, i
   for (int i = threadIdx.x; i < world * message; i += kThreads) {
     const int peer = i / message, what = i % message;
     const int count = what < world ? rank_tokens[what] : expert_tokens[peer * local + what - world];
-    Shared<uint64_t>(inboxes.of[peer].words[set + rank * message + what])
+    Shared<uint64_t>(inboxes.of[peer].words[rank * message + what])
         .store(uint64_t{call} << 32 | static_cast<uint32_t>(count), cuda::memory_order_relaxed);
   }
 }
@@ -126,9 +126,8 @@ __device__ void send_token(const Args& args, const Inboxes& inboxes, int token, 
 
 __global__ void __launch_bounds__(kThreads) dispatch(Args args, Inboxes inboxes, int rank, int world, uint32_t call) {
   const int local = static_cast<int>(args.experts) / world, message = world + local, valid = *args.count;
-  const size_t set = call % 2 * static_cast<size_t>(world * message);
   const Inbox& mine = inboxes.of[rank];
-  if (blockIdx.x == 0) announce(args, inboxes, set, rank, world, call);
+  if (blockIdx.x == 0) announce(args, inboxes, rank, world, call);
 
   // This block's tokens go behind those of earlier ranks and those of earlier blocks. Routing is small: every block
   // counts its predecessors' tokens itself instead of waiting for them, while the words are on their way.
@@ -147,7 +146,7 @@ __global__ void __launch_bounds__(kThreads) dispatch(Args args, Inboxes inboxes,
   for (int i = threadIdx.x; i < world * message; i += kThreads) {
     const int source = i / message, what = i % message;
     if (what >= world && !sums_up) continue;
-    const int count = await(mine.words[set + i], call);
+    const int count = await(mine.words[i], call);
     if (what >= world) atomicAdd(&received[what - world], count);
     if (what < world && source < rank) atomicAdd(&start[what], count);
     if (what == rank) came_from[source] = count;
@@ -206,7 +205,7 @@ class Solution {
         token_(rank, args.recv_token),
         topk_(rank, args.recv_topk),
         weight_(rank, args.recv_weight),
-        words_(rank, 2 * static_cast<size_t>(world_ * (world_ + args.experts / world_)) * sizeof(uint64_t)),
+        words_(rank, static_cast<size_t>(world_ * (world_ + args.experts / world_)) * sizeof(uint64_t)),
         done_(rank, static_cast<size_t>(blocks_ * world_) * sizeof(uint32_t)) {
     for (int r = 0; r < world_; ++r) {
       inboxes_.of[r] = {x_.at<__nv_bfloat16>(r), token_.at<int>(r),      topk_.at<int>(r),
