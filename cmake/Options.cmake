@@ -1,6 +1,6 @@
 # Build-wide settings. One place, so that every layer is compiled alike.
 option(FB_TESTS "Build the tests" ON)
-set(FB_UNIT_LAYERS "base;record;shim;num;ptx;mem;fabric;simt;race;machine;toolchain;sandbox;launcher;inspect;catalog;llm;\
+set(FB_UNIT_LAYERS "base;record;fatbin;shim;num;ptx;mem;fabric;simt;race;machine;toolchain;sandbox;launcher;inspect;catalog;llm;\
 prompts;judge;prove;mutate;calibrate;campaign;report" CACHE STRING "Layers whose unit tests are built")
 option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
@@ -56,7 +56,7 @@ endif()
 # Tests spend their time in the layers.
 set(FB_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 # What the fuzz targets look into, for the coverage that guides them.
-set(FB_FUZZED_LAYERS fabric machine mem ptx simt)
+set(FB_FUZZED_LAYERS fabric fatbin machine mem ptx simt)
 set(FB_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)
 # The engine's loops gain nothing from the targets in between.
 if(FB_AVX512)

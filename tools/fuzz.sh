@@ -5,11 +5,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-300}
 build=${2:-build/fuzz}
-for target in parse execute node; do
+for target in parse execute node fatbin; do
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   echo "fuzz: $target for $seconds s"
   case $target in
+    fatbin) options=(-max_len=20000) ;;
     node) options=(-max_len=4000 -len_control=0) ;;  # requests, not text
     *) options=(tests/unit/machine/ptx -max_len=20000 -dict=fuzz/parse.dict) ;;
   esac

@@ -1,5 +1,6 @@
 #include "shim/cuda/core/error.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "shim/cuda/core/session.h"
@@ -47,6 +48,12 @@ void tell(const std::string& what, Error error) {
 Error record_launch(Error error, const std::string& launch) {
   if (is_worth_telling(error)) tell(launch, error);
   return record(error, nullptr);
+}
+
+std::unexpected<Error> tell_problem(const std::string& problem, Error error) {
+  tell(problem, error);
+  std::fprintf(stderr, "fabricbench: %s\n", problem.c_str());
+  return failure(error);
 }
 
 Error record(Error error, const char* function) {

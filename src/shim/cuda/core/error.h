@@ -34,4 +34,7 @@ const char* error_text(Error error);
 // The answer of a call that is declared and not real. The machine counts it by name, once per process.
 Error not_supported(const char* function);
 
+// Says on standard error and in the run's record what is wrong with the program, and gives `error`.
+std::unexpected<Error> tell_problem(const std::string& problem, Error error);
+
 }  // namespace fb::shim

@@ -5,25 +5,16 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "shim/cuda/core/device_image.h"
 #include "shim/cuda/core/session.h"
 
 namespace fb::shim {
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x466243b1;
-constexpr uint32_t kContainerMagic = 0xba55ed50;
-
-// What __cudaRegisterFatBinary gets: a pointer to the embedded file.
-struct Wrapper {
-  uint32_t magic, version;
-  const void* data;
-  const void* unused;
-};
-
-uint32_t first_word(const void* image) {
-  uint32_t word = 0;
-  std::memcpy(&word, image, sizeof word);
-  return word;
+// Of the current device; all devices of a node are alike.
+uint32_t capability() {
+  const wire::DeviceFacts& facts = Session::get().device(thread().device);
+  return facts.capability_major * 10 + facts.capability_minor;
 }
 
 struct Table {
@@ -50,25 +41,29 @@ cudaFunction_t handle_under_lock(const ModulePtr& module, const std::string& nam
 
 }  // namespace
 
-Module::Module(const char* text, std::string owned) : text_(text), owned_(std::move(owned)) {
-  if (!owned_.empty()) text_ = owned_.c_str();
+Expected<ModulePtr> Module::from_image(const void* image) {
+  if (const Error e = check_image(image); e != cudaSuccess) return failure(e);
+  auto module = std::make_shared<Module>();
+  module->image_ = image;
+  return module;
 }
 
-Expected<ModulePtr> Module::from_image(const void* image) {
-  if (!image) return failure(cudaErrorInvalidValue);
-  if (first_word(image) == kWrapperMagic) {
-    Wrapper wrapper;
-    std::memcpy(&wrapper, image, sizeof wrapper);
-    if (!wrapper.data) return failure(cudaErrorInvalidKernelImage);
-    image = wrapper.data;
-  }
-  // The container of NVIDIA's tools, or an ELF file with machine code.
-  if (first_word(image) == kContainerMagic || std::memcmp(image,
-                                                          "\x7f"
-                                                          "ELF",
-                                                          4) == 0)
-    return failure(cudaErrorInvalidKernelImage);
-  return std::make_shared<Module>(static_cast<const char*>(image));
+Expected<ModulePtr> Module::from_copy(const void* image) {
+  const auto borrowed = from_image(image);
+  if (!borrowed) return borrowed;
+  if (const Error e = Session::get().connect(); e != cudaSuccess) return failure(e);
+  auto text = (*borrowed)->text();
+  if (!text) return failure(text.error());
+  auto module = std::make_shared<Module>();
+  module->text_ = std::move(*text);
+  return module;
+}
+
+Expected<std::string> Module::text() const {
+  if (!image_) return text_;
+  const auto units = units_of(image_, capability());
+  if (!units) return failure(units.error());
+  return joined(*units);
 }
 
 Expected<wire::Id> Module::load() {
@@ -81,18 +76,23 @@ Expected<wire::Id> Module::load() {
   }
   functions_.clear();
   variables_.clear();
-  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(text_), std::strlen(text_));
   wire::ModuleLoad request;
-  Error e = cudaSuccess;
-  do {
+  const auto all = text();
+  Error e = all ? cudaSuccess : all.error();
+  std::span<const std::byte> rest;
+  if (all) rest = std::as_bytes(std::span(*all));
+  while (all) {
     const auto piece = rest.first(std::min<size_t>(rest.size(), wire::kLargestBlob));
     rest = rest.subspan(piece.size());
     request.last = rest.empty() ? 1 : 0;
     wire::Handle made;
     e = call<wire::Kind::module_load>(request, &made, piece);
     request.module = made.handle;
-  } while (e == cudaSuccess && !rest.empty());
-  if (e != cudaSuccess && e != cudaErrorInvalidKernelImage && e != cudaErrorInvalidPtx) return failure(e);
+    if (e != cudaSuccess || rest.empty()) break;
+  }
+  if (e != cudaSuccess && e != cudaErrorInvalidKernelImage && e != cudaErrorInvalidPtx &&
+      e != cudaErrorNoKernelImageForDevice)
+    return failure(e);
   // Text that is wrong stays wrong.
   failed_ = e;
   id_ = request.module;

@@ -25,9 +25,11 @@ struct FunctionInfo {
 
 class Module {
  public:
-  // `image`: PTX text that ends with a NUL, or a fat binary's wrapper around it. cudaErrorInvalidKernelImage for
-  // machine code, which has no text.
+  // `image` (device_image.h) outlives the module and is read when the module is first used: what is wrong with it shows
+  // then. cudaErrorInvalidKernelImage for machine code, which has no text.
   static Expected<std::shared_ptr<Module>> from_image(const void* image);
+  // The same of an image that may go at once.
+  static Expected<std::shared_ptr<Module>> from_copy(const void* image);
 
   Expected<FunctionInfo> find_function(const std::string& name, int device);
   Expected<wire::VariableFacts> find_variable(const std::string& name, int device);
@@ -38,14 +40,12 @@ class Module {
   Error unload();
   // Remembers what the machine has accepted for a function.
   void set_dynamic_shared(const std::string& name, int device, uint32_t bytes);
-  const char* text() const { return text_; }
-
-  // `text` outlives the module; `owned` may hold it.
-  explicit Module(const char* text, std::string owned = {});
 
  private:
-  const char* text_;
-  std::string owned_;
+  Expected<std::string> text() const;
+
+  const void* image_ = nullptr;
+  std::string text_;  // of a copied image
   std::mutex mutex_;
   wire::Id id_ = 0;
   uint32_t generation_ = 0;

@@ -41,13 +41,12 @@ Expected<ModulePtr> find_library(CUlibrary library) {
 
 // The program may free the image as soon as the call has returned. `now`: errors in it are reported at once.
 Expected<CUlibrary> load(const void* image, bool now) {
-  const auto borrowed = Module::from_image(image);
-  if (!borrowed) return failure(borrowed.error());
-  const auto module = std::make_shared<Module>("", std::string((*borrowed)->text()));
+  const auto module = Module::from_copy(image);
+  if (!module) return failure(module.error());
   if (now) {
-    if (const auto id = module->load(); !id) return failure(id.error());
+    if (const auto id = (*module)->load(); !id) return failure(id.error());
   }
-  return handle_of(module);
+  return handle_of(*module);
 }
 
 Expected<CUlibrary> load_file(const char* name, bool now) {

@@ -105,6 +105,19 @@ FB_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block,
   const shim::LaunchShape shape{.grid = grid, .block = block, .shared_bytes = shared_bytes};
   return told(start(function, shape, arguments, stream), function, shape);
 }
+// What nvcc makes of <<<>>>: the handle is asked for once, and kept.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+FB_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* symbol);
+FB_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* symbol) {
+  return record(give_handle(kernel, symbol));
+}
+FB_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                                      cudaStream_t stream);
+FB_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                                      cudaStream_t stream) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+// NOLINTEND(bugprone-reserved-identifier)
 FB_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
   const auto e = start_with_attributes(config, function, arguments);
   if (!config) return record(e);

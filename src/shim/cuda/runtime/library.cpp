@@ -21,10 +21,8 @@ cudaError_t add(cudaLibrary_t* library, const shim::Expected<shim::ModulePtr>& m
 cudaError_t load_data(cudaLibrary_t* library, const void* code) {
   if (!library || !code) return cudaErrorInvalidValue;
   if (const auto e = shim::Session::get().connect(); e != cudaSuccess) return e;
-  const auto seen = shim::Module::from_image(code);
-  if (!seen) return seen.error();
   // The program may free what it passed.
-  return add(library, std::make_shared<shim::Module>(nullptr, std::string((*seen)->text())));
+  return add(library, shim::Module::from_copy(code));
 }
 
 cudaError_t load_file(cudaLibrary_t* library, const char* path) {
