@@ -1,3 +1,4 @@
-// Kept for programs that name it: everything is in cuda_runtime.h.
+// The types of the runtime and the vectors.
 #pragma once
-#include "cuda_runtime.h"
+#include "driver_types.h"
+#include "vector_types.h"

@@ -1,5 +1,10 @@
-// The driver API: what communication code calls of it.
-#pragma once
+// The driver API; for C as well.
+#ifndef __cuda_cuda_h__
+#define __cuda_cuda_h__
+#pragma GCC system_header
+#include <stdlib.h>
+
+#include "fabricbench/driver/declared.h"
 #include "fabricbench/driver/device.h"
 #include "fabricbench/driver/graph.h"
 #include "fabricbench/driver/launch.h"
@@ -9,3 +14,4 @@
 #include "fabricbench/driver/tensor_map.h"
 #include "fabricbench/driver/types.h"
 #include "fabricbench/driver/virtual_memory.h"
+#endif

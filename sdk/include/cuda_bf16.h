@@ -1,5 +1,7 @@
 // __nv_bfloat16 and __nv_bfloat162: the upper half of a float.
-#pragma once
+#ifndef __CUDA_BF16_H__
+#define __CUDA_BF16_H__
+#pragma GCC system_header
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
@@ -24,3 +26,4 @@ using nv_bfloat162 = __nv_bfloat162;
 #define CUDART_NEG_ZERO_BF16 __ushort_as_bfloat16(0x8000)
 #define CUDART_ZERO_BF16 __ushort_as_bfloat16(0x0000)
 #define CUDART_ONE_BF16 __ushort_as_bfloat16(0x3f80)
+#endif

@@ -1,3 +1,3 @@
-// Kept for programs that name it: everything is in cuda_runtime.h.
+// Kept for programs that name it: everything is in cuda_runtime_api.h.
 #pragma once
-#include "cuda_runtime.h"
+#include "cuda_runtime_api.h"

@@ -1,5 +1,7 @@
 // __half and __half2: IEEE binary16.
-#pragma once
+#ifndef __CUDA_FP16_H__
+#define __CUDA_FP16_H__
+#pragma GCC system_header
 #include "cuda_runtime.h"
 #include "fabricbench/narrow/encode.h"
 #include "fabricbench/narrow/paste.h"
@@ -29,3 +31,4 @@ using nv_half2 = __half2;
 #define CUDART_NEG_ZERO_FP16 __ushort_as_half(0x8000)
 #define CUDART_ZERO_FP16 __ushort_as_half(0x0000)
 #define CUDART_ONE_FP16 __ushort_as_half(0x3c00)
+#endif

@@ -1,5 +1,7 @@
 // __pipeline_memcpy_async and its companions.
-#pragma once
+#ifndef _CUDA_PIPELINE_PRIMITIVES_H_
+#define _CUDA_PIPELINE_PRIMITIVES_H_
+#pragma GCC system_header
 #include "cuda_runtime.h"
 #include "fabricbench/device/async_copy.h"
 
@@ -32,3 +34,4 @@ FABRICBENCH_DEVICE void __pipeline_wait_prior(size_t pending) {
       return fabricbench::wait_for_async_copies<8>();
   }
 }
+#endif

@@ -1,3 +1,14 @@
-// Kept for programs that name it: everything is in cuda_runtime.h.
-#pragma once
-#include "cuda_runtime.h"
+// cudaRoundMode.
+#ifndef __DEVICE_TYPES_H__
+#define __DEVICE_TYPES_H__
+#pragma GCC system_header
+#include "fabricbench/language.h"
+
+enum cudaRoundMode {
+  cudaRoundNearest,
+  cudaRoundZero,
+  cudaRoundPosInf,
+  cudaRoundMinInf,
+};
+typedef enum cudaRoundMode cudaRoundMode;
+#endif

@@ -1,3 +1,3 @@
-// Kept for programs that name it: everything is in cuda_runtime.h.
+// Attributes and versions of the language.
 #pragma once
-#include "cuda_runtime.h"
+#include "fabricbench/language.h"

@@ -1,5 +1,7 @@
 // CUDART_…: constants of mathematics and of the floating formats.
-#pragma once
+#ifndef __MATH_CONSTANTS_H__
+#define __MATH_CONSTANTS_H__
+#pragma GCC system_header
 
 #define CUDART_INF_F __builtin_huge_valf()
 #define CUDART_NAN_F __builtin_bit_cast(float, 0x7fffffff)
@@ -27,3 +29,4 @@
 #define CUDART_PI 3.1415926535897931
 #define CUDART_PIO2 1.5707963267948966
 #define CUDART_PIO4 0.78539816339744828
+#endif

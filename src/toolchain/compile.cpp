@@ -68,6 +68,25 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   return read_file(output);
 }
 
+// sm_90a is 900 to the preprocessor.
+std::string arch_number(std::string_view arch) {
+  std::string digits;
+  for (const char c : arch) {
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  return digits + '0';
+}
+
+// What nvcc defines for .cpp files, which it gives to the host's compiler; kernels get the same from language.h.
+Words host_version_macros() {
+  return {"-D__NVCC__=1",
+          "-D__CUDACC_VER_MAJOR__=13",
+          "-D__CUDACC_VER_MINOR__=0",
+          "-D__CUDACC_VER_BUILD__=88",
+          "-D__CUDA_API_VER_MAJOR__=13",
+          "-D__CUDA_API_VER_MINOR__=0"};
+}
+
 // From LLVM IR to PTX. Multiplications and additions are contracted as for CUDA sources, unless the user's flags
 // forbid it.
 Result<std::string> optimise(const DeviceCompile& request, const Locations& where, const std::string& scratch,
@@ -98,11 +117,17 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
 // the first in which launches use cudaLaunchKernel. No modules: declarations that differ only by __device__ must not be
 // merged when a precompiled header is read. Line tables name files as the user did, independent of the folder.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk) {
-  Words flags = {"-x", "cuda", "-std=" + request.standard, fmt::format("-O{}", request.optimisation)};
-  add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
-  add(flags, {"-Xclang", "-fno-cxx-modules", "-fdebug-compilation-dir=."});
+  Words flags = {"-x", request.kernels ? "cuda" : "c++", "-std=" + request.standard,
+                 fmt::format("-O{}", request.optimisation)};
+  if (request.kernels) {
+    add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
+    add(flags, {"-Xclang", "-fno-cxx-modules", "-Xclang", "-fcuda-allow-variadic-functions"});
+  } else {
+    add(flags, host_version_macros());
+  }
   // As lenient as nvcc: variadic functions of the device, narrowing of what is no constant, `register`.
-  add(flags, {"-Xclang", "-fcuda-allow-variadic-functions", "-Wno-c++11-narrowing", "-Wno-register"});
+  add(flags, {"-Wno-c++11-narrowing", "-Wno-register", "-fdebug-compilation-dir=."});
+  flags.push_back("-D__CUDA_ARCH_LIST__=" + arch_number(request.gpu_arch));
   add(flags, {"-isystem", sdk + "/include"});
   if (!request.precompiled_header.empty()) {
     add(flags, {"-include-pch", request.precompiled_header});
@@ -122,7 +147,8 @@ std::vector<std::string> device_flags(const DeviceCompile& request) {
 }
 
 std::vector<std::string> host_flags(const DeviceCompile& request) {
-  Words flags = {"--cuda-host-only", "-pthread"};
+  Words flags = {"-pthread"};
+  if (request.kernels) flags.push_back("--cuda-host-only");
   add(flags, request.shared ? Words{"-fPIC", "-fvisibility=hidden"} : Words{"-fPIE"});
   return flags;
 }

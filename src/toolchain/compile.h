@@ -19,6 +19,7 @@ struct DeviceCompile {
   int optimisation = 2;
   std::vector<std::string> extra_flags = {};
   TimeLimits time_limits = {};  // of each run of the compiler
+  bool kernels = true;          // the CUDA language; otherwise C++ for the host alone, as nvcc takes .cpp files
   bool include_runtime = true;  // as nvcc does for .cu files, and not for .cpp
   // Read in place of cuda_runtime.h (precompiled_header.h); empty: none.
   std::string precompiled_header = {};

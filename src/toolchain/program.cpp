@@ -116,7 +116,7 @@ class Builder {
     unit.gpu_arch = request_.gpu_arch;
     unit.standard = request_.standard;
     unit.optimisation = request_.optimisation;
-    unit.include_runtime = source.ends_with(".cu");
+    unit.kernels = unit.include_runtime = source.ends_with(".cu");
     unit.extra_flags = mpi_compile_;
     unit.time_limits.wall = kTimeLimit;
     return unit;

@@ -1,31 +1,82 @@
-// The CUDA language on top of clang: spelling of attributes and the macros nvcc predefines.
-#pragma once
-#pragma clang system_header
+// The CUDA language: spelling of attributes and the macros nvcc predefines, on top of clang; and what of it a host
+// compiler (g++, clang++, also of C) needs to read the API.
+#ifndef __HOST_DEFINES_H__
+#define __HOST_DEFINES_H__
+#pragma GCC system_header
+
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __align__(n)
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __thread__ __thread
+#define CUDARTAPI
+#define CUDARTAPI_CDECL
+#define CUDAAPI
+#define CUDART_CB
+#define CUDA_CB
+#define CUDART_VERSION 13000
+#define __CUDART_API_VERSION 13000
+// Attributes of NVIDIA's declarations, which programs copy.
+#define __device_builtin__
+#define __cudart_builtin__
+#define __nv_pure__
+#define __inline_hint__
+
+// Declarations that C and C++ share.
+#if defined(__cplusplus)
+#define FABRICBENCH_C extern "C"
+#define FABRICBENCH_C_BEGIN extern "C" {
+#define FABRICBENCH_C_END }
+#define FABRICBENCH_DEFAULT(value) = value
+#else
+#define FABRICBENCH_C
+#define FABRICBENCH_C_BEGIN
+#define FABRICBENCH_C_END
+#define FABRICBENCH_DEFAULT(value)
+#endif
 
 #if !defined(__CUDA__)
 
 // A host compiler: the API and its types without the kernel language.
 #define __host__
 #define __device__
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#define __align__(n) __attribute__((aligned(n)))
-#define __builtin_align__(n) __align__(n)
-#define CUDART_VERSION 13000
-#define CUDARTAPI
-#define CUDAAPI
-#define CUDART_CB
-#define CUDA_CB
+#define __global__
+#define __shared__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __maxnreg__(count)
+#define __block_size__(...)
+#define __cluster_dims__(...)
+#if defined(__cplusplus)
+#define FABRICBENCH_BOTH inline __attribute__((always_inline))
+#else
+#define FABRICBENCH_BOTH static __inline__ __attribute__((always_inline))
+#endif
+#define FABRICBENCH_SIDE(device, host) host
 
 #else
 
-// What nvcc 13.0 predefines and programs test for. __NVCC__ stays undefined: this is not nvcc.
+// What nvcc 13.0 predefines and programs test for. __clang__ stays defined: where the two differ, programs can tell.
+#define __NVCC__ 1
 #define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 88
+#define __CUDACC_VER__ \
+  "__CUDACC_VER__ is no longer supported. Use __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__ and __CUDACC_VER_BUILD__."
+#define __CUDA_API_VER_MAJOR__ 13
+#define __CUDA_API_VER_MINOR__ 0
+#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
+#define __CUDACC_DEVICE_ATOMIC_BUILTINS__ 1
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
-#define CUDART_VERSION 13000
+#define CUDA_DOUBLE_MATH_FUNCTIONS 1
+// fb::toolchain passes another list when the program is compiled for another architecture.
+#if !defined(__CUDA_ARCH_LIST__)
+#define __CUDA_ARCH_LIST__ 900
+#endif
+#define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
 
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
@@ -33,15 +84,8 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
-#define __forceinline__ __inline__ __attribute__((always_inline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __maxnreg__(count) __attribute__((maxnreg(count)))
-#define __align__(n) __attribute__((aligned(n)))
-#define __builtin_align__(n) __align__(n)
-#define CUDARTAPI
-#define CUDAAPI
-#define CUDART_CB
-#define CUDA_CB
 
 // clang 19 has no grid_constant: the parameter is copied to local memory where its address is taken, which reads the
 // same values.
@@ -77,3 +121,4 @@ constexpr __SIZE_TYPE__ alignment() {
 #endif
 
 #endif  // __CUDA__
+#endif

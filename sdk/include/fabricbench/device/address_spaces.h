@@ -20,6 +20,7 @@ ADDRESS_SPACE(local, 5, __isLocal, __nvvm_isspacep_local)
 FABRICBENCH_DEVICE unsigned int __isClusterShared(const void* pointer) {
   return __nvvm_isspacep_shared_cluster(pointer);
 }
+FABRICBENCH_DEVICE unsigned int __isCtaShared(const void* pointer) { return __nvvm_isspacep_shared(pointer); }
 FABRICBENCH_DEVICE void* __cluster_map_shared_rank(const void* pointer, unsigned int rank) {
   void* mapped;
   asm("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(pointer), "r"(rank));

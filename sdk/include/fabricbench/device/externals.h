@@ -1,6 +1,6 @@
 // Declares what the machine supplies. Names and types are those of C, so the host's versions stand beside these.
 #pragma once
-#pragma clang system_header
+#pragma GCC system_header
 #include "fabricbench/language.h"
 
 extern "C" {

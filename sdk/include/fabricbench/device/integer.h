@@ -15,6 +15,9 @@ FABRICBENCH_DEVICE unsigned long long __brevll(unsigned long long x) { return __
 FABRICBENCH_DEVICE unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
   return static_cast<unsigned int>(__nvvm_prmt(static_cast<int>(x), static_cast<int>(y), static_cast<int>(selector)));
 }
+FABRICBENCH_BOTH unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
+FABRICBENCH_BOTH unsigned int __nv_bswap32(unsigned int x) { return __builtin_bswap32(x); }
+FABRICBENCH_BOTH unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
 
 #define FUNNEL_SHIFT(name, ptx)                                                                   \
   FABRICBENCH_DEVICE unsigned int name(unsigned int low, unsigned int high, unsigned int shift) { \

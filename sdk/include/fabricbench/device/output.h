@@ -1,6 +1,6 @@
 // printf, assert and the memory functions of C in device code.
 #pragma once
-#pragma clang system_header
+#pragma GCC system_header
 #include "fabricbench/device/externals.h"
 
 extern "C" {

@@ -69,3 +69,7 @@ FABRICBENCH_DEVICE float __tanhf(float x) {
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+FABRICBENCH_DEVICE float __fmaf_ieee_rn(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+FABRICBENCH_DEVICE float __fmaf_ieee_rz(float x, float y, float z) { return __fmaf_rz(x, y, z); }
+FABRICBENCH_DEVICE float __fmaf_ieee_ru(float x, float y, float z) { return __fmaf_ru(x, y, z); }
+FABRICBENCH_DEVICE float __fmaf_ieee_rd(float x, float y, float z) { return __fmaf_rd(x, y, z); }

@@ -1,7 +1,8 @@
 // CUdevice_attribute.
 #pragma once
+#pragma GCC system_header
 
-enum CUdevice_attribute {
+typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
   CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
   CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y = 3,
@@ -156,4 +157,4 @@ enum CUdevice_attribute {
   CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED = 146,
   CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED = 147,
   CU_DEVICE_ATTRIBUTE_MAX = 148,
-};
+} CUdevice_attribute;

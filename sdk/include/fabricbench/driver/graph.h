@@ -1,23 +1,24 @@
 // Graphs and stream capture.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/memory.h"
 #include "fabricbench/driver/types.h"
 
-enum CUstreamCaptureStatus {
+typedef enum CUstreamCaptureStatus_enum {
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
-};
-enum CUstreamCaptureMode {
+} CUstreamCaptureStatus;
+typedef enum CUstreamCaptureMode_enum {
   CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
   CU_STREAM_CAPTURE_MODE_RELAXED = 2,
-};
-enum CUstreamUpdateCaptureDependencies_flags {
+} CUstreamCaptureMode;
+typedef enum CUstreamUpdateCaptureDependencies_flags_enum {
   CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0,
   CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1,
-};
-enum CUgraphNodeType {
+} CUstreamUpdateCaptureDependencies_flags;
+typedef enum CUgraphNodeType_enum {
   CU_GRAPH_NODE_TYPE_KERNEL = 0,
   CU_GRAPH_NODE_TYPE_MEMCPY = 1,
   CU_GRAPH_NODE_TYPE_MEMSET = 2,
@@ -32,14 +33,14 @@ enum CUgraphNodeType {
   CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
   CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
-};
-enum CUgraphInstantiate_flags {
+} CUgraphNodeType;
+typedef enum CUgraphInstantiate_flags_enum {
   CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1,
   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2,
   CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4,
   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8,
-};
-enum CUgraphExecUpdateResult {
+} CUgraphInstantiate_flags;
+typedef enum CUgraphExecUpdateResult_enum {
   CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
   CU_GRAPH_EXEC_UPDATE_ERROR = 1,
   CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
@@ -49,26 +50,26 @@ enum CUgraphExecUpdateResult {
   CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
   CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7,
   CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8,
-};
-enum CUgraphDependencyType {
+} CUgraphExecUpdateResult;
+typedef enum CUgraphDependencyType_enum {
   CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0,
   CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1,
-};
-enum CUuserObject_flags { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 };
-enum CUuserObjectRetain_flags { CU_GRAPH_USER_OBJECT_MOVE = 1 };
+} CUgraphDependencyType;
+typedef enum CUuserObject_flags_enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 } CUuserObject_flags;
+typedef enum CUuserObjectRetain_flags_enum { CU_GRAPH_USER_OBJECT_MOVE = 1 } CUuserObjectRetain_flags;
 
-struct CUgraphEdgeData {
+typedef struct CUgraphEdgeData_st {
   unsigned char from_port;
   unsigned char to_port;
   unsigned char type;
   unsigned char reserved[5];
-};
-struct CUgraphExecUpdateResultInfo {
+} CUgraphEdgeData;
+typedef struct CUgraphExecUpdateResultInfo_st {
   CUgraphExecUpdateResult result;
   CUgraphNode errorNode;
   CUgraphNode errorFromNode;
-};
-struct CUDA_KERNEL_NODE_PARAMS {
+} CUgraphExecUpdateResultInfo;
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
   CUfunction func;
   unsigned int gridDimX, gridDimY, gridDimZ;
   unsigned int blockDimX, blockDimY, blockDimZ;
@@ -77,21 +78,21 @@ struct CUDA_KERNEL_NODE_PARAMS {
   void** extra;
   CUkernel kern;
   CUcontext ctx;
-};
-struct CUDA_MEMSET_NODE_PARAMS {
+} CUDA_KERNEL_NODE_PARAMS;
+typedef struct CUDA_MEMSET_NODE_PARAMS_st {
   CUdeviceptr dst;
   size_t pitch;
   unsigned int value;
   unsigned int elementSize;
   size_t width;
   size_t height;
-};
-struct CUDA_HOST_NODE_PARAMS {
+} CUDA_MEMSET_NODE_PARAMS;
+typedef struct CUDA_HOST_NODE_PARAMS_st {
   CUhostFn fn;
   void* userData;
-};
+} CUDA_HOST_NODE_PARAMS;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode);
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
                                      const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode);
@@ -148,4 +149,4 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned int count);
 CUresult cuUserObjectRelease(CUuserObject object, unsigned int count);
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags);
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count);
-}
+FABRICBENCH_C_END

@@ -1,5 +1,6 @@
 // Memory: allocation, host memory, pointers, handles for other processes, copies and fills.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/types.h"
 
 #define CU_MEMHOSTALLOC_PORTABLE 0x01
@@ -10,21 +11,21 @@
 #define CU_MEMHOSTREGISTER_IOMEMORY 0x04
 #define CU_MEMHOSTREGISTER_READ_ONLY 0x08
 
-enum CUmemAttach_flags {
+typedef enum CUmemAttach_flags_enum {
   CU_MEM_ATTACH_GLOBAL = 1,
   CU_MEM_ATTACH_HOST = 2,
   CU_MEM_ATTACH_SINGLE = 4,
-};
-enum CUipcMem_flags { CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1 };
-enum CUmem_advise {
+} CUmemAttach_flags;
+typedef enum CUipcMem_flags_enum { CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1 } CUipcMem_flags;
+typedef enum CUmem_advise_enum {
   CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
   CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
   CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
   CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
   CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
   CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6,
-};
-enum CUpointer_attribute {
+} CUmem_advise;
+typedef enum CUpointer_attribute_enum {
   CU_POINTER_ATTRIBUTE_CONTEXT = 1,
   CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
   CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
@@ -46,31 +47,32 @@ enum CUpointer_attribute {
   CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
   CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
   CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
-};
-enum CUmemcpyFlags {
+} CUpointer_attribute;
+typedef enum CUmemcpyFlags_enum {
   CU_MEMCPY_FLAG_DEFAULT = 0,
   CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1,
-};
-enum CUmemcpySrcAccessOrder {
+} CUmemcpyFlags;
+typedef enum CUmemcpySrcAccessOrder_enum {
   CU_MEMCPY_SRC_ACCESS_ORDER_INVALID = 0,
   CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
   CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
   CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
-};
-struct CUmemcpyAttributes {
+  CU_MEMCPY_SRC_ACCESS_ORDER_MAX = 0x7fffffff,
+} CUmemcpySrcAccessOrder;
+typedef struct CUmemcpyAttributes_st {
   CUmemcpySrcAccessOrder srcAccessOrder;
   CUmemLocation srcLocHint;
   CUmemLocation dstLocHint;
   unsigned int flags;
-};
-struct CUipcMemHandle {
+} CUmemcpyAttributes;
+typedef struct CUipcMemHandle_st {
   char reserved[CU_IPC_HANDLE_SIZE];
-};
-struct CUipcEventHandle {
+} CUipcMemHandle;
+typedef struct CUipcEventHandle_st {
   char reserved[CU_IPC_HANDLE_SIZE];
-};
+} CUipcEventHandle;
 
-struct CUDA_MEMCPY2D {
+typedef struct CUDA_MEMCPY2D_st {
   size_t srcXInBytes, srcY;
   CUmemorytype srcMemoryType;
   const void* srcHost;
@@ -84,8 +86,8 @@ struct CUDA_MEMCPY2D {
   CUarray dstArray;
   size_t dstPitch;
   size_t WidthInBytes, Height;
-};
-struct CUDA_MEMCPY3D {
+} CUDA_MEMCPY2D;
+typedef struct CUDA_MEMCPY3D_st {
   size_t srcXInBytes, srcY, srcZ, srcLOD;
   CUmemorytype srcMemoryType;
   const void* srcHost;
@@ -101,9 +103,9 @@ struct CUDA_MEMCPY3D {
   void* reserved1;
   size_t dstPitch, dstHeight;
   size_t WidthInBytes, Height, Depth;
-};
+} CUDA_MEMCPY3D;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 CUresult cuMemGetInfo(size_t* free, size_t* total);
 CUresult cuMemAlloc(CUdeviceptr* pointer, size_t bytes);
 CUresult cuMemAllocPitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height, unsigned int element);
@@ -168,4 +170,4 @@ CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, 
                             CUstream stream);
 CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
                             CUstream stream);
-}
+FABRICBENCH_C_END

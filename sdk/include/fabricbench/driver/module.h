@@ -1,8 +1,9 @@
 // Device code loaded at run time: modules, libraries, kernels, functions.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/types.h"
 
-enum CUjit_option {
+typedef enum CUjit_option_enum {
   CU_JIT_MAX_REGISTERS = 0,
   CU_JIT_THREADS_PER_BLOCK = 1,
   CU_JIT_WALL_TIME = 2,
@@ -18,34 +19,53 @@ enum CUjit_option {
   CU_JIT_LOG_VERBOSE = 12,
   CU_JIT_GENERATE_LINE_INFO = 13,
   CU_JIT_CACHE_MODE = 14,
+  CU_JIT_NEW_SM3X_OPT = 15,
+  CU_JIT_FAST_COMPILE = 16,
+  CU_JIT_GLOBAL_SYMBOL_NAMES = 17,
+  CU_JIT_GLOBAL_SYMBOL_ADDRESSES = 18,
+  CU_JIT_GLOBAL_SYMBOL_COUNT = 19,
   CU_JIT_LTO = 20,
   CU_JIT_FTZ = 21,
   CU_JIT_PREC_DIV = 22,
   CU_JIT_PREC_SQRT = 23,
   CU_JIT_FMA = 24,
-};
-enum CUjitInputType {
+  CU_JIT_REFERENCED_KERNEL_NAMES = 25,
+  CU_JIT_REFERENCED_KERNEL_COUNT = 26,
+  CU_JIT_REFERENCED_VARIABLE_NAMES = 27,
+  CU_JIT_REFERENCED_VARIABLE_COUNT = 28,
+  CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES = 29,
+  CU_JIT_POSITION_INDEPENDENT_CODE = 30,
+  CU_JIT_MIN_CTA_PER_SM = 31,
+  CU_JIT_MAX_THREADS_PER_BLOCK = 32,
+  CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
+  CU_JIT_SPLIT_COMPILE = 34,
+  CU_JIT_NUM_OPTIONS = 35,
+} CUjit_option;
+typedef enum CUjitInputType_enum {
   CU_JIT_INPUT_CUBIN = 0,
   CU_JIT_INPUT_PTX = 1,
   CU_JIT_INPUT_FATBINARY = 2,
   CU_JIT_INPUT_OBJECT = 3,
   CU_JIT_INPUT_LIBRARY = 4,
   CU_JIT_INPUT_NVVM = 5,
-};
-using CUlinkState = struct CUlinkState_st*;
-enum CUlibraryOption {
+  CU_JIT_NUM_INPUT_TYPES = 6,
+} CUjitInputType;
+typedef struct CUlinkState_st* CUlinkState;
+typedef enum CUlibraryOption_enum {
   CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
   CU_LIBRARY_BINARY_IS_PRESERVED = 1,
-};
-enum CUmoduleLoadingMode {
+  CU_LIBRARY_NUM_OPTIONS = 2,
+} CUlibraryOption;
+typedef enum CUmoduleLoadingMode_enum {
   CU_MODULE_EAGER_LOADING = 1,
   CU_MODULE_LAZY_LOADING = 2,
-};
-enum CUfunctionLoadingState {
+} CUmoduleLoadingMode;
+typedef enum CUfunctionLoadingState_enum {
   CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
   CU_FUNCTION_LOADING_STATE_LOADED = 1,
-};
-enum CUfunction_attribute {
+  CU_FUNCTION_LOADING_STATE_MAX = 2,
+} CUfunctionLoadingState;
+typedef enum CUfunction_attribute_enum {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
   CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
   CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
@@ -63,9 +83,9 @@ enum CUfunction_attribute {
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
   CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
   CU_FUNC_ATTRIBUTE_MAX = 16,
-};
+} CUfunction_attribute;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 CUresult cuModuleLoad(CUmodule* module, const char* file);
 CUresult cuModuleLoadData(CUmodule* module, const void* image);
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
@@ -113,4 +133,4 @@ CUresult cuFuncGetName(const char** name, CUfunction function);
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes);
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function);
 CUresult cuFuncLoad(CUfunction function);
-}
+FABRICBENCH_C_END

@@ -1,51 +1,52 @@
 // Streams, events, and memory operations in stream order.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/types.h"
 
-#define CU_STREAM_LEGACY (reinterpret_cast<CUstream>(0x1))
-#define CU_STREAM_PER_THREAD (reinterpret_cast<CUstream>(0x2))
+#define CU_STREAM_LEGACY ((CUstream)0x1)
+#define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
-enum CUstream_flags {
+typedef enum CUstream_flags_enum {
   CU_STREAM_DEFAULT = 0,
   CU_STREAM_NON_BLOCKING = 1,
-};
-enum CUevent_flags {
+} CUstream_flags;
+typedef enum CUevent_flags_enum {
   CU_EVENT_DEFAULT = 0,
   CU_EVENT_BLOCKING_SYNC = 1,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_EVENT_INTERPROCESS = 4,
-};
-enum CUevent_record_flags {
+} CUevent_flags;
+typedef enum CUevent_record_flags_enum {
   CU_EVENT_RECORD_DEFAULT = 0,
   CU_EVENT_RECORD_EXTERNAL = 1,
-};
-enum CUevent_wait_flags {
+} CUevent_record_flags;
+typedef enum CUevent_wait_flags_enum {
   CU_EVENT_WAIT_DEFAULT = 0,
   CU_EVENT_WAIT_EXTERNAL = 1,
-};
-enum CUstreamWaitValue_flags {
+} CUevent_wait_flags;
+typedef enum CUstreamWaitValue_flags_enum {
   CU_STREAM_WAIT_VALUE_GEQ = 0,
   CU_STREAM_WAIT_VALUE_EQ = 1,
   CU_STREAM_WAIT_VALUE_AND = 2,
   CU_STREAM_WAIT_VALUE_NOR = 3,
   CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
-};
-enum CUstreamWriteValue_flags {
+} CUstreamWaitValue_flags;
+typedef enum CUstreamWriteValue_flags_enum {
   CU_STREAM_WRITE_VALUE_DEFAULT = 0,
   CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1,
-};
-enum CUstreamBatchMemOpType {
+} CUstreamWriteValue_flags;
+typedef enum CUstreamBatchMemOpType_enum {
   CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
   CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
   CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3,
   CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
   CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
   CU_STREAM_MEM_OP_BARRIER = 6,
-};
-enum CUstreamMemoryBarrier_flags {
+} CUstreamBatchMemOpType;
+typedef enum CUstreamMemoryBarrier_flags_enum {
   CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0,
   CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1,
-};
+} CUstreamMemoryBarrier_flags;
 struct CUstreamMemOpWaitValueParams_st {
   CUstreamBatchMemOpType operation;
   CUdeviceptr address;
@@ -74,17 +75,17 @@ struct CUstreamMemOpMemoryBarrierParams_st {
   CUstreamBatchMemOpType operation;
   unsigned int flags;
 };
-union CUstreamBatchMemOpParams {
+typedef union CUstreamBatchMemOpParams_union {
   CUstreamBatchMemOpType operation;
-  CUstreamMemOpWaitValueParams_st waitValue;
-  CUstreamMemOpWriteValueParams_st writeValue;
-  CUstreamMemOpFlushRemoteWritesParams_st flushRemoteWrites;
-  CUstreamMemOpMemoryBarrierParams_st memoryBarrier;
+  struct CUstreamMemOpWaitValueParams_st waitValue;
+  struct CUstreamMemOpWriteValueParams_st writeValue;
+  struct CUstreamMemOpFlushRemoteWritesParams_st flushRemoteWrites;
+  struct CUstreamMemOpMemoryBarrierParams_st memoryBarrier;
   cuuint64_t pad[6];
-};
-using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* data);
+} CUstreamBatchMemOpParams;
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void* data);
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags);
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority);
 CUresult cuStreamDestroy(CUstream stream);
@@ -115,4 +116,4 @@ CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent stop);
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event);
-}
+FABRICBENCH_C_END

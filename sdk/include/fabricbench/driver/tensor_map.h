@@ -1,12 +1,13 @@
 // CUtensorMap: what a tensor looks like in memory, for the tensor copies of PTX. 128 opaque bytes.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/types.h"
 
-struct alignas(128) CUtensorMap {
+typedef struct __attribute__((aligned(128))) CUtensorMap_st {
   cuuint64_t opaque[16];
-};
+} CUtensorMap;
 
-enum CUtensorMapDataType {
+typedef enum CUtensorMapDataType_enum {
   CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
   CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
   CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
@@ -23,13 +24,13 @@ enum CUtensorMapDataType {
   CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B = 13,
   CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B = 14,
   CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15,
-};
-enum CUtensorMapInterleave {
+} CUtensorMapDataType;
+typedef enum CUtensorMapInterleave_enum {
   CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
   CU_TENSOR_MAP_INTERLEAVE_16B = 1,
   CU_TENSOR_MAP_INTERLEAVE_32B = 2,
-};
-enum CUtensorMapSwizzle {
+} CUtensorMapInterleave;
+typedef enum CUtensorMapSwizzle_enum {
   CU_TENSOR_MAP_SWIZZLE_NONE = 0,
   CU_TENSOR_MAP_SWIZZLE_32B = 1,
   CU_TENSOR_MAP_SWIZZLE_64B = 2,
@@ -37,20 +38,20 @@ enum CUtensorMapSwizzle {
   CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B = 4,
   CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
   CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
-};
-enum CUtensorMapL2promotion {
+} CUtensorMapSwizzle;
+typedef enum CUtensorMapL2promotion_enum {
   CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
   CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
   CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
   CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
-};
-enum CUtensorMapFloatOOBfill {
+} CUtensorMapL2promotion;
+typedef enum CUtensorMapFloatOOBfill_enum {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
-};
+} CUtensorMapFloatOOBfill;
 
-extern "C" CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
-extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+FABRICBENCH_C CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
+FABRICBENCH_C CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                            const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                                            const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,

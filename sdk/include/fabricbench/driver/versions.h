@@ -1,6 +1,7 @@
 // The symbols behind the names: CUDA's libraries export cuMemAlloc as cuMemAlloc_v2, because what had that name first
 // took other arguments.
 #pragma once
+#pragma GCC system_header
 
 #define cuArray3DCreate cuArray3DCreate_v2
 #define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2

@@ -1,39 +1,46 @@
 // Virtual memory management: physical memory by handle, addresses by reservation, multicast objects over devices.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/driver/types.h"
 
-enum CUmemAllocationType {
+typedef enum CUmemAllocationType_enum {
   CU_MEM_ALLOCATION_TYPE_INVALID = 0,
   CU_MEM_ALLOCATION_TYPE_PINNED = 1,
   CU_MEM_ALLOCATION_TYPE_MANAGED = 2,
-};
-enum CUmemAllocationHandleType {
+  CU_MEM_ALLOCATION_TYPE_MAX = 0x7fffffff,
+} CUmemAllocationType;
+typedef enum CUmemAllocationHandleType_enum {
   CU_MEM_HANDLE_TYPE_NONE = 0,
   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
   CU_MEM_HANDLE_TYPE_WIN32 = 2,
   CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
   CU_MEM_HANDLE_TYPE_FABRIC = 8,
-};
-enum CUmemAccess_flags {
+  CU_MEM_HANDLE_TYPE_MAX = 0x7fffffff,
+} CUmemAllocationHandleType;
+typedef enum CUmemAccess_flags_enum {
   CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
   CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
   CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
-};
-enum CUmemAllocationGranularity_flags {
+  CU_MEM_ACCESS_FLAGS_PROT_MAX = 0x7fffffff,
+} CUmemAccess_flags;
+typedef enum CUmemAllocationGranularity_flags_enum {
   CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
   CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
-};
-enum CUmulticastGranularity_flags {
+} CUmemAllocationGranularity_flags;
+typedef enum CUmulticastGranularity_flags_enum {
   CU_MULTICAST_GRANULARITY_MINIMUM = 0,
   CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,
-};
-enum CUmemAllocationCompType {
+} CUmulticastGranularity_flags;
+typedef enum CUmemAllocationCompType_enum {
   CU_MEM_ALLOCATION_COMP_NONE = 0,
   CU_MEM_ALLOCATION_COMP_GENERIC = 1,
-};
-enum CUmemRangeHandleType { CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 };
+} CUmemAllocationCompType;
+typedef enum CUmemRangeHandleType_enum {
+  CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
+  CU_MEM_RANGE_HANDLE_TYPE_MAX = 0x7fffffff,
+} CUmemRangeHandleType;
 
-struct CUmemAllocationProp {
+typedef struct CUmemAllocationProp_st {
   CUmemAllocationType type;
   CUmemAllocationHandleType requestedHandleTypes;
   CUmemLocation location;
@@ -44,22 +51,22 @@ struct CUmemAllocationProp {
     unsigned short usage;
     unsigned char reserved[4];
   } allocFlags;
-};
-struct CUmemAccessDesc {
+} CUmemAllocationProp;
+typedef struct CUmemAccessDesc_st {
   CUmemLocation location;
   CUmemAccess_flags flags;
-};
-struct CUmemFabricHandle {
+} CUmemAccessDesc;
+typedef struct CUmemFabricHandle_st {
   unsigned char data[64];
-};
-struct CUmulticastObjectProp {
+} CUmemFabricHandle;
+typedef struct CUmulticastObjectProp_st {
   unsigned int numDevices;
   size_t size;
   unsigned long long handleTypes;
   unsigned long long flags;
-};
+} CUmulticastObjectProp;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* properties,
                      unsigned long long flags);
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
@@ -91,4 +98,4 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, size_t mult
 CUresult cuMulticastUnbind(CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset, size_t bytes);
 CUresult cuMulticastGetGranularity(size_t* bytes, const CUmulticastObjectProp* properties,
                                    CUmulticastGranularity_flags option);
-}
+FABRICBENCH_C_END

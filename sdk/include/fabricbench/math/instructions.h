@@ -1,7 +1,7 @@
 // Mathematical functions that are one or a few PTX instructions. They carry C's names, so that host and device code
 // spell them alike; C++'s overloads come from overloads.h.
 #pragma once
-#pragma clang system_header
+#pragma GCC system_header
 #include "fabricbench/device/conversions.h"
 #include "fabricbench/device/externals.h"
 #include "fabricbench/device/rounded_arithmetic.h"

@@ -29,3 +29,7 @@ MIN_MAX(double, float)
 
 FABRICBENCH_DEVICE unsigned int umin(unsigned int x, unsigned int y) { return min(x, y); }
 FABRICBENCH_DEVICE unsigned int umax(unsigned int x, unsigned int y) { return max(x, y); }
+FABRICBENCH_DEVICE long long llmin(long long x, long long y) { return min(x, y); }
+FABRICBENCH_DEVICE long long llmax(long long x, long long y) { return max(x, y); }
+FABRICBENCH_DEVICE unsigned long long ullmin(unsigned long long x, unsigned long long y) { return min(x, y); }
+FABRICBENCH_DEVICE unsigned long long ullmax(unsigned long long x, unsigned long long y) { return max(x, y); }

@@ -4,7 +4,7 @@
 // no PTX. clang leaves such a function to the host if a system header declared the same one for the device before: so
 // ours come first, and <cmath> after. A program's own #include <cmath> then finds it included, wherever it stands.
 #pragma once
-#pragma clang system_header
+#pragma GCC system_header
 #include "fabricbench/math/instructions.h"
 
 namespace std {

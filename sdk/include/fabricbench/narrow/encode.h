@@ -3,6 +3,13 @@
 #pragma once
 #include "fabricbench/language.h"
 
+// C++11's constant functions are a single return.
+#if __cplusplus >= 201402L
+#define FABRICBENCH_CONSTEXPR constexpr
+#else
+#define FABRICBENCH_CONSTEXPR FABRICBENCH_BOTH
+#endif
+
 namespace fabricbench {
 
 enum class Rounding { nearest_even, toward_zero, up, down };
@@ -20,7 +27,7 @@ inline constexpr SmallFormat kHalf{5, 10}, kBfloat16{8, 7}, kE5m2{5, 2}, kE4m3{4
 
 // The code of |value| as if exponents went on for ever: codes at or above format.infinity() have overflowed. value is
 // neither infinite nor NaN.
-constexpr unsigned int magnitude_code(double value, SmallFormat format, Rounding rounding) {
+FABRICBENCH_CONSTEXPR unsigned int magnitude_code(double value, SmallFormat format, Rounding rounding) {
   const auto bits = __builtin_bit_cast(unsigned long long, value);
   const bool negative = bits >> 63;
   const int biased = static_cast<int>(bits >> 52 & 0x7ff);
@@ -53,7 +60,7 @@ constexpr unsigned int magnitude_code(double value, SmallFormat format, Rounding
 }
 
 // value in a format with infinities; NaN becomes the positive NaN with all mantissa bits set, as cvt gives it.
-constexpr unsigned int encode(double value, SmallFormat format, Rounding rounding = Rounding::nearest_even) {
+FABRICBENCH_CONSTEXPR unsigned int encode(double value, SmallFormat format, Rounding rounding = Rounding::nearest_even) {
   if (value != value) return format.sign() - 1;
   const bool negative = __builtin_bit_cast(unsigned long long, value) >> 63;
   const unsigned int sign = negative ? format.sign() : 0;
@@ -65,7 +72,7 @@ constexpr unsigned int encode(double value, SmallFormat format, Rounding roundin
 }
 
 // Codes at or above format.infinity() are taken for numbers as well: E4M3 has numbers there.
-constexpr float decode_finite(unsigned int code, SmallFormat format) {
+FABRICBENCH_CONSTEXPR float decode_finite(unsigned int code, SmallFormat format) {
   const unsigned int magnitude = code & (format.sign() - 1);
   const unsigned int sign = code & format.sign() ? 0x80000000u : 0;
   // Read with the float's bias the number is too small by a power of two, which the product puts right, exactly.
@@ -75,7 +82,7 @@ constexpr float decode_finite(unsigned int code, SmallFormat format) {
   return __builtin_bit_cast(float, sign | __builtin_bit_cast(unsigned int, unscaled* scale));
 }
 
-constexpr float decode(unsigned int code, SmallFormat format) {
+FABRICBENCH_CONSTEXPR float decode(unsigned int code, SmallFormat format) {
   const unsigned int magnitude = code & (format.sign() - 1);
   if (magnitude < format.infinity()) return decode_finite(code, format);
   const unsigned int sign = code & format.sign() ? 0x80000000u : 0;
@@ -84,7 +91,7 @@ constexpr float decode(unsigned int code, SmallFormat format) {
 
 // a × b + c rounded once, for formats whose products are exact in double: the sum is rounded to odd, so that the second
 // rounding, to the small format, sees on which side of a tie it lies.
-constexpr double fused_multiply_add_to_odd(double a, double b, double c) {
+FABRICBENCH_CONSTEXPR double fused_multiply_add_to_odd(double a, double b, double c) {
   const double product = a * b;
   const double sum = product + c;
   if (sum != sum || __builtin_isinf(sum)) return sum;
@@ -98,7 +105,7 @@ constexpr double fused_multiply_add_to_odd(double a, double b, double c) {
 
 // A whole number as an integer; out of range saturates, NaN gives 0.
 template <class T>
-constexpr T saturate_to(float whole) {
+FABRICBENCH_CONSTEXPR T saturate_to(float whole) {
   constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);
   constexpr int kDigits = 8 * sizeof(T) - kSigned;
   constexpr T kHighest = static_cast<T>(~0ull >> (64 - kDigits));

@@ -14,7 +14,7 @@ enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 namespace fabricbench {
 
 // E4M3 has one NaN and no infinity; E5M2 has both. Above the largest number: that number, or NaN or infinity.
-constexpr unsigned char encode_fp8(double value, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
+FABRICBENCH_CONSTEXPR unsigned char encode_fp8(double value, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
   const bool e4m3 = kind == __NV_E4M3;
   const unsigned int largest = e4m3 ? 0x7e : 0x7b;
   if (value != value) return 0x7f;
@@ -25,7 +25,7 @@ constexpr unsigned char encode_fp8(double value, __nv_saturation_t saturation, _
   return static_cast<unsigned char>(sign | (saturation == __NV_SATFINITE ? largest : largest + 1));
 }
 
-constexpr float decode_fp8(unsigned char code, __nv_fp8_interpretation_t kind) {
+FABRICBENCH_CONSTEXPR float decode_fp8(unsigned char code, __nv_fp8_interpretation_t kind) {
   if (kind == __NV_E5M2) return decode(code, kE5m2);
   return (code & 0x7f) == 0x7f ? __builtin_nanf("") : decode_finite(code, kE4m3);
 }
@@ -34,6 +34,7 @@ constexpr unsigned short join_fp8(unsigned char low, unsigned char high) {
   return static_cast<unsigned short>(low | high << 8);
 }
 
+#if defined(__CUDA__)
 #define NARROW_PAIR(name, ptx, parameters, ...)                           \
   FABRICBENCH_DEVICE unsigned short name parameters {                     \
     unsigned short bits;                                                  \
@@ -58,6 +59,7 @@ FABRICBENCH_DEVICE unsigned int widen_to_halves(unsigned short pair, __nv_fp8_in
   }
   return halves;
 }
+#endif
 
 }  // namespace fabricbench
 

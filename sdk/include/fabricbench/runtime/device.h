@@ -1,5 +1,6 @@
 // Devices: count, choice, attributes, limits, peers.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/device_attributes.h"
 #include "fabricbench/runtime/device_properties.h"
 #include "fabricbench/runtime/handles.h"
@@ -13,29 +14,36 @@ enum cudaLimit {
   cudaLimitMaxL2FetchGranularity = 5,
   cudaLimitPersistingL2CacheSize = 6,
 };
+typedef enum cudaLimit cudaLimit;
 enum cudaFuncCache {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
   cudaFuncCachePreferL1 = 2,
   cudaFuncCachePreferEqual = 3,
 };
+typedef enum cudaFuncCache cudaFuncCache;
 enum cudaDeviceP2PAttr {
   cudaDevP2PAttrPerformanceRank = 1,
   cudaDevP2PAttrAccessSupported = 2,
   cudaDevP2PAttrNativeAtomicSupported = 3,
   cudaDevP2PAttrCudaArrayAccessSupported = 4,
+  cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5,
 };
+typedef enum cudaDeviceP2PAttr cudaDeviceP2PAttr;
 enum cudaComputeMode {
   cudaComputeModeDefault = 0,
   cudaComputeModeExclusive = 1,
   cudaComputeModeProhibited = 2,
   cudaComputeModeExclusiveProcess = 3,
 };
+typedef enum cudaComputeMode cudaComputeMode;
 enum cudaFlushGPUDirectRDMAWritesTarget { cudaFlushGPUDirectRDMAWritesTargetCurrentDevice = 0 };
+typedef enum cudaFlushGPUDirectRDMAWritesTarget cudaFlushGPUDirectRDMAWritesTarget;
 enum cudaFlushGPUDirectRDMAWritesScope {
   cudaFlushGPUDirectRDMAWritesToOwner = 100,
   cudaFlushGPUDirectRDMAWritesToAllDevices = 200,
 };
+typedef enum cudaFlushGPUDirectRDMAWritesScope cudaFlushGPUDirectRDMAWritesScope;
 
 #define cudaDeviceScheduleAuto 0x00
 #define cudaDeviceScheduleSpin 0x01
@@ -46,7 +54,7 @@ enum cudaFlushGPUDirectRDMAWritesScope {
 #define cudaDeviceLmemResizeToMax 0x10
 #define cudaInitDeviceFlagsAreValid 0x01
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
@@ -65,8 +73,8 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
-cudaError_t cudaDeviceSynchronize();
-cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
 cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTarget target,
                                                cudaFlushGPUDirectRDMAWritesScope scope);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
@@ -74,6 +82,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
-cudaError_t cudaProfilerStart();
-cudaError_t cudaProfilerStop();
-}
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+FABRICBENCH_C_END

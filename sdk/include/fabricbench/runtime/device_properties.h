@@ -1,5 +1,6 @@
 // cudaDeviceProp, with the fields of CUDA 13.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/handles.h"
 
 struct cudaDeviceProp {
@@ -97,3 +98,4 @@ struct cudaDeviceProp {
   int hostNumaMultinodeIpcSupported;
   int reserved[56];
 };
+typedef struct cudaDeviceProp cudaDeviceProp;

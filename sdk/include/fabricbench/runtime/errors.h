@@ -1,17 +1,19 @@
 // cudaError_t.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/language.h"
 
 enum cudaError {
   cudaSuccess = 0,
-#define ERROR(name, number) cudaError##name = number,
+#define FABRICBENCH_ERROR(name, number) cudaError##name = number,
 #include "fabricbench/runtime/errors.def"
 };
-using cudaError_t = cudaError;
+typedef enum cudaError cudaError;
+typedef enum cudaError cudaError_t;
 
-extern "C" {
-cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
+FABRICBENCH_C_BEGIN
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-}
+FABRICBENCH_C_END

@@ -1,5 +1,6 @@
 // Graphs and stream capture.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/launch.h"
 #include "fabricbench/runtime/memory.h"
 #include "fabricbench/runtime/stream.h"
@@ -9,21 +10,25 @@ enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2,
 };
+typedef enum cudaStreamCaptureStatus cudaStreamCaptureStatus;
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
   cudaStreamCaptureModeRelaxed = 2,
 };
+typedef enum cudaStreamCaptureMode cudaStreamCaptureMode;
 enum cudaStreamUpdateCaptureDependenciesFlags {
   cudaStreamAddCaptureDependencies = 0,
   cudaStreamSetCaptureDependencies = 1,
 };
+typedef enum cudaStreamUpdateCaptureDependenciesFlags cudaStreamUpdateCaptureDependenciesFlags;
 enum cudaGraphInstantiateFlags {
   cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
   cudaGraphInstantiateFlagUpload = 2,
   cudaGraphInstantiateFlagDeviceLaunch = 4,
   cudaGraphInstantiateFlagUseNodePriority = 8,
 };
+typedef enum cudaGraphInstantiateFlags cudaGraphInstantiateFlags;
 enum cudaGraphNodeType {
   cudaGraphNodeTypeKernel = 0,
   cudaGraphNodeTypeMemcpy = 1,
@@ -38,11 +43,13 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeMemAlloc = 10,
   cudaGraphNodeTypeMemFree = 11,
   cudaGraphNodeTypeConditional = 13,
+  cudaGraphNodeTypeCount = 14,
 };
-enum cudaGraphDependencyType {
+typedef enum cudaGraphNodeType cudaGraphNodeType;
+typedef enum cudaGraphDependencyType_enum {
   cudaGraphDependencyTypeDefault = 0,
   cudaGraphDependencyTypeProgrammatic = 1,
-};
+} cudaGraphDependencyType;
 enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateSuccess = 0,
   cudaGraphExecUpdateError = 1,
@@ -54,20 +61,23 @@ enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateErrorUnsupportedFunctionChange = 7,
   cudaGraphExecUpdateErrorAttributesChanged = 8,
 };
+typedef enum cudaGraphExecUpdateResult cudaGraphExecUpdateResult;
 enum cudaUserObjectFlags { cudaUserObjectNoDestructorSync = 1 };
+typedef enum cudaUserObjectFlags cudaUserObjectFlags;
 enum cudaUserObjectRetainFlags { cudaGraphUserObjectMove = 1 };
+typedef enum cudaUserObjectRetainFlags cudaUserObjectRetainFlags;
 
-struct cudaGraphEdgeData {
+typedef struct cudaGraphEdgeData_st {
   unsigned char from_port;
   unsigned char to_port;
   unsigned char type;
   unsigned char reserved[5];
-};
-struct cudaGraphExecUpdateResultInfo {
+} cudaGraphEdgeData;
+typedef struct cudaGraphExecUpdateResultInfo_st {
   cudaGraphExecUpdateResult result;
   cudaGraphNode_t errorNode;
   cudaGraphNode_t errorFromNode;
-};
+} cudaGraphExecUpdateResultInfo;
 struct cudaKernelNodeParams {
   void* func;
   dim3 gridDim;
@@ -76,6 +86,7 @@ struct cudaKernelNodeParams {
   void** kernelParams;
   void** extra;
 };
+typedef struct cudaKernelNodeParams cudaKernelNodeParams;
 
 struct cudaMemsetParams {
   void* dst;
@@ -85,56 +96,60 @@ struct cudaMemsetParams {
   size_t width;
   size_t height;
 };
+typedef struct cudaMemsetParams cudaMemsetParams;
 struct cudaHostNodeParams {
   cudaHostFn_t fn;
   void* userData;
 };
+typedef struct cudaHostNodeParams cudaHostNodeParams;
 enum cudaGraphInstantiateResult {
   cudaGraphInstantiateSuccess = 0,
   cudaGraphInstantiateError = 1,
   cudaGraphInstantiateInvalidStructure = 2,
   cudaGraphInstantiateNodeOperationNotSupported = 3,
   cudaGraphInstantiateMultipleDevicesNotSupported = 4,
+  cudaGraphInstantiateConditionalHandleUnused = 5,
 };
-struct cudaGraphInstantiateParams {
+typedef enum cudaGraphInstantiateResult cudaGraphInstantiateResult;
+typedef struct cudaGraphInstantiateParams_st {
   unsigned long long flags;
   cudaStream_t uploadStream;
   cudaGraphNode_t errNode_out;
   cudaGraphInstantiateResult result_out;
-};
+} cudaGraphInstantiateParams;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                           const cudaGraphEdgeData* edges, size_t count, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
-                                     const cudaGraphNode_t** dependencies = nullptr,
-                                     const cudaGraphEdgeData** edges = nullptr, size_t* count = nullptr);
+                                     unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                     const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr),
+                                     const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
 cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                const cudaGraphEdgeData* edges, size_t count, unsigned int flags = 0);
+                                                const cudaGraphEdgeData* edges, size_t count, unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);
 // The names that CUDA 12 had for these.
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                        unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
-                                        const cudaGraphNode_t** dependencies = nullptr, size_t* count = nullptr);
+                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                        const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
 cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                        unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
-                                        const cudaGraphNode_t** dependencies = nullptr,
-                                        const cudaGraphEdgeData** edges = nullptr, size_t* count = nullptr);
+                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                        const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr),
+                                        const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
 cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t* dependencies,
                                                    const cudaGraphEdgeData* edges, size_t count,
-                                                   unsigned int flags = 0);
+                                                   unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                         const cudaGraphEdgeData* edges, size_t count);
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags FABRICBENCH_DEFAULT(0));
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* exec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* parameters);
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long* flags);
@@ -209,9 +224,9 @@ cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t exec, cudaGraphNo
 
 cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* pointer, cudaHostFn_t destroy, unsigned int references,
                                  unsigned int flags);
-cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count = 1);
-cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count = 1);
-cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count = 1);
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count = 1,
-                                      unsigned int flags = 0);
-}
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
+cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1),
+                                      unsigned int flags FABRICBENCH_DEFAULT(0));
+FABRICBENCH_C_END

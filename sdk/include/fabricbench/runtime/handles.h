@@ -1,34 +1,33 @@
 // Opaque handles of the runtime, and the few enumerations that several nouns share.
 #pragma once
+#pragma GCC system_header
 #include <stddef.h>
 
 #include "fabricbench/runtime/errors.h"
 #include "vector_types.h"
 
-using cudaStream_t = struct CUstream_st*;
-using cudaEvent_t = struct CUevent_st*;
-using cudaGraph_t = struct CUgraph_st*;
-using cudaGraphNode_t = struct CUgraphNode_st*;
-using cudaGraphExec_t = struct CUgraphExec_st*;
-using cudaFunction_t = struct CUfunc_st*;
-using cudaKernel_t = struct CUkern_st*;
-using cudaLibrary_t = struct CUlib_st*;
-using cudaMemPool_t = struct CUmemPoolHandle_st*;
-using cudaUserObject_t = struct CUuserObject_st*;
-using cudaArray_t = struct cudaArray*;
-using cudaMipmappedArray_t = struct cudaMipmappedArray*;
-using cudaTextureObject_t = unsigned long long;
-using cudaSurfaceObject_t = unsigned long long;
+typedef struct CUstream_st* cudaStream_t;
+typedef struct CUevent_st* cudaEvent_t;
+typedef struct CUgraph_st* cudaGraph_t;
+typedef struct CUgraphNode_st* cudaGraphNode_t;
+typedef struct CUgraphExec_st* cudaGraphExec_t;
+typedef struct CUfunc_st* cudaFunction_t;
+typedef struct CUkern_st* cudaKernel_t;
+typedef struct CUlib_st* cudaLibrary_t;
+typedef struct CUmemPoolHandle_st* cudaMemPool_t;
+typedef struct CUuserObject_st* cudaUserObject_t;
+typedef struct cudaArray* cudaArray_t;
+typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
 
 // The legacy and the per-thread default stream.
-#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
-#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(0x2))
+#define cudaStreamLegacy ((cudaStream_t)0x1)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
 
 struct CUuuid_st {
   char bytes[16];
 };
-using CUuuid = CUuuid_st;
-using cudaUUID_t = CUuuid_st;
+typedef struct CUuuid_st CUuuid;
+typedef struct CUuuid_st cudaUUID_t;
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -37,6 +36,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4,
 };
+typedef enum cudaMemcpyKind cudaMemcpyKind;
 
 enum cudaMemLocationType {
   cudaMemLocationTypeInvalid = 0,
@@ -46,18 +46,23 @@ enum cudaMemLocationType {
   cudaMemLocationTypeHostNuma = 3,
   cudaMemLocationTypeHostNumaCurrent = 4,
 };
+typedef enum cudaMemLocationType cudaMemLocationType;
 struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
+typedef struct cudaMemLocation cudaMemLocation;
 
 struct cudaPitchedPtr {
   void* ptr;
   size_t pitch, xsize, ysize;
 };
+typedef struct cudaPitchedPtr cudaPitchedPtr;
 struct cudaExtent {
   size_t width, height, depth;
 };
+typedef struct cudaExtent cudaExtent;
 struct cudaPos {
   size_t x, y, z;
 };
+typedef struct cudaPos cudaPos;

@@ -1,5 +1,6 @@
 // Launching kernels, their attributes and occupancy.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/device.h"
 #include "fabricbench/runtime/handles.h"
 
@@ -21,27 +22,47 @@ enum cudaLaunchAttributeID {
   cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
   cudaLaunchAttributeNvlinkUtilCentricScheduling = 16,
 };
+typedef enum cudaLaunchAttributeID cudaLaunchAttributeID;
 enum cudaLaunchMemSyncDomain {
   cudaLaunchMemSyncDomainDefault = 0,
   cudaLaunchMemSyncDomainRemote = 1,
 };
+typedef enum cudaLaunchMemSyncDomain cudaLaunchMemSyncDomain;
 enum cudaClusterSchedulingPolicy {
   cudaClusterSchedulingPolicyDefault = 0,
   cudaClusterSchedulingPolicySpread = 1,
   cudaClusterSchedulingPolicyLoadBalancing = 2,
 };
+typedef enum cudaClusterSchedulingPolicy cudaClusterSchedulingPolicy;
 enum cudaSynchronizationPolicy {
   cudaSyncPolicyAuto = 1,
   cudaSyncPolicySpin = 2,
   cudaSyncPolicyYield = 3,
   cudaSyncPolicyBlockingSync = 4,
 };
-struct cudaLaunchMemSyncDomainMap {
+typedef enum cudaSynchronizationPolicy cudaSynchronizationPolicy;
+typedef struct cudaLaunchMemSyncDomainMap_st {
   unsigned char default_;
   unsigned char remote;
+} cudaLaunchMemSyncDomainMap;
+enum cudaAccessProperty {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2,
 };
+typedef enum cudaAccessProperty cudaAccessProperty;
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp;
+  cudaAccessProperty missProp;
+};
+typedef struct cudaAccessPolicyWindow cudaAccessPolicyWindow;
+typedef struct CUgraphDeviceUpdatableNode_st* cudaGraphDeviceNode_t;
 union cudaLaunchAttributeValue {
   char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
   int cooperative;
   cudaSynchronizationPolicy syncPolicy;
   struct {
@@ -64,15 +85,20 @@ union cudaLaunchAttributeValue {
     cudaEvent_t event;
     int flags;
   } launchCompletionEvent;
+  struct {
+    int deviceUpdatable;
+    cudaGraphDeviceNode_t devNode;
+  } deviceUpdatableKernelNode;
   unsigned int sharedMemCarveout;
   unsigned int nvlinkUtilCentricScheduling;
 };
+typedef union cudaLaunchAttributeValue cudaLaunchAttributeValue;
 struct cudaLaunchAttribute_st {
   cudaLaunchAttributeID id;
   char pad[8 - sizeof(cudaLaunchAttributeID)];
   cudaLaunchAttributeValue val;
 };
-using cudaLaunchAttribute = cudaLaunchAttribute_st;
+typedef struct cudaLaunchAttribute_st cudaLaunchAttribute;
 struct cudaLaunchConfig_st {
   dim3 gridDim;
   dim3 blockDim;
@@ -81,7 +107,7 @@ struct cudaLaunchConfig_st {
   cudaLaunchAttribute* attrs;
   unsigned int numAttrs;
 };
-using cudaLaunchConfig_t = cudaLaunchConfig_st;
+typedef struct cudaLaunchConfig_st cudaLaunchConfig_t;
 
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -92,7 +118,9 @@ enum cudaFuncAttribute {
   cudaFuncAttributeRequiredClusterDepth = 13,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
   cudaFuncAttributeClusterSchedulingPolicyPreference = 15,
+  cudaFuncAttributeMax = 16,
 };
+typedef enum cudaFuncAttribute cudaFuncAttribute;
 struct cudaFuncAttributes {
   size_t sharedSizeBytes;
   size_t constSizeBytes;
@@ -112,15 +140,17 @@ struct cudaFuncAttributes {
   int nonPortableClusterSizeAllowed;
   int reserved[16];
 };
+typedef struct cudaFuncAttributes cudaFuncAttributes;
 enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
   cudaSharedmemCarveoutMaxL1 = 0,
   cudaSharedmemCarveoutMaxShared = 100,
 };
+typedef enum cudaSharedCarveout cudaSharedCarveout;
 #define cudaOccupancyDefault 0x00
 #define cudaOccupancyDisableCachingOverride 0x01
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                              cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments);
@@ -143,6 +173,6 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function, 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function, const cudaLaunchConfig_t* config);
 
 // What clang emits for a kernel<<<…>>> expression and to register a source file's device code.
-cudaError_t __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr);
+cudaError_t __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes FABRICBENCH_DEFAULT(0), cudaStream_t stream FABRICBENCH_DEFAULT(nullptr));
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream);
-}
+FABRICBENCH_C_END

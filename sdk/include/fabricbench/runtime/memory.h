@@ -1,5 +1,6 @@
 // Memory: allocation, copies, symbols, host memory, pointer queries, handles for other processes.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/handles.h"
 
 #define cudaHostAllocDefault 0x00
@@ -26,6 +27,7 @@ enum cudaMemoryType {
   cudaMemoryTypeDevice = 2,
   cudaMemoryTypeManaged = 3,
 };
+typedef enum cudaMemoryType cudaMemoryType;
 struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;
@@ -33,10 +35,11 @@ struct cudaPointerAttributes {
   void* hostPointer;
   long reserved[8];
 };
+typedef struct cudaPointerAttributes cudaPointerAttributes;
 struct cudaIpcMemHandle_st {
   char reserved[CUDA_IPC_HANDLE_SIZE];
 };
-using cudaIpcMemHandle_t = cudaIpcMemHandle_st;
+typedef struct cudaIpcMemHandle_st cudaIpcMemHandle_t;
 
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
@@ -46,6 +49,7 @@ enum cudaMemoryAdvise {
   cudaMemAdviseSetAccessedBy = 5,
   cudaMemAdviseUnsetAccessedBy = 6,
 };
+typedef enum cudaMemoryAdvise cudaMemoryAdvise;
 
 struct cudaMemcpy3DParms {
   cudaArray_t srcArray;
@@ -57,6 +61,7 @@ struct cudaMemcpy3DParms {
   cudaExtent extent;
   cudaMemcpyKind kind;
 };
+typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
 struct cudaMemcpy3DPeerParms {
   cudaArray_t srcArray;
   cudaPos srcPos;
@@ -68,11 +73,13 @@ struct cudaMemcpy3DPeerParms {
   int dstDevice;
   cudaExtent extent;
 };
+typedef struct cudaMemcpy3DPeerParms cudaMemcpy3DPeerParms;
 
 enum cudaMemcpyFlags {
   cudaMemcpyFlagDefault = 0,
   cudaMemcpyFlagPreferOverlapWithCompute = 1,
 };
+typedef enum cudaMemcpyFlags cudaMemcpyFlags;
 enum cudaMemcpySrcAccessOrder {
   cudaMemcpySrcAccessOrderInvalid = 0,
   cudaMemcpySrcAccessOrderStream = 1,
@@ -80,14 +87,16 @@ enum cudaMemcpySrcAccessOrder {
   cudaMemcpySrcAccessOrderAny = 3,
   cudaMemcpySrcAccessOrderMax = 0x7fffffff,
 };
+typedef enum cudaMemcpySrcAccessOrder cudaMemcpySrcAccessOrder;
 struct cudaMemcpyAttributes {
   cudaMemcpySrcAccessOrder srcAccessOrder;
   cudaMemLocation srcLocHint;
   cudaMemLocation dstLocHint;
   unsigned int flags;
 };
+typedef struct cudaMemcpyAttributes cudaMemcpyAttributes;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes);
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags);
@@ -121,4 +130,4 @@ cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags);
 cudaError_t cudaIpcCloseMemHandle(void* pointer);
-}
+FABRICBENCH_C_END

@@ -1,5 +1,6 @@
 // Copies and fills in stream order, and allocation from pools.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/memory.h"
 
 enum cudaMemPoolAttr {
@@ -12,10 +13,14 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrUsedMemCurrent = 7,
   cudaMemPoolAttrUsedMemHigh = 8,
 };
+typedef enum cudaMemPoolAttr cudaMemPoolAttr;
 enum cudaMemAllocationType {
   cudaMemAllocationTypeInvalid = 0,
   cudaMemAllocationTypePinned = 1,
+  cudaMemAllocationTypeManaged = 2,
+  cudaMemAllocationTypeMax = 0x7fffffff,
 };
+typedef enum cudaMemAllocationType cudaMemAllocationType;
 enum cudaMemAllocationHandleType {
   cudaMemHandleTypeNone = 0,
   cudaMemHandleTypePosixFileDescriptor = 1,
@@ -23,15 +28,18 @@ enum cudaMemAllocationHandleType {
   cudaMemHandleTypeWin32Kmt = 4,
   cudaMemHandleTypeFabric = 8,
 };
+typedef enum cudaMemAllocationHandleType cudaMemAllocationHandleType;
 enum cudaMemAccessFlags {
   cudaMemAccessFlagsProtNone = 0,
   cudaMemAccessFlagsProtRead = 1,
   cudaMemAccessFlagsProtReadWrite = 3,
 };
+typedef enum cudaMemAccessFlags cudaMemAccessFlags;
 struct cudaMemAccessDesc {
   cudaMemLocation location;
   cudaMemAccessFlags flags;
 };
+typedef struct cudaMemAccessDesc cudaMemAccessDesc;
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
   cudaMemAllocationHandleType handleTypes;
@@ -41,11 +49,13 @@ struct cudaMemPoolProps {
   unsigned short usage;
   unsigned char reserved[54];
 };
+typedef struct cudaMemPoolProps cudaMemPoolProps;
 struct cudaMemPoolPtrExportData {
   unsigned char reserved[64];
 };
+typedef struct cudaMemPoolPtrExportData cudaMemPoolPtrExportData;
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
                                 cudaStream_t stream);
@@ -57,7 +67,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t
                                     cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
                                       cudaStream_t stream);
-cudaError_t cudaMemcpyBatchAsync(const void* const* to, const void* const* from, const size_t* sizes, size_t count,
+cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes, size_t count,
                                  cudaMemcpyAttributes* attributes, size_t* attribute_indices, size_t attribute_count,
                                  cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream);
@@ -83,4 +93,4 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* hand
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
-}
+FABRICBENCH_C_END

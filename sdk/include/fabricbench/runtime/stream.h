@@ -1,5 +1,6 @@
 // Streams and events.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/handles.h"
 
 #define cudaStreamDefault 0x00
@@ -16,18 +17,18 @@
 struct cudaIpcEventHandle_st {
   char reserved[64];
 };
-using cudaIpcEventHandle_t = cudaIpcEventHandle_st;
-using cudaHostFn_t = void (*)(void* data);
-using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* data);
+typedef struct cudaIpcEventHandle_st cudaIpcEventHandle_t;
+typedef void (*cudaHostFn_t)(void* data);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* data);
 
-extern "C" {
+FABRICBENCH_C_BEGIN
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id);
@@ -39,15 +40,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned int flags = 0);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream FABRICBENCH_DEFAULT(nullptr));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream FABRICBENCH_DEFAULT(nullptr), unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event);
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle);
-}
-
-inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
-  return cudaEventCreateWithFlags(event, flags);
-}
+FABRICBENCH_C_END

@@ -1,11 +1,15 @@
 // The C++ conveniences over the C API: typed pointers, symbols by name, kernels by name.
 #pragma once
+#pragma GCC system_header
 #include "fabricbench/runtime/graph.h"
 #include "fabricbench/runtime/launch.h"
 #include "fabricbench/runtime/memory.h"
 #include "fabricbench/runtime/memory_async.h"
 
 // Before the templates, whose bodies name them.
+inline __host__ cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
 inline __host__ cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned int flags) {
   return cudaHostAlloc(pointer, bytes, flags);
 }
@@ -146,9 +150,3 @@ inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid_size, i
   }
   return cudaSuccess;
 }
-
-inline __host__ cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t width, size_t height) {
-  return {pointer, pitch, width, height};
-}
-inline __host__ cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) { return {width, height, depth}; }
-inline __host__ cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }

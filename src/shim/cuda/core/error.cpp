@@ -69,7 +69,7 @@ const char* error_name(Error error) {
   switch (error) {
     case cudaSuccess:
       return "cudaSuccess";
-#define ERROR(name, number) \
+#define FABRICBENCH_ERROR(name, number) \
   case cudaError##name:     \
     return "cudaError" #name;
 #include <fabricbench/runtime/errors.def>

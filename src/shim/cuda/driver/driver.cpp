@@ -15,7 +15,7 @@ constexpr int kVersion = CUDA_VERSION;
 
 bool is_result(Error error) {
   switch (static_cast<int>(error)) {
-#define RESULT(name, number) case number:
+#define FABRICBENCH_RESULT(name, number) case number:
 #include <fabricbench/driver/results.def>
     return true;
     default:
@@ -71,7 +71,7 @@ FB_API CUresult cuGetErrorName(CUresult error, const char** name) {
   if (!name) return CUDA_ERROR_INVALID_VALUE;
   *name = nullptr;
   switch (error) {
-#define RESULT(word, number) \
+#define FABRICBENCH_RESULT(word, number) \
   case CUDA_##word:          \
     *name = "CUDA_" #word;   \
     break;

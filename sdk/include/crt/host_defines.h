@@ -1,0 +1,3 @@
+// Attributes and versions of the language.
+#pragma once
+#include "fabricbench/language.h"
