@@ -2,6 +2,9 @@
 #ifndef _CUDA_PIPELINE_PRIMITIVES_H_
 #define _CUDA_PIPELINE_PRIMITIVES_H_
 #pragma GCC system_header
+#include "fabricbench/language.h"
+
+#if defined(__CUDA__)
 #include "cuda_runtime.h"
 #include "fabricbench/device/async_copy.h"
 
@@ -34,4 +37,5 @@ FABRICBENCH_DEVICE void __pipeline_wait_prior(size_t pending) {
       return fabricbench::wait_for_async_copies<8>();
   }
 }
+#endif  // __CUDA__
 #endif

@@ -4,16 +4,22 @@
 #pragma GCC system_header
 #include "fabricbench/language.h"
 
-#define FABRICBENCH_VECTORS(base, element, align2, align4)                      \
-  typedef struct base##1 { element x; } base##1;                                \
-  typedef struct __align__(align2) base##2 { element x, y; } base##2;           \
-  typedef struct base##3 { element x, y, z; } base##3;                          \
-  typedef struct __align__(align4) base##4 { element x, y, z, w; } base##4;
+#define FABRICBENCH_VECTORS(base, element, align2, align4)         \
+  typedef struct base##1 { element x; }                            \
+  base##1;                                                         \
+  typedef struct __align__(align2) base##2 { element x, y; }       \
+  base##2;                                                         \
+  typedef struct base##3 { element x, y, z; }                      \
+  base##3;                                                         \
+  typedef struct __align__(align4) base##4 { element x, y, z, w; } \
+  base##4;
 #include "fabricbench/vector_types.def"
 
-#define FABRICBENCH_WIDE_VECTOR(base, element)                                        \
-  typedef struct __align__(16) base##4_16a { element x, y, z, w; } base##4_16a;       \
-  typedef struct __align__(32) base##4_32a { element x, y, z, w; } base##4_32a;
+#define FABRICBENCH_WIDE_VECTOR(base, element)                     \
+  typedef struct __align__(16) base##4_16a { element x, y, z, w; } \
+  base##4_16a;                                                     \
+  typedef struct __align__(32) base##4_32a { element x, y, z, w; } \
+  base##4_32a;
 #include "fabricbench/wide_vector_types.def"
 
 typedef struct dim3 {

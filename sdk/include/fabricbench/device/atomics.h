@@ -124,28 +124,27 @@ struct alignas(16) TwoWords {
 
 }  // namespace fabricbench
 
-#define WIDE_EXCHANGE(suffix, scope)                                                                              \
-  template <class T>                                                                                              \
-  FABRICBENCH_DEVICE typename fabricbench::OfSixteenBytes<T>::type atomicExch##suffix(T* address, T value) {      \
-    fabricbench::TwoWords old, v = __builtin_bit_cast(fabricbench::TwoWords, value);                              \
-    asm volatile("{ .reg .b128 d, a; mov.b128 a, {%3, %4}; atom" scope                                            \
-                 ".exch.b128 d, [%2], a; mov.b128 {%0, %1}, d; }"                                                 \
-                 : "=l"(old.low), "=l"(old.high)                                                                  \
-                 : "l"(address), "l"(v.low), "l"(v.high)                                                          \
-                 : "memory");                                                                                     \
-    return __builtin_bit_cast(T, old);                                                                            \
-  }                                                                                                               \
-  template <class T>                                                                                              \
-  FABRICBENCH_DEVICE typename fabricbench::OfSixteenBytes<T>::type atomicCAS##suffix(T* address, T compare,       \
-                                                                                     T value) {                   \
-    fabricbench::TwoWords old, c = __builtin_bit_cast(fabricbench::TwoWords, compare),                            \
-                               v = __builtin_bit_cast(fabricbench::TwoWords, value);                              \
-    asm volatile("{ .reg .b128 d, a, b; mov.b128 a, {%3, %4}; mov.b128 b, {%5, %6}; atom" scope                   \
-                 ".cas.b128 d, [%2], a, b; mov.b128 {%0, %1}, d; }"                                               \
-                 : "=l"(old.low), "=l"(old.high)                                                                  \
-                 : "l"(address), "l"(c.low), "l"(c.high), "l"(v.low), "l"(v.high)                                 \
-                 : "memory");                                                                                     \
-    return __builtin_bit_cast(T, old);                                                                            \
+#define WIDE_EXCHANGE(suffix, scope)                                                                                   \
+  template <class T>                                                                                                   \
+  FABRICBENCH_DEVICE typename fabricbench::OfSixteenBytes<T>::type atomicExch##suffix(T* address, T value) {           \
+    fabricbench::TwoWords old, v = __builtin_bit_cast(fabricbench::TwoWords, value);                                   \
+    asm volatile("{ .reg .b128 d, a; mov.b128 a, {%3, %4}; atom" scope                                                 \
+                 ".exch.b128 d, [%2], a; mov.b128 {%0, %1}, d; }"                                                      \
+                 : "=l"(old.low), "=l"(old.high)                                                                       \
+                 : "l"(address), "l"(v.low), "l"(v.high)                                                               \
+                 : "memory");                                                                                          \
+    return __builtin_bit_cast(T, old);                                                                                 \
+  }                                                                                                                    \
+  template <class T>                                                                                                   \
+  FABRICBENCH_DEVICE typename fabricbench::OfSixteenBytes<T>::type atomicCAS##suffix(T* address, T compare, T value) { \
+    fabricbench::TwoWords old, c = __builtin_bit_cast(fabricbench::TwoWords, compare),                                 \
+                               v = __builtin_bit_cast(fabricbench::TwoWords, value);                                   \
+    asm volatile("{ .reg .b128 d, a, b; mov.b128 a, {%3, %4}; mov.b128 b, {%5, %6}; atom" scope                        \
+                 ".cas.b128 d, [%2], a, b; mov.b128 {%0, %1}, d; }"                                                    \
+                 : "=l"(old.low), "=l"(old.high)                                                                       \
+                 : "l"(address), "l"(c.low), "l"(c.high), "l"(v.low), "l"(v.high)                                      \
+                 : "memory");                                                                                          \
+    return __builtin_bit_cast(T, old);                                                                                 \
   }
 WIDE_EXCHANGE(, "")
 WIDE_EXCHANGE(_block, ".cta")

@@ -36,8 +36,8 @@ FABRICBENCH_DEVICE void __cluster_barrier_wait() { asm volatile("barrier.cluster
 FABRICBENCH_DEVICE unsigned int __clusterRelativeBlockRank() { return __nvvm_read_ptx_sreg_cluster_ctarank(); }
 FABRICBENCH_DEVICE unsigned int __clusterSizeInBlocks() { return __nvvm_read_ptx_sreg_cluster_nctarank(); }
 FABRICBENCH_DEVICE bool __clusterDimIsSpecified() { return __nvvm_is_explicit_cluster(); }
-#define CLUSTER_TRIPLE(name, reg)                                                                  \
-  FABRICBENCH_DEVICE dim3 name() {                                                                 \
+#define CLUSTER_TRIPLE(name, reg)                                                                                      \
+  FABRICBENCH_DEVICE dim3 name() {                                                                                     \
     return dim3(__nvvm_read_ptx_sreg_##reg##_x(), __nvvm_read_ptx_sreg_##reg##_y(), __nvvm_read_ptx_sreg_##reg##_z()); \
   }
 CLUSTER_TRIPLE(__clusterDim, cluster_nctaid)

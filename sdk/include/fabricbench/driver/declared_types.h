@@ -37,7 +37,8 @@
 #define CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC 1
 #define CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
 #define CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-#define CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+#define CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE \
+  CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
 #define CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 #define CU_KERNEL_NODE_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
 #define CU_KERNEL_NODE_ATTRIBUTE_MEM_SYNC_DOMAIN CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
@@ -270,8 +271,8 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_st {
   unsigned int blockDimY;
   unsigned int blockDimZ;
   unsigned int sharedMemBytes;
-  void ** kernelParams;
-  void ** extra;
+  void** kernelParams;
+  void** extra;
 } CUDA_KERNEL_NODE_PARAMS_v1;
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st CUDA_KERNEL_NODE_PARAMS_v2;
 typedef struct CUDA_KERNEL_NODE_PARAMS_v3_st {
@@ -283,8 +284,8 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v3_st {
   unsigned int blockDimY;
   unsigned int blockDimZ;
   unsigned int sharedMemBytes;
-  void ** kernelParams;
-  void ** extra;
+  void** kernelParams;
+  void** extra;
   CUkernel kern;
   CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v3;
@@ -576,7 +577,7 @@ typedef struct CUDA_LAUNCH_PARAMS_st {
   unsigned int blockDimZ;
   unsigned int sharedMemBytes;
   CUstream hStream;
-  void ** kernelParams;
+  void** kernelParams;
 } CUDA_LAUNCH_PARAMS_v1;
 typedef CUDA_LAUNCH_PARAMS_v1 CUDA_LAUNCH_PARAMS;
 typedef enum CUexternalMemoryHandleType_enum {

@@ -44,7 +44,9 @@ typedef enum CUlimit_enum {
   CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED = 9,
   CU_LIMIT_MAX = 10,
 } CUlimit;
-typedef enum CUflushGPUDirectRDMAWritesTarget_enum { CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0 } CUflushGPUDirectRDMAWritesTarget;
+typedef enum CUflushGPUDirectRDMAWritesTarget_enum {
+  CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0
+} CUflushGPUDirectRDMAWritesTarget;
 typedef enum CUflushGPUDirectRDMAWritesScope_enum {
   CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100,
   CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200,

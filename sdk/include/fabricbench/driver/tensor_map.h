@@ -51,8 +51,8 @@ typedef enum CUtensorMapFloatOOBfill_enum {
 } CUtensorMapFloatOOBfill;
 
 FABRICBENCH_C CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
-FABRICBENCH_C CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                                           const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
-                                           const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
-                                           CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-                                           CUtensorMapFloatOOBfill fill);
+FABRICBENCH_C CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                              void* address, const cuuint64_t* dims, const cuuint64_t* strides,
+                                              const cuuint32_t* box, const cuuint32_t* element_strides,
+                                              CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                              CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);

@@ -11,8 +11,8 @@
 #define CUDAAPI
 #define CUDA_CB
 #define CU_IPC_HANDLE_SIZE 64
-#define CU_DEVICE_CPU ((CUdevice)-1)
-#define CU_DEVICE_INVALID ((CUdevice)-2)
+#define CU_DEVICE_CPU ((CUdevice) - 1)
+#define CU_DEVICE_INVALID ((CUdevice) - 2)
 
 typedef int CUdevice;
 typedef CUdevice CUdevice_v1;

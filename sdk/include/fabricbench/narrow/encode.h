@@ -60,7 +60,8 @@ FABRICBENCH_CONSTEXPR unsigned int magnitude_code(double value, SmallFormat form
 }
 
 // value in a format with infinities; NaN becomes the positive NaN with all mantissa bits set, as cvt gives it.
-FABRICBENCH_CONSTEXPR unsigned int encode(double value, SmallFormat format, Rounding rounding = Rounding::nearest_even) {
+FABRICBENCH_CONSTEXPR unsigned int encode(double value, SmallFormat format,
+                                          Rounding rounding = Rounding::nearest_even) {
   if (value != value) return format.sign() - 1;
   const bool negative = __builtin_bit_cast(unsigned long long, value) >> 63;
   const unsigned int sign = negative ? format.sign() : 0;

@@ -14,7 +14,8 @@ enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 namespace fabricbench {
 
 // E4M3 has one NaN and no infinity; E5M2 has both. Above the largest number: that number, or NaN or infinity.
-FABRICBENCH_CONSTEXPR unsigned char encode_fp8(double value, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
+FABRICBENCH_CONSTEXPR unsigned char encode_fp8(double value, __nv_saturation_t saturation,
+                                               __nv_fp8_interpretation_t kind) {
   const bool e4m3 = kind == __NV_E4M3;
   const unsigned int largest = e4m3 ? 0x7e : 0x7b;
   if (value != value) return 0x7f;

@@ -497,8 +497,8 @@ struct cudaKernelNodeParamsV2 {
   dim3 gridDim;
   dim3 blockDim;
   unsigned int sharedMemBytes;
-  void ** kernelParams;
-  void ** extra;
+  void** kernelParams;
+  void** extra;
 };
 typedef struct cudaKernelNodeParamsV2 cudaKernelNodeParamsV2;
 struct cudaExternalSemaphoreSignalNodeParams {

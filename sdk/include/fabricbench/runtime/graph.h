@@ -125,20 +125,27 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                     unsigned long long* id FABRICBENCH_DEFAULT(nullptr),
+                                     cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
                                      const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr),
-                                     const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
+                                     const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr),
+                                     size_t* count FABRICBENCH_DEFAULT(nullptr));
 cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                const cudaGraphEdgeData* edges, size_t count, unsigned int flags FABRICBENCH_DEFAULT(0));
+                                                const cudaGraphEdgeData* edges, size_t count,
+                                                unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);
 // The names that CUDA 12 had for these.
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
-                                        const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
-cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr), cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr),
+                                        cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
                                         const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr),
-                                        const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr), size_t* count FABRICBENCH_DEFAULT(nullptr));
+                                        size_t* count FABRICBENCH_DEFAULT(nullptr));
+cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                        unsigned long long* id FABRICBENCH_DEFAULT(nullptr),
+                                        cudaGraph_t* graph FABRICBENCH_DEFAULT(nullptr),
+                                        const cudaGraphNode_t** dependencies FABRICBENCH_DEFAULT(nullptr),
+                                        const cudaGraphEdgeData** edges FABRICBENCH_DEFAULT(nullptr),
+                                        size_t* count FABRICBENCH_DEFAULT(nullptr));
 cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t* dependencies,
                                                    const cudaGraphEdgeData* edges, size_t count,
                                                    unsigned int flags FABRICBENCH_DEFAULT(0));
@@ -148,8 +155,10 @@ cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags FABRICBENCH_DEFAULT(0));
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags FABRICBENCH_DEFAULT(0));
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                 unsigned long long flags FABRICBENCH_DEFAULT(0));
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                          unsigned long long flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* exec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* parameters);
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long* flags);
@@ -226,7 +235,9 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* pointer, cudaHo
                                  unsigned int flags);
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
-cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1));
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count FABRICBENCH_DEFAULT(1),
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                       unsigned int count FABRICBENCH_DEFAULT(1));
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                      unsigned int count FABRICBENCH_DEFAULT(1),
                                       unsigned int flags FABRICBENCH_DEFAULT(0));
 FABRICBENCH_C_END

@@ -173,6 +173,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function, 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function, const cudaLaunchConfig_t* config);
 
 // What clang emits for a kernel<<<…>>> expression and to register a source file's device code.
-cudaError_t __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes FABRICBENCH_DEFAULT(0), cudaStream_t stream FABRICBENCH_DEFAULT(nullptr));
+cudaError_t __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes FABRICBENCH_DEFAULT(0),
+                                        cudaStream_t stream FABRICBENCH_DEFAULT(nullptr));
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream);
 FABRICBENCH_C_END

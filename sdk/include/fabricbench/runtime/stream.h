@@ -41,7 +41,8 @@ cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream FABRICBENCH_DEFAULT(nullptr));
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream FABRICBENCH_DEFAULT(nullptr), unsigned int flags FABRICBENCH_DEFAULT(0));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream FABRICBENCH_DEFAULT(nullptr),
+                                     unsigned int flags FABRICBENCH_DEFAULT(0));
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);

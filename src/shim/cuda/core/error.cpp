@@ -70,7 +70,7 @@ const char* error_name(Error error) {
     case cudaSuccess:
       return "cudaSuccess";
 #define FABRICBENCH_ERROR(name, number) \
-  case cudaError##name:     \
+  case cudaError##name:                 \
     return "cudaError" #name;
 #include <fabricbench/runtime/errors.def>
   }

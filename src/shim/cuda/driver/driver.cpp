@@ -72,8 +72,8 @@ FB_API CUresult cuGetErrorName(CUresult error, const char** name) {
   *name = nullptr;
   switch (error) {
 #define FABRICBENCH_RESULT(word, number) \
-  case CUDA_##word:          \
-    *name = "CUDA_" #word;   \
+  case CUDA_##word:                      \
+    *name = "CUDA_" #word;               \
     break;
 #include <fabricbench/driver/results.def>
   }

@@ -172,9 +172,8 @@ FB_API cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
 FB_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   return record(copy_3d_between(parameters, stream, false));
 }
-FB_API cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes,
-                                        size_t count, cudaMemcpyAttributes*, size_t*, size_t attribute_count,
-                                        cudaStream_t stream) {
+FB_API cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                                        cudaMemcpyAttributes*, size_t*, size_t attribute_count, cudaStream_t stream) {
   return record(copy_batch(to, from, sizes, count, attribute_count, stream));
 }
 

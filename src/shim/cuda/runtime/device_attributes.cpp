@@ -57,6 +57,69 @@ bool attribute_of(const DeviceFacts& d, cudaDeviceAttr attribute, int& value) {
     case cudaDevAttrSurfaceAlignment:
       value = 512;
       return true;
+    // There are no textures and no surfaces.
+    case cudaDevAttrMaxTexture1DWidth:
+    case cudaDevAttrMaxTexture2DWidth:
+    case cudaDevAttrMaxTexture2DHeight:
+    case cudaDevAttrMaxTexture3DWidth:
+    case cudaDevAttrMaxTexture3DHeight:
+    case cudaDevAttrMaxTexture3DDepth:
+    case cudaDevAttrMaxTexture2DLayeredWidth:
+    case cudaDevAttrMaxTexture2DLayeredHeight:
+    case cudaDevAttrMaxTexture2DLayeredLayers:
+    case cudaDevAttrMaxTexture1DLayeredWidth:
+    case cudaDevAttrMaxTexture1DLayeredLayers:
+    case cudaDevAttrMaxTexture2DGatherWidth:
+    case cudaDevAttrMaxTexture2DGatherHeight:
+    case cudaDevAttrMaxTexture3DWidthAlt:
+    case cudaDevAttrMaxTexture3DHeightAlt:
+    case cudaDevAttrMaxTexture3DDepthAlt:
+    case cudaDevAttrMaxTextureCubemapWidth:
+    case cudaDevAttrMaxTextureCubemapLayeredWidth:
+    case cudaDevAttrMaxTextureCubemapLayeredLayers:
+    case cudaDevAttrMaxSurface1DWidth:
+    case cudaDevAttrMaxSurface2DWidth:
+    case cudaDevAttrMaxSurface2DHeight:
+    case cudaDevAttrMaxSurface3DWidth:
+    case cudaDevAttrMaxSurface3DHeight:
+    case cudaDevAttrMaxSurface3DDepth:
+    case cudaDevAttrMaxSurface1DLayeredWidth:
+    case cudaDevAttrMaxSurface1DLayeredLayers:
+    case cudaDevAttrMaxSurface2DLayeredWidth:
+    case cudaDevAttrMaxSurface2DLayeredHeight:
+    case cudaDevAttrMaxSurface2DLayeredLayers:
+    case cudaDevAttrMaxSurfaceCubemapWidth:
+    case cudaDevAttrMaxSurfaceCubemapLayeredWidth:
+    case cudaDevAttrMaxSurfaceCubemapLayeredLayers:
+    case cudaDevAttrMaxTexture1DLinearWidth:
+    case cudaDevAttrMaxTexture2DLinearWidth:
+    case cudaDevAttrMaxTexture2DLinearHeight:
+    case cudaDevAttrMaxTexture2DLinearPitch:
+    case cudaDevAttrMaxTexture2DMipmappedWidth:
+    case cudaDevAttrMaxTexture2DMipmappedHeight:
+    case cudaDevAttrMaxTexture1DMipmappedWidth:
+      value = 0;
+      return true;
+    case cudaDevAttrReserved92:
+    case cudaDevAttrReserved93:
+    case cudaDevAttrReserved94:
+    case cudaDevAttrReserved96:
+    case cudaDevAttrReserved122:
+    case cudaDevAttrReserved123:
+    case cudaDevAttrReserved124:
+    case cudaDevAttrReserved127:
+    case cudaDevAttrReserved128:
+    case cudaDevAttrReserved129:
+    case cudaDevAttrReserved132:
+    case cudaDevAttrD3D12CigSupported:
+    case cudaDevAttrVulkanCigSupported:
+    case cudaDevAttrReserved141:
+    case cudaDevAttrHostNumaMemoryPoolsSupported:
+    case cudaDevAttrHostMemoryPoolsSupported:
+    case cudaDevAttrReserved145:
+    case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
+    case cudaDevAttrMax:
+      return false;
     case cudaDevAttrMultiProcessorCount:
       value = as_int(d.multiprocessors);
       return true;
