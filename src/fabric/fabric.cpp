@@ -302,7 +302,8 @@ Time Fabric::way_back(uint32_t device, uint32_t owner) const {
 
 // Copies
 
-Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable) {
+Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable,
+                        bool through_host) {
   Copy c;
   c.engine_of = device;
   const auto& engines = devices_[device].engines;
@@ -311,6 +312,9 @@ Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t by
   c.to = to;
   c.left = bytes;
   c.begin = c.next = c.end = std::max(at, engines[c.engine]) + platform_.copy.start;
+  c.through_host = through_host;
+  // The second of two copies starts when the first piece is in the buffer.
+  if (through_host) c.begin = c.next = c.end = c.begin + platform_.copy.start;
   // The engine is reserved from now on: the next copy takes another one.
   devices_[device].engines[c.engine] = c.begin;
   if (pageable || (from == kHost && to == kHost)) {
@@ -334,7 +338,9 @@ void Fabric::advance(Copy& c) {
   const Time begin = std::max(c.next, engine);
   Time sent = begin, arrived = begin;
   if (c.from != c.to) {
-    const Route r = route(c.from, c.to);
+    const Route r = c.through_host
+                        ? Route{&devices_[c.from].to_host, &devices_[c.to].from_host, 2 * platform_.host_link.latency}
+                        : route(c.from, c.to);
     arrived = send(r, bytes, begin);
     // No faster than the destination accepts them.
     sent = arrived - r.latency;
@@ -349,7 +355,12 @@ void Fabric::advance(Copy& c) {
   touch(c.to, bytes);
   const Time before = c.pieces == 0 ? begin : c.sent[(c.pieces - 1) % Copy::kWindow];
   sent = std::max(sent, before + bytes * c.not_faster / 1024);
-  count_trip(c.from, c.to, arrived, bytes);
+  if (c.through_host) {
+    count_trip(c.from, kHost, arrived, bytes);
+    count_trip(kHost, c.to, arrived, bytes);
+  } else {
+    count_trip(c.from, c.to, arrived, bytes);
+  }
   c.end = std::max({c.end, arrived, sent});
   c.left -= bytes;
   c.sent[c.pieces++ % Copy::kWindow] = sent;

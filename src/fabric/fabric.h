@@ -39,6 +39,7 @@ struct Copy {
   Time end = 0;         // when all that was sent has arrived
   Time not_faster = 0;  // picoseconds per 1024 bytes: the copy's own limit; 0: none
   bool reads = true;    // false: fills memory
+  bool through_host = false;
   // When the last kWindow pieces have left: this many are in flight.
   static constexpr size_t kWindow = 11;
   std::array<Time, kWindow> sent = {};
@@ -73,7 +74,9 @@ class Fabric {
   Time way_back(uint32_t device, uint32_t owner) const;
 
   // Copies by a copy engine of `device`
-  Copy start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
+  // `through_host`: between devices without access to each other, by way of a buffer in the host's memory.
+  Copy start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false,
+                  bool through_host = false);
   Copy start_fill(uint32_t device, uint32_t to, uint64_t bytes, Time at);
   void advance(Copy& copy);
   // All pieces at once, without other traffic in between; returns the finished copy.

@@ -17,7 +17,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
@@ -376,9 +376,21 @@ struct Callback {
   StreamRef stream;
   uint64_t callback = 0;
 };
+// From a pool, or from the default pool of device `owner` (0). The memory is that device's.
 struct AllocateOrdered {
   StreamRef stream;
   uint64_t bytes = 0;
+  Id pool = 0;
+  uint32_t owner = 0;
+  uint32_t zero = 0;
+};
+// Of all memory of a pool, or of the default pool of device `owner` (0).
+struct PoolAccess {
+  Id pool = 0;
+  uint32_t owner = 0;
+  uint32_t device = 0;
+  Access access = Access::none;
+  uint32_t zero = 0;
 };
 struct FreeOrdered {
   StreamRef stream;

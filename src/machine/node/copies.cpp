@@ -119,11 +119,15 @@ Status StreamScheduler::make_copy(Process& process, const wire::Copy& m, std::sp
              : owner(from) == mem::kHostMemory ? "copy from host"
              : owner(to) == owner(from)        ? "copy"
                                                : "copy to peer";
+  bool through_host = false;
+  if (m.to != 0 && m.from != 0 && owner(to) != mem::kHostMemory && owner(from) != mem::kHostMemory &&
+      owner(to) != owner(from))
+    through_host = !node_.memory.is_direct(process, m.stream.device, {m.from, m.to, owner(from), owner(to)});
   const uint64_t bytes = box.bytes();
   if ((m.to == 0 || box.is_packed(m.to_pitch, m.to_plane)) &&
       (m.from == 0 || box.is_packed(m.from_pitch, m.from_plane)))
     box = {bytes, 1, 1};
-  op->work = [this, m, box, to, from, payload, a = owner(from), b = owner(to)](const OperationPtr& self) {
+  op->work = [this, m, box, to, from, payload, through_host, a = owner(from), b = owner(to)](const OperationPtr& self) {
     node_.log.count_copy(self->device);
     node_.log.add("copy", {self->device, box.bytes(), self->begun});
     const auto perform = [this, m, box, to, from, payload, self](Time end) {
@@ -146,8 +150,8 @@ Status StreamScheduler::make_copy(Process& process, const wire::Copy& m, std::sp
       move_rows(std::move(moving));
     };
     carry_on(node_.fabric, node_.engine, self,
-             std::make_shared<fabric::Copy>(node_.fabric.start_copy(self->device, a, b, box.bytes(), self->begun,
-                                                                    m.pageable != 0 || payload != nullptr)),
+             std::make_shared<fabric::Copy>(node_.fabric.start_copy(
+                 self->device, a, b, box.bytes(), self->begun, m.pageable != 0 || payload != nullptr, through_host)),
              perform);
   };
   return Status::ok;

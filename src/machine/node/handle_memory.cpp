@@ -153,6 +153,7 @@ Status on_describe_pointer(NodeServices&, Call& call, const wire::DescribePointe
 Status on_memory_info(NodeServices& node, Call& call, const wire::OfDevice& m, wire::MemoryInfo& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!node.memory.valid_device(m.device)) return Status::invalid_device;
+  node.exports.prune();
   reply.total = node.limits.memory;
   reply.free = node.limits.memory - node.budget.used(global_device(process, m.device));
   return Status::ok;
@@ -192,7 +193,8 @@ Status on_disable_peer(NodeServices& node, Call& call, const wire::Peer& m, wire
 Status on_ipc_export(NodeServices& node, Call& call, const wire::DescribePointer& m, wire::IpcToken& reply, Answer&) {
   Process& process = *call.thread->process;
   Region* r = region_around(process, m.address);
-  if (!r || r->kind != MemoryKind::device) return Status::invalid_value;
+  // Memory of pools goes to other processes with its pool.
+  if (!r || r->kind != MemoryKind::device || r->pool) return Status::invalid_value;
   // The same memory gives the same token, so that importers can count.
   if (r->token == 0) {
     r->token = node.tokens.add(process, r->allocation);

@@ -14,6 +14,17 @@ using wire::Status;
 
 constexpr size_t kMostNodes = 1 << 18;
 
+// Null: there is no such pool. 0 is the default pool of a device.
+std::shared_ptr<Pool> find_pool(Process& process, Id id, uint32_t owner) {
+  if (id != 0) {
+    const auto found = process.pools.find(id);
+    return found == process.pools.end() ? nullptr : found->second;
+  }
+  auto& pool = process.default_pools[owner];
+  if (!pool) pool = std::make_shared<Pool>(Pool{owner, {}});
+  return pool;
+}
+
 }  // namespace
 
 Status on_launch(NodeServices& node, Call& call, const wire::Launch& m, wire::Empty&, Answer&) {
@@ -108,17 +119,51 @@ Status on_callback_next(NodeServices& node, Call& call, const wire::CallbackNext
 }
 
 // Stream-ordered memory is allocated at once: addresses are never reused, so it can't be too early.
+Status on_pool_create(NodeServices& node, Call& call, const wire::OfDevice& m, wire::Handle& reply, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.memory.valid_device(m.device)) return Status::invalid_device;
+  if (!process.may_make_more()) return Status::out_of_memory;
+  call.thread->spend(node.platform.calls.other);
+  reply.handle = process.next_id++;
+  process.pools[reply.handle] = std::make_shared<Pool>(Pool{m.device, {}});
+  return Status::ok;
+}
+
+// Memory of the pool stays until it is freed.
+Status on_pool_destroy(NodeServices&, Call& call, const wire::OfHandle& m, wire::Empty&, Answer&) {
+  return call.thread->process->pools.erase(m.handle) != 0 ? Status::ok : Status::invalid_value;
+}
+
+Status on_pool_set_access(NodeServices& node, Call& call, const wire::PoolAccess& m, wire::Empty&, Answer&) {
+  Process& process = *call.thread->process;
+  if (!node.memory.valid_device(m.owner) || !node.memory.valid_device(m.device)) return Status::invalid_device;
+  if (m.access != wire::Access::none && m.access != wire::Access::read && m.access != wire::Access::read_write)
+    return Status::invalid_value;
+  const auto pool = find_pool(process, m.pool, m.owner);
+  if (!pool) return Status::invalid_value;
+  call.thread->spend(node.platform.calls.other);
+  const bool accessible = m.access != wire::Access::none;
+  // A device can't lose its own memory.
+  if (pool->device == m.device) return accessible ? Status::ok : Status::invalid_value;
+  if (accessible && !node.platform.peer.access) return Status::invalid_device;
+  node.memory.set_access(process, *pool, m.device, accessible);
+  return Status::ok;
+}
+
 Status on_allocate_ordered(NodeServices& node, Call& call, const wire::AllocateOrdered& m, wire::Address& reply,
                            Answer&) {
   Process& process = *call.thread->process;
   if (!node.streams.find_stream(process, m.stream)) return Status::invalid_handle;
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if (m.bytes == 0) return Status::invalid_value;
+  if (!node.memory.valid_device(m.owner)) return Status::invalid_device;
   if (!process.may_make_more()) return Status::out_of_memory;
   Region region;
   region.bytes = m.bytes;
   region.kind = wire::MemoryKind::device;
-  region.allocation = node.memory.take_memory(process, m.stream.device, m.bytes, "cudaMallocAsync");
+  region.pool = find_pool(process, m.pool, m.owner);
+  if (!region.pool) return Status::invalid_value;
+  region.allocation = node.memory.take_memory(process, region.pool->device, m.bytes, "cudaMallocAsync");
   if (!region.allocation) return Status::out_of_memory;
   call.thread->spend(node.platform.calls.other);
   const Region* added = node.memory.add_region(process, std::move(region));

@@ -86,7 +86,7 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       checking_(make_checking(options, clock_, report_)),
       tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
-      memory_(platform_, limits_, budget_, tokens_, engine_, checking_.get(), options.fresh_memory),
+      memory_(platform_, limits_, budget_, tokens_, exports_, engine_, checking_.get(), options.fresh_memory),
       modules_(load_options(options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),

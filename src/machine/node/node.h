@@ -70,7 +70,10 @@ class Node {
 
   uint64_t answers() const { return threads_.answers(); }
   // Of the host, by what processes have asked for.
-  uint64_t memory_in_use() const { return budget_.total(); }
+  uint64_t memory_in_use() {
+    exports_.prune();
+    return budget_.total();
+  }
   void mark_not_replayable(const std::string& why) { log_.mark_not_replayable(why); }
   void fill(record::RunRecord& record) const;
   // The timeline so far, with the traffic of links; null unless it was asked for.

@@ -48,6 +48,7 @@ Context& NodeMemory::context(Process& process, uint32_t device) {
 bool NodeMemory::may_touch(const Process& process, uint32_t device, const Region& region) const {
   const uint32_t owner = region.allocation->device;
   if (owner == mem::kHostMemory || owner == global_device(process, device)) return true;
+  if (region.pool) return region.pool->others.contains(device);
   if (region.kind == MemoryKind::imported && region.opened_on == device) return true;
   return process.peers.contains({device, owner - process.first_device});
 }
@@ -55,7 +56,10 @@ bool NodeMemory::may_touch(const Process& process, uint32_t device, const Region
 std::shared_ptr<mem::Allocation> NodeMemory::take_memory(Process& process, uint32_t device, uint64_t bytes,
                                                          std::string label, Contents contents) {
   const uint32_t d = global_device(process, device);
-  if (!budget_.fits_device(d, bytes) || !budget_.fits_host(bytes)) return nullptr;
+  if (!fits(d, bytes)) {
+    exports_.prune();
+    if (!fits(d, bytes)) return nullptr;
+  }
   try {
     const bool fresh = contents == Contents::fresh;
     auto allocation =
@@ -143,10 +147,39 @@ std::string NodeMemory::describe_for(const Process& process, uint32_t device, me
     return what + fmt::format(", a multicast object that device {} was given no access to (cuMemSetAccess)", device);
   const uint32_t owner = w->allocation->device;
   if (owner == mem::kHostMemory) return what;
-  return what + fmt::format(" of device {}, to which device {} has no access ({})", owner - process.first_device,
-                            device,
-                            process.regions.contains(w->begin) ? "cudaDeviceEnablePeerAccess was not called"
-                                                               : "cuMemSetAccess was not called");
+  const auto region = process.regions.find(w->begin);
+  const char* const missing = region == process.regions.end() ? "cuMemSetAccess"
+                              : region->second.pool           ? "cudaMemPoolSetAccess"
+                                                              : "cudaDeviceEnablePeerAccess";
+  return what + fmt::format(" of device {}, to which device {} has no access ({} was not called)",
+                            owner - process.first_device, device, missing);
+}
+
+void NodeMemory::set_access(Process& process, Pool& pool, uint32_t device, bool accessible) {
+  if (pool.others.contains(device) == accessible) return;
+  if (accessible) {
+    pool.others.insert(device);
+  } else {
+    pool.others.erase(device);
+  }
+  // Memory that is allocated already changes with its pool.
+  Context& accessing = context(process, device);
+  if (!accessible) accessing.forget();
+  for (const auto& [begin, region] : process.regions) {
+    if (region.pool.get() != &pool) continue;
+    const bool mapped = accessing.space.find(begin) != nullptr;
+    if (accessible && !mapped) accessing.space.map(begin, region.allocation);
+    if (!accessible && mapped) accessing.space.unmap(begin);
+  }
+}
+
+bool NodeMemory::is_direct(Process& process, uint32_t copying, const Ends& ends) {
+  const auto reaches = [&](uint32_t device, mem::Address a) {
+    return context(process, device).space.find(a) != nullptr;
+  };
+  return reaches(ends.owner_of_to - process.first_device, ends.from) ||
+         reaches(ends.owner_of_from - process.first_device, ends.to) ||
+         (reaches(copying, ends.from) && reaches(copying, ends.to));
 }
 
 Bytes NodeMemory::find_bytes(Process& process, mem::Address a, uint64_t size) const {

@@ -30,11 +30,12 @@ class NodeMemory {
  public:
   // `checking` is null where no races are looked for.
   NodeMemory(const fabric::Platform& platform, const DeviceLimits& limits, MemoryBudget& budget, IpcTokens& tokens,
-             Engine& engine, Checking* checking, uint64_t fresh_seed)
+             PhysicalExports& exports, Engine& engine, Checking* checking, uint64_t fresh_seed)
       : platform_(platform),
         limits_(limits),
         budget_(budget),
         tokens_(tokens),
+        exports_(exports),
         engine_(engine),
         checking_(checking),
         fresh_(fresh_seed) {}
@@ -65,16 +66,31 @@ class NodeMemory {
   void forget_everywhere(Process& process);
   void unmap_everywhere(Process& process, mem::Address begin);
 
+  // Of a device other than the pool's own.
+  void set_access(Process& process, Pool& pool, uint32_t device, bool accessible);
+
+  // Where a copy between two devices begins and ends, and whose memory it is.
+  struct Ends {
+    mem::Address from = 0, to = 0;
+    uint32_t owner_of_from = 0, owner_of_to = 0;
+  };
+  // Whether one of the devices can access the other's memory; otherwise the driver copies through the host.
+  bool is_direct(Process& process, uint32_t copying, const Ends& ends);
+
   // No host address: the process has no such memory.
   Bytes find_bytes(Process& process, mem::Address a, uint64_t size) const;
 
  private:
+  bool fits(uint32_t device, uint64_t bytes) const {
+    return budget_.fits_device(device, bytes) && budget_.fits_host(bytes);
+  }
   std::string describe_for(const Process& process, uint32_t device, mem::Address a) const;
 
   const fabric::Platform& platform_;
   const DeviceLimits& limits_;
   MemoryBudget& budget_;
   IpcTokens& tokens_;
+  PhysicalExports& exports_;
   Engine& engine_;
   Checking* checking_;
   mem::FreshBytes fresh_;

@@ -20,16 +20,23 @@
 
 namespace fb::machine {
 
+// Memory for allocation in stream order: all of it is accessible to the same devices.
+struct Pool {
+  uint32_t device = 0;  // of the process's node
+  std::set<uint32_t> others;
+};
+
 // Memory that a process has at an address.
 struct Region {
   mem::Address begin = 0;
   uint64_t bytes = 0;
   wire::MemoryKind kind = wire::MemoryKind::device;
   std::shared_ptr<mem::Allocation> allocation;
-  uint32_t opened_on = 0;  // imported: the device for which it was opened
-  uint32_t opened = 0;     // imported: how often it was opened
-  uint64_t token = 0;      // IPC token, if it was imported or exported
-  bool of_judge = false;   // the process may use it but not free it
+  std::shared_ptr<Pool> pool;  // in stream order: decides about access, and peers do not
+  uint32_t opened_on = 0;      // imported: the device for which it was opened
+  uint32_t opened = 0;         // imported: how often it was opened
+  uint64_t token = 0;          // IPC token, if it was imported or exported
+  bool of_judge = false;       // the process may use it but not free it
 };
 
 // The object of a physical handle: memory or a multicast object. Several processes may hold it.
@@ -39,8 +46,7 @@ struct Physical {
   bool shareable = false;
   std::shared_ptr<mem::Allocation> allocation;
   std::shared_ptr<mem::Multicast> multicast;
-  uint32_t multicast_devices = 0;       // how many are to be added
-  std::array<uint64_t, 2> secret = {};  // the content of its descriptors; zero: never exported
+  uint32_t multicast_devices = 0;  // how many are to be added
 };
 
 struct Mapping {
@@ -152,6 +158,8 @@ struct ProcessState {
   std::vector<Orphan> orphans;
   std::map<wire::Id, std::shared_ptr<Event>> events;
   std::map<wire::Id, Graph> graphs;
+  std::map<wire::Id, std::shared_ptr<Pool>> pools;
+  std::map<uint32_t, std::shared_ptr<Pool>> default_pools;  // by device
 
   std::deque<std::pair<uint64_t, OperationPtr>> callbacks;  // to be run
   OperationPtr callback;                                    // that runs
@@ -193,7 +201,7 @@ struct Process : ProcessState {
   bool may_make_more() const {
     constexpr size_t kMost = 1 << 18;
     return regions.size() + reserved.size() + mappings.size() + physical.size() + modules.size() + functions.size() +
-               streams.size() + events.size() + graphs.size() <
+               streams.size() + events.size() + graphs.size() + pools.size() <
            kMost;
   }
 };

@@ -1,35 +1,24 @@
 #include "machine/node/sharing.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/random.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace fb::machine {
 namespace {
 
-constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-constexpr std::array<uint64_t, 2> kNoSecret = {};
-
-UniqueFd write_secret(const std::array<uint64_t, 2>& secret) {
-  UniqueFd file(memfd_create("fabricbench-handle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || pwrite(file.get(), secret.data(), sizeof secret, 0) != sizeof secret ||
-      fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
-    return {};
-  return file;
-}
-
-std::array<uint64_t, 2> read_secret(int descriptor) {
-  std::array<uint64_t, 2> secret = {};
-  // Only sealed memory is read: reading any other file could block.
-  if (fcntl(descriptor, F_GET_SEALS) != kSeals || pread(descriptor, secret.data(), sizeof secret, 0) != sizeof secret)
-    return {};
-  return secret;
+// The inode of a pipe; 0: it is none.
+uint64_t pipe_of(int descriptor) {
+  struct stat facts = {};
+  return fstat(descriptor, &facts) == 0 && S_ISFIFO(facts.st_mode) ? facts.st_ino : 0;
 }
 
 // SipHash-2-4 of one word, with a result of 128 bits: it can't be computed, nor the key be found, without the key.
@@ -111,23 +100,41 @@ void IpcTokens::remove_all_of(const Process& owner) {
   std::erase_if(objects_, [&](const auto& o) { return o.second.owner == &owner; });
 }
 
+PhysicalExports::PhysicalExports() {
+  rlimit limit = {};
+  constexpr rlim_t kMost = 1 << 14;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  // The other half is for connections.
+  most_ = std::min(kMost, limit.rlim_cur / 2);
+}
+
 UniqueFd PhysicalExports::write(const std::shared_ptr<Physical>& physical) {
-  if (physical->secret == kNoSecret) {
-    std::array<uint64_t, 2> secret = {};
-    if (getrandom(secret.data(), sizeof secret, 0) != sizeof secret) return {};
-    if (by_secret_.size() >= prune_at_) {
-      std::erase_if(by_secret_, [](const auto& e) { return e.second.expired(); });
-      prune_at_ = std::max<size_t>(64, by_secret_.size() * 2);
-    }
-    physical->secret = secret;
-    by_secret_[secret] = physical;
+  if (by_pipe_.size() >= std::min(prune_at_, most_)) {
+    prune();
+    prune_at_ = std::max<size_t>(64, by_pipe_.size() * 2);
   }
-  return write_secret(physical->secret);
+  int ends[2];
+  if (by_pipe_.size() >= most_ || pipe2(ends, O_CLOEXEC) != 0) return {};
+  Export made{UniqueFd(ends[0]), physical};
+  UniqueFd writer(ends[1]);
+  const uint64_t pipe = pipe_of(writer.get());
+  if (pipe == 0) return {};
+  by_pipe_[pipe] = std::move(made);
+  return writer;
 }
 
 std::shared_ptr<Physical> PhysicalExports::find(int descriptor) const {
-  const auto found = by_secret_.find(read_secret(descriptor));
-  return found == by_secret_.end() ? nullptr : found->second.lock();
+  const auto found = by_pipe_.find(pipe_of(descriptor));
+  return found == by_pipe_.end() ? nullptr : found->second.physical;
+}
+
+void PhysicalExports::prune() {
+  std::vector<pollfd> all;
+  for (const auto& [pipe, e] : by_pipe_) all.push_back({e.reader.get(), 0, 0});
+  if (all.empty() || poll(all.data(), all.size(), 0) <= 0) return;
+  auto at = all.begin();
+  // The last writer has gone.
+  std::erase_if(by_pipe_, [&](const auto&) { return (at++->revents & POLLHUP) != 0; });
 }
 
 }  // namespace fb::machine

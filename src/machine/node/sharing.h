@@ -46,18 +46,27 @@ class IpcTokens {
   std::unordered_map<uint64_t, SharedObject> objects_;
 };
 
-// A descriptor of physical memory is a small sealed file that holds an unguessable number, so the machine need not keep
-// it open.
+// A descriptor of physical memory is the writing end of a pipe whose reading end the machine keeps: what it stands for
+// lives as long as any process, or a message in flight, holds the descriptor, and the number of the pipe tells which it
+// is. Only a process that was given the descriptor can show it.
 class PhysicalExports {
  public:
-  // Empty: the host has no memory for it.
+  PhysicalExports();
+
+  // Empty: the host has no descriptors left.
   UniqueFd write(const std::shared_ptr<Physical>& physical);
   // Null: the descriptor was not exported by this node.
   std::shared_ptr<Physical> find(int descriptor) const;
+  // Releases what no descriptor stands for any more.
+  void prune();
 
  private:
-  std::map<std::array<uint64_t, 2>, std::weak_ptr<Physical>> by_secret_;
-  size_t prune_at_ = 64;
+  struct Export {
+    UniqueFd reader;
+    std::shared_ptr<Physical> physical;
+  };
+  std::map<uint64_t, Export> by_pipe_;  // by inode
+  size_t most_ = 0, prune_at_ = 64;
 };
 
 }  // namespace fb::machine

@@ -63,17 +63,21 @@ Error free_device(void* pointer) {
   return e;
 }
 
-Expected<uint64_t> allocate_ordered(size_t bytes, cudaStream_t handle) {
+Expected<uint64_t> allocate_ordered(size_t bytes, cudaStream_t handle, const PoolRef& pool) {
   const auto stream = find_stream(handle);
   if (!stream) return failure(stream.error());
   if (capturing(**stream)) return failure(refuse_captured(**stream));
   if (const Error e = check_default_stream(**stream); e != cudaSuccess) return failure(e);
   wire::Address made;
-  const Error e =
-      call_on<wire::Kind::allocate_ordered>((*stream)->device, {.stream = (*stream)->ref(), .bytes = bytes}, &made);
+  const wire::AllocateOrdered request{.stream = (*stream)->ref(),
+                                      .bytes = bytes,
+                                      .pool = pool.pool,
+                                      .owner = static_cast<uint32_t>(pool.device),
+                                      .zero = 0};
+  const Error e = call_on<wire::Kind::allocate_ordered>((*stream)->device, request, &made);
   if (e != cudaSuccess) return failure(e);
   const std::lock_guard lock(book().mutex);
-  book().allocations[made.address] = (*stream)->device;
+  book().allocations[made.address] = pool.device;
   return made.address;
 }
 

@@ -12,7 +12,12 @@ Expected<uint64_t> allocate_device(size_t bytes);
 // What cudaMalloc, cudaMallocManaged and cudaMallocAsync gave; null is fine.
 Error free_device(void* pointer);
 
-Expected<uint64_t> allocate_ordered(size_t bytes, cudaStream_t stream);
+// A pool as the machine knows it; 0: the default pool of `device`.
+struct PoolRef {
+  wire::Id pool = 0;
+  int device = 0;
+};
+Expected<uint64_t> allocate_ordered(size_t bytes, cudaStream_t stream, const PoolRef& pool);
 Error free_ordered(void* pointer, cudaStream_t stream);
 
 // The facts of any address; kind unknown for pageable memory.

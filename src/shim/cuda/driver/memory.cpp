@@ -50,7 +50,10 @@ FB_API CUresult cuMemFree(CUdeviceptr pointer) {
 FB_API CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
   return in_context([&] {
     if (!pointer || bytes == 0) return cudaErrorInvalidValue;
-    return put(pointer, allocate_ordered(bytes, stream));
+    void* made = nullptr;
+    const Error e = as_runtime([&] { return cudaMallocAsync(&made, bytes, stream); });
+    if (e == cudaSuccess) *pointer = reinterpret_cast<CUdeviceptr>(made);
+    return e;
   });
 }
 

@@ -11,7 +11,8 @@ Error check_properties(const CUmulticastObjectProp* properties) {
   if (!properties || properties->flags != 0 || properties->numDevices == 0) return cudaErrorInvalidValue;
   if (properties->numDevices > static_cast<unsigned int>(Session::get().device_count())) return cudaErrorInvalidValue;
   for (int device = 0; device < Session::get().device_count(); ++device) {
-    if (Session::get().device(device).multicast) return check_handle_types(properties->handleTypes);
+    if (Session::get().device(device).multicast)
+      return properties->handleTypes & ~kKnownHandleTypes ? cudaErrorInvalidValue : cudaSuccess;
   }
   return cudaErrorNotSupported;
 }
@@ -33,6 +34,7 @@ FB_API CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CU
   return with_init([&] {
     if (!handle) return cudaErrorInvalidValue;
     if (const Error e = check_properties(properties); e != cudaSuccess) return e;
+    if (const Error e = check_handle_types(properties->handleTypes); e != cudaSuccess) return e;
     if (properties->size == 0 || properties->size % wire::kGranularity != 0) return cudaErrorInvalidValue;
     wire::Handle made;
     const Error e = call<wire::Kind::multicast_create>({.bytes = properties->size,

@@ -4,7 +4,12 @@
 
 namespace fb::shim {
 
-// A mask of CUmemAllocationHandleType: file descriptors only.
+// Questions may name any of them.
+inline constexpr unsigned long long kKnownHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                                                        CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT |
+                                                        CU_MEM_HANDLE_TYPE_FABRIC;
+
+// Memory is shared by file descriptor only: there is no service that would pass fabric handles on.
 Error check_handle_types(unsigned long long types);
 
 // Wrong handles of memory are wrong values to these functions.

@@ -25,9 +25,8 @@ Error check_location(const CUmemLocation& location) {
 
 Error check_properties(const CUmemAllocationProp* properties) {
   if (!properties || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) return cudaErrorInvalidValue;
-  if (const Error e = check_handle_types(static_cast<unsigned long long>(properties->requestedHandleTypes));
-      e != cudaSuccess)
-    return e;
+  if (static_cast<unsigned long long>(properties->requestedHandleTypes) & ~kKnownHandleTypes)
+    return cudaErrorInvalidValue;
   return check_location(properties->location);
 }
 
@@ -47,9 +46,7 @@ wire::Access to_access(CUmemAccess_flags flags) {
 namespace fb::shim {
 
 Error check_handle_types(unsigned long long types) {
-  constexpr unsigned long long kKnown = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_WIN32 |
-                                        CU_MEM_HANDLE_TYPE_WIN32_KMT | CU_MEM_HANDLE_TYPE_FABRIC;
-  if (types & ~kKnown) return cudaErrorInvalidValue;
+  if (types & ~kKnownHandleTypes) return cudaErrorInvalidValue;
   return types & ~static_cast<unsigned long long>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) ? cudaErrorNotSupported
                                                                                             : cudaSuccess;
 }
@@ -74,6 +71,9 @@ FB_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, 
   return with_init([&] {
     if (!handle || flags != 0) return cudaErrorInvalidValue;
     if (const Error e = check_properties(properties); e != cudaSuccess) return e;
+    if (const Error e = check_handle_types(static_cast<unsigned long long>(properties->requestedHandleTypes));
+        e != cudaSuccess)
+      return e;
     if (bytes == 0 || bytes % wire::kGranularity != 0) return cudaErrorInvalidValue;
     if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
     const bool shareable = properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

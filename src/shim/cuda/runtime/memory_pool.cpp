@@ -1,8 +1,10 @@
-// Allocation in stream order. A pool is only a name: the machine allocates and frees by stream.
+// Allocation in stream order. The machine allocates and frees by stream; a pool says on which device, and which devices
+// may access the memory.
 
 #include <array>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "shim/cuda/core/export.h"
 #include "shim/cuda/core/memory.h"
@@ -18,6 +20,9 @@ namespace {
 struct Pool {
   int device = 0;
   bool is_default = false;
+  fb::wire::Id id = 0;  // the machine's; 0: the default pool
+  std::mutex mutex;
+  std::map<int, cudaMemAccessFlags> access;  // of other devices
   // By cudaMemPoolAttr; stored and returned only.
   std::array<uint64_t, 9> attributes = {0, 1, 1, 1};
 };
@@ -64,13 +69,42 @@ shim::Expected<cudaMemPool_t> current_pool(int device) {
   return chosen == choice().current_of.end() ? *fallback : chosen->second;
 }
 
-cudaError_t allocate(void** pointer, size_t bytes, cudaStream_t stream) {
+cudaError_t allocate(void** pointer, size_t bytes, cudaMemPool_t handle, cudaStream_t stream) {
   if (!pointer) return cudaErrorInvalidValue;
   *pointer = nullptr;
+  const auto pool = pools().find(handle);
+  if (!pool) return cudaErrorInvalidValue;
   if (bytes == 0) return shim::Session::get().connect();
-  const auto address = shim::allocate_ordered(bytes, stream);
+  const auto address = shim::allocate_ordered(bytes, stream, {pool->id, pool->device});
   if (!address) return address.error();
   *pointer = reinterpret_cast<void*>(*address);
+  return cudaSuccess;
+}
+
+cudaError_t allocate_from_current(void** pointer, size_t bytes, cudaStream_t handle) {
+  if (!pointer) return cudaErrorInvalidValue;
+  *pointer = nullptr;
+  const auto stream = shim::find_stream(handle);
+  if (!stream) return stream.error();
+  const auto pool = current_pool((*stream)->device);
+  return pool ? allocate(pointer, bytes, *pool, handle) : pool.error();
+}
+
+cudaError_t set_access(Pool& pool, std::span<const cudaMemAccessDesc> descriptions) {
+  for (const auto& d : descriptions) {
+    const bool known = d.flags == cudaMemAccessFlagsProtNone || d.flags == cudaMemAccessFlagsProtRead ||
+                       d.flags == cudaMemAccessFlagsProtReadWrite;
+    if (d.location.type != cudaMemLocationTypeDevice || !known) return cudaErrorInvalidValue;
+    if (const auto e = shim::check_device(d.location.id); e != cudaSuccess) return e;
+    const fb::wire::PoolAccess request{.pool = pool.id,
+                                       .owner = static_cast<uint32_t>(pool.device),
+                                       .device = static_cast<uint32_t>(d.location.id),
+                                       .access = static_cast<fb::wire::Access>(d.flags),
+                                       .zero = 0};
+    const std::lock_guard lock(pool.mutex);
+    if (const auto e = shim::call_on<fb::wire::Kind::pool_set_access>(pool.device, request); e != cudaSuccess) return e;
+    pool.access[d.location.id] = d.flags;
+  }
   return cudaSuccess;
 }
 
@@ -79,11 +113,10 @@ bool is_wide(cudaMemPoolAttr attribute) { return attribute >= cudaMemPoolAttrRel
 }  // namespace
 
 FB_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return record(allocate(pointer, bytes, stream));
+  return record(allocate_from_current(pointer, bytes, stream));
 }
 FB_API cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  if (!pools().find(pool)) return record(cudaErrorInvalidValue);
-  return record(allocate(pointer, bytes, stream));
+  return record(allocate(pointer, bytes, pool, stream));
 }
 FB_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   return record(shim::free_ordered(pointer, stream));
@@ -96,6 +129,11 @@ FB_API cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps
   if (const auto e = shim::check_device(properties->location.id); e != cudaSuccess) return record(e);
   auto made = std::make_shared<Pool>();
   made->device = properties->location.id;
+  fb::wire::Handle handle;
+  const auto e = shim::call_on<fb::wire::Kind::pool_create>(
+      made->device, {.device = static_cast<uint32_t>(made->device), .zero = 0}, &handle);
+  if (e != cudaSuccess) return record(e);
+  made->id = handle.handle;
   *pool = pools().add(std::move(made));
   return cudaSuccess;
 }
@@ -103,9 +141,11 @@ FB_API cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
   const auto pool = pools().find(handle);
   if (!pool || pool->is_default) return record(cudaErrorInvalidValue);
   pools().take(handle);
-  const std::lock_guard lock(choice().mutex);
-  std::erase_if(choice().current_of, [&](const auto& entry) { return entry.second == handle; });
-  return cudaSuccess;
+  {
+    const std::lock_guard lock(choice().mutex);
+    std::erase_if(choice().current_of, [&](const auto& entry) { return entry.second == handle; });
+  }
+  return record(shim::call_on<fb::wire::Kind::pool_destroy>(pool->device, {.handle = pool->id}));
 }
 FB_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
   const auto pool = pools().find(handle);
@@ -124,12 +164,20 @@ FB_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr
   }
   return cudaSuccess;
 }
-// Memory of a pool is accessible on its own device; cudaMemPoolSetAccess, which could change that, is not supported.
+FB_API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc* descriptions, size_t count) {
+  const auto pool = pools().find(handle);
+  if (!pool || (!descriptions && count != 0)) return record(cudaErrorInvalidValue);
+  return record(set_access(*pool, {descriptions, count}));
+}
 FB_API cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation* location) {
   const auto pool = pools().find(handle);
   if (!pool || !flags || !location || location->type != cudaMemLocationTypeDevice) return record(cudaErrorInvalidValue);
   if (const auto e = shim::check_device(location->id); e != cudaSuccess) return record(e);
-  *flags = location->id == pool->device ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+  const std::lock_guard lock(pool->mutex);
+  const auto found = pool->access.find(location->id);
+  *flags = location->id == pool->device  ? cudaMemAccessFlagsProtReadWrite
+           : found == pool->access.end() ? cudaMemAccessFlagsProtNone
+                                         : found->second;
   return cudaSuccess;
 }
 FB_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
