@@ -38,11 +38,12 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const p
       storage = allocate(v);
       if (storage.address == 0)
         return error(fmt::format("no memory left for variable {} of {} bytes", v.name, v.bytes), v.at);
-      if (!v.init.empty()) std::memcpy(storage.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
+      if (!storage.initialised && !v.init.empty()) std::memcpy(storage.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
     }
     loaded->variables_.push_back(storage);
   }
   for (size_t k = 0; k < module.variables.size(); ++k) {
+    if (loaded->variables_[k].initialised) continue;
     for (const ptx::Relocation& r : module.variables[k].relocations) {
       const ptx::Operand& s = r.symbol;
       uint64_t value = s.bits;

@@ -27,6 +27,7 @@ class LoadedModule {
   struct Storage {
     mem::Address address = 0;
     std::byte* host = nullptr;
+    bool initialised = false;  // holds its initial value, or what was stored since
   };
   // Allocates memory for a variable; address 0: there is none left.
   using AllocateFn = std::function<Storage(const ptx::Variable& variable)>;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "num/device_math.h"
+#include "simt/block.h"
 #include "simt/environment.h"
 #include "simt/mask.h"
 #include "simt/warp.h"
@@ -269,8 +270,12 @@ void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
     const mem::Address a = argument(w, site, k, lane);
     return a == 0 ? std::string("?") : read_string(w, i, lane, a, 1024);
   };
+  const Dim3 block = w.block().position(), size = w.block().grid().block;
+  const uint32_t thread = w.index() * kLanes + lane;
   w.trap(TrapKind::guest_assert, i, lane,
-         fmt::format("{}:{}: {}: Assertion \"{}\" failed", text(1), argument(w, site, 2, lane), text(3), text(0)));
+         fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", text(1),
+                     argument(w, site, 2, lane), text(3), block.x, block.y, block.z, thread % size.x,
+                     thread / size.x % size.y, thread / size.x / size.y, text(0)));
 }
 
 // malloc and free

@@ -9,7 +9,9 @@
 #include "base/temp_dir.h"
 #include "toolchain/cluster_dims.h"
 #include "toolchain/diagnostics.h"
+#include "toolchain/grid_constants.h"
 #include "toolchain/locate.h"
+#include "toolchain/managed_variables.h"
 #include "toolchain/source_overlay.h"
 #include "toolchain/wide_copies.h"
 
@@ -143,7 +145,9 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
 
 std::vector<std::string> device_flags(const DeviceCompile& request) {
   return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, std::string("--cuda-feature=") + kPtxFeature,
-          "-gline-tables-only"};
+          "-gline-tables-only",
+          // The device's heap is small: new and malloc return null when it is exhausted, and programs ask.
+          "-fcheck-new", "-fno-builtin-malloc"};
 }
 
 std::vector<std::string> host_flags(const DeviceCompile& request) {
@@ -160,9 +164,9 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   const TempDir scratch;
   const auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
-  auto ptx = optimise(request, *where, scratch.path(), widen_copies(*ir));
+  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
   if (!ptx) return ptx;
-  return apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir);
+  return mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
 }
 
 Result<void> compile_host(const HostCompile& request) {

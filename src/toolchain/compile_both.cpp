@@ -130,7 +130,9 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
   if (!done && Sides::blames_lambda(done.error())) {
     sides.let_lambdas_be_hosts();
     // The first messages are about the source as it is.
-    if (auto again = sides.compile(true); again) return again;
+    auto again = sides.compile(true);
+    if (!again && sides.blames_header(again.error())) again = sides.compile(false);
+    if (again) return again;
   }
   return done;
 }

@@ -26,7 +26,7 @@ std::string file_facts(const std::string& path) {
 
 std::string identity_of(const Locations& where) {
   // Version of the pipeline from source to PTX (compile.cpp); raised when its results change.
-  std::vector<std::string> words = {"4", file_facts(where.compiler), where.sdk};
+  std::vector<std::string> words = {"6", file_facts(where.compiler), where.sdk};
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
     if (entry.is_regular_file()) files.push_back(entry.path());

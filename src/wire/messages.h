@@ -275,6 +275,12 @@ struct VariableFind {
 struct VariableFacts {
   uint64_t address = 0, bytes = 0;
 };
+// Blob: the name. A __managed__ variable: it is at `address` for the host and for all devices, in host memory that is
+// registered. Comes before anything of the module is used.
+struct VariablePlace {
+  Id module = 0;
+  uint64_t address = 0;
+};
 // The names follow as a blob, each ended by a NUL, in the order of the text.
 struct KernelCount {
   uint32_t kernels = 0;

@@ -174,6 +174,43 @@ Status on_variable_find(NodeServices& node, Call& call, const wire::VariableFind
   return Status::ok;
 }
 
+Status on_variable_place(NodeServices&, Call& call, const wire::VariablePlace& m, wire::Empty&, Answer&) {
+  Process& process = *call.thread->process;
+  const auto found = process.modules.find(m.module);
+  if (found == process.modules.end() || !found->second.parsed) return Status::invalid_handle;
+  Module& module = found->second;
+  if (module.linked) return Status::not_supported;  // code of the judge, shared by processes
+  for (const auto& [device, context] : process.contexts) {
+    if (context->modules.contains(m.module)) return Status::invalid_value;
+  }
+  const auto& variables = module.parsed->variables;
+  const ptx::Variable* v = module.parsed->find_variable(std::string(text_of(call.blob)));
+  if (!v || v->space != ptx::Space::global) return Status::not_found;
+  auto region = process.regions.upper_bound(m.address);
+  if (region == process.regions.begin()) return Status::invalid_value;
+  --region;
+  const auto& [begin, memory] = *region;
+  if (memory.kind != wire::MemoryKind::registered || v->bytes > memory.bytes ||
+      m.address - begin > memory.bytes - v->bytes || m.address % std::max<uint64_t>(v->align, 1) != 0)
+    return Status::invalid_value;
+  const auto number = static_cast<uint32_t>(v - variables.data());
+  const auto [at, fresh] = module.managed.try_emplace(
+      number, LoadedModule::Storage{m.address, memory.allocation->bytes.get() + (m.address - begin), true});
+  if (!fresh) return Status::invalid_value;
+  if (!v->init.empty()) std::memcpy(at->second.host, v->init.data(), std::min<uint64_t>(v->init.size(), v->bytes));
+  // Addresses in initial values: of this variable, and its own in others.
+  for (const auto& [k, storage] : module.managed) {
+    for (const ptx::Relocation& r : variables[k].relocations) {
+      const auto target = module.managed.find(r.symbol.index);
+      const bool concerned = k == number || r.symbol.index == number;
+      if (r.symbol.kind != ptx::OperandKind::symbol || target == module.managed.end() || !concerned) continue;
+      const uint64_t value = r.symbol.bits + target->second.address;
+      std::memcpy(storage.host + r.offset, &value, std::min<size_t>(r.bytes, sizeof value));
+    }
+  }
+  return Status::ok;
+}
+
 Status on_occupancy(NodeServices& node, Call& call, const wire::Occupancy& m, wire::OccupancyFacts& reply, Answer&) {
   Process& process = *call.thread->process;
   if (!node.memory.valid_device(m.device)) return Status::invalid_device;

@@ -102,6 +102,9 @@ LoadedModule* ModuleTable::loaded(Process& process, uint32_t device, wire::Id id
   std::vector<mem::Address> variables;
   auto module =
       LoadedModule::load(found->second.parsed, options_, [&](const ptx::Variable& v) -> LoadedModule::Storage {
+        const auto number = static_cast<uint32_t>(&v - found->second.parsed->variables.data());
+        if (const auto placed = found->second.managed.find(number); placed != found->second.managed.end())
+          return placed->second;
         if (!process.may_make_more()) return {};
         const bool constant = v.space == ptx::Space::constant;
         const mem::Address a =

@@ -89,6 +89,7 @@ struct Module {
   bool linked = false;     // one of the two texts of a DriverLink: both are the same code and variables
   bool of_driver = false;  // … and of these, the driver's are meant
   std::shared_ptr<const ptx::Module> parsed;
+  std::map<uint32_t, LoadedModule::Storage> managed;  // by variable of `parsed`
 };
 
 struct Function {

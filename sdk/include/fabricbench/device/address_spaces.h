@@ -17,6 +17,22 @@ ADDRESS_SPACE(constant, 4, __isConstant, __nvvm_isspacep_const)
 ADDRESS_SPACE(local, 5, __isLocal, __nvvm_isspacep_local)
 #undef ADDRESS_SPACE
 
+FABRICBENCH_DEVICE unsigned int __isGridConstant(const void* pointer) {
+  unsigned int is_param;
+  asm("{ .reg .pred p; isspacep.param p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is_param) : "l"(pointer));
+  return is_param;
+}
+FABRICBENCH_DEVICE __SIZE_TYPE__ __cvta_generic_to_grid_constant(const void* pointer) {
+  __SIZE_TYPE__ address;
+  asm("cvta.to.param.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return address;
+}
+FABRICBENCH_DEVICE void* __cvta_grid_constant_to_generic(__SIZE_TYPE__ address) {
+  void* pointer;
+  asm("cvta.param.u64 %0, %1;" : "=l"(pointer) : "l"(address));
+  return pointer;
+}
+
 FABRICBENCH_DEVICE unsigned int __isClusterShared(const void* pointer) {
   return __nvvm_isspacep_shared_cluster(pointer);
 }

@@ -28,6 +28,10 @@ Error free_managed(void* pointer);
 
 Error register_host(void* pointer, size_t bytes, unsigned int flags);
 Error unregister_host(void* pointer);
+// A variable of the program that devices use at the address that it has.
+Error register_managed(void* pointer, size_t bytes);
+// Memory for one; it lives as long as the program.
+Expected<void*> make_managed(size_t bytes);
 
 // The range that holds this address.
 std::optional<HostRange> find_host_range(const void* pointer);

@@ -113,6 +113,25 @@ Error register_host(void* pointer, size_t bytes, unsigned int flags) {
   return cudaSuccess;
 }
 
+Error register_managed(void* pointer, size_t bytes) {
+  if (const Error e = register_host(pointer, bytes, 0); e != cudaSuccess) return e;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  host_ranges().take(address, wire::MemoryKind::registered);
+  host_ranges().add({.begin = address, .bytes = bytes, .kind = wire::MemoryKind::managed});
+  return cudaSuccess;
+}
+
+Expected<void*> make_managed(size_t bytes) {
+  void* const memory =
+      ::mmap(nullptr, round_to_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return failure(cudaErrorMemoryAllocation);
+  if (const Error e = register_managed(memory, bytes); e != cudaSuccess) {
+    ::munmap(memory, round_to_pages(bytes));
+    return failure(e);
+  }
+  return memory;
+}
+
 Error unregister_host(void* pointer) {
   if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
   if (const Error e = Session::get().connect(); e != cudaSuccess) return e;

@@ -105,7 +105,8 @@ Expected<wire::PointerFacts> describe(const void* pointer) {
     return facts;
   const Error e = call<wire::Kind::describe_pointer>({.address = reinterpret_cast<uint64_t>(pointer)}, &facts);
   if (e != cudaSuccess) return failure(e);
-  if (const auto range = find_host_range(pointer); range && range->kind == wire::MemoryKind::registered) {
+  // Managed variables are registered memory, too.
+  if (const auto range = find_host_range(pointer); range && facts.kind == wire::MemoryKind::registered) {
     facts.begin = range->begin;
     facts.bytes = range->bytes;
     facts.kind = range->kind;

@@ -66,6 +66,22 @@ Expected<std::string> Module::text() const {
   return joined(*units);
 }
 
+bool Module::declares_managed(const std::string& name) {
+  constexpr std::string_view kAttribute = ".attribute(.managed)";
+  if (!declared_) {
+    declared_.emplace();
+    // nvcc's containers need no look: its host code registers managed variables as such.
+    const char* const whole = image_ ? plain_text(image_) : text_.c_str();
+    const std::string_view ptx = whole ? std::string_view(whole) : std::string_view();
+    for (size_t at = ptx.find(kAttribute); at != std::string_view::npos; at = ptx.find(kAttribute, at + 1)) {
+      std::string_view line = ptx.substr(at, ptx.find_first_of("[=;\n", at) - at);
+      while (line.ends_with(' ')) line.remove_suffix(1);
+      declared_->emplace(line.substr(line.rfind(' ') + 1));
+    }
+  }
+  return declared_->contains(name);
+}
+
 Expected<wire::Id> Module::load() {
   const std::lock_guard lock(mutex_);
   Session& session = Session::get();
@@ -93,6 +109,12 @@ Expected<wire::Id> Module::load() {
   if (e != cudaSuccess && e != cudaErrorInvalidKernelImage && e != cudaErrorInvalidPtx &&
       e != cudaErrorNoKernelImageForDevice)
     return failure(e);
+  for (size_t k = 0; k < managed_.size() && e == cudaSuccess; ++k) {
+    const auto& [name, address] = managed_[k];
+    e = call<wire::Kind::variable_place>({.module = request.module, .address = reinterpret_cast<uint64_t>(address)},
+                                         nullptr, {reinterpret_cast<const std::byte*>(name.data()), name.size()});
+    if (e == cudaErrorSymbolNotFound) e = cudaSuccess;  // no kernel uses it
+  }
   // Text that is wrong stays wrong.
   failed_ = e;
   id_ = request.module;

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,11 @@ class Module {
   // Sends it if it has not been; errors of the text show here.
   Expected<wire::Id> load();
   Error unload();
+  // Whether the text has this variable with .attribute(.managed).
+  bool declares_managed(const std::string& name);
+  // A __managed__ variable at this address of the host, to be called before the module is loaded.
+  void place_managed(const std::string& name, void* address) { managed_.emplace_back(name, address); }
+  bool has_managed() const { return !managed_.empty(); }
   // Remembers what the machine has accepted for a function.
   void set_dynamic_shared(const std::string& name, int device, uint32_t bytes);
 
@@ -52,6 +59,8 @@ class Module {
   Error failed_ = cudaSuccess;
   std::map<std::pair<std::string, int>, FunctionInfo> functions_;
   std::map<std::pair<std::string, int>, wire::VariableFacts> variables_;
+  std::optional<std::set<std::string>> declared_;  // managed variables of the text
+  std::vector<std::pair<std::string, void*>> managed_;
 };
 using ModulePtr = std::shared_ptr<Module>;
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "shim/cuda/core/export.h"
+#include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
 
 namespace shim = fb::shim;
@@ -29,7 +30,11 @@ FB_API void** __cudaRegisterFatBinary(void* image) {
   if (const auto module = shim::Module::from_image(image)) entry->module = *module;
   return reinterpret_cast<void**>(entry);
 }
-FB_API void __cudaRegisterFatBinaryEnd(void**) {}
+FB_API void __cudaRegisterFatBinaryEnd(void** handle) {
+  // The host may read managed variables before its first call.
+  if (handle && registered(handle)->module && registered(handle)->module->has_managed())
+    (void)registered(handle)->module->load();
+}
 FB_API void __cudaUnregisterFatBinary(void** handle) {
   // The process ends: other destructors may still want the kernels' names, and freeing memory is needless.
   if (handle) registered(handle)->module = nullptr;
@@ -41,13 +46,20 @@ FB_API void __cudaRegisterFunction(void** handle, const char* shadow, char*, con
   if (handle && registered(handle)->module) shim::register_function(shadow, registered(handle)->module, name);
 }
 FB_API void __cudaRegisterVar(void** handle, char* shadow, char*, const char* name, int, size_t bytes, int, int) {
-  if (handle && registered(handle)->module)
-    shim::register_variable(shadow, {.module = registered(handle)->module, .name = name, .bytes = bytes});
+  if (!handle || !registered(handle)->module) return;
+  shim::register_variable(shadow, {.module = registered(handle)->module, .name = name, .bytes = bytes});
+  if (registered(handle)->module->declares_managed(name) && shim::register_managed(shadow, bytes) == cudaSuccess)
+    registered(handle)->module->place_managed(name, shadow);
 }
 FB_API void __cudaRegisterManagedVar(void** handle, void** shadow, char*, const char* name, int, size_t bytes, int,
                                      int) {
-  if (handle && registered(handle)->module)
-    shim::register_variable(shadow, {.module = registered(handle)->module, .name = name, .bytes = bytes});
+  // nvcc's host code finds the variable through a pointer.
+  if (!handle || !registered(handle)->module) return;
+  const auto memory = shim::make_managed(bytes);
+  if (!memory) return;
+  *shadow = *memory;
+  registered(handle)->module->place_managed(name, *memory);
+  shim::register_variable(shadow, {.module = registered(handle)->module, .name = name, .bytes = bytes});
 }
 
 FB_API cudaError_t __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
