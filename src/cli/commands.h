@@ -21,6 +21,7 @@ inline constexpr int kExitUsage = 2;
 struct CommandRun {
   int exit_code = kExitUsage;
   std::vector<std::string> program_arguments = {};  // what follows "--": the arguments of the program that exec runs
+  std::vector<std::string> nvcc_words = {};         // what follows nvcc: its own command line
 };
 
 #define GROUP(id, heading)

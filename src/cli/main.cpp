@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -44,11 +45,22 @@ int run(CLI::App& program, CommandRun& command_run, std::vector<std::string> wor
   return command_run.exit_code;
 }
 
+// Under these names the program is the compiler driver.
+bool is_named_nvcc(const char* program) {
+  const std::string name = std::filesystem::path(program).filename().string();
+  return name == "fabricbench-nvcc" || name == "nvcc";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  if (argc > 0 && is_named_nvcc(argv[0])) words.insert(words.begin(), "nvcc");
   CommandRun command_run;
+  if (!words.empty() && words[0] == "nvcc") {
+    command_run.nvcc_words.assign(words.begin() + 1, words.end());
+    words.resize(1);
+  }
   if (!words.empty() && words[0] == "exec") {
     if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
       command_run.program_arguments.assign(dashes + 1, words.end());

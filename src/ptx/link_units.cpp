@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ptx/renumber.h"
@@ -74,7 +75,11 @@ class Linker {
       refer(u, units_[u].module.variables, numbers_[u].variables);
     }
     if (!errors_.list.empty()) return std::unexpected(std::move(errors_));
-    return gather();
+    Module whole = gather();
+    std::vector<bool> live = find_live(whole);
+    if (!errors_.list.empty()) return std::unexpected(std::move(errors_));
+    drop_dead(whole, live);
+    return whole;
   }
 
  private:
@@ -145,21 +150,9 @@ class Linker {
   void refer(uint32_t u, const std::vector<Symbol>& symbols, std::vector<uint32_t>& numbers) {
     for (uint32_t k = 0; k < symbols.size(); ++k) {
       const Definition* d = meant(u, k, symbols[k]);
-      if (!d) {
-        if (is_wanted(symbols[k])) check_supplied(u, symbols[k]);
-      } else if (check_same(u, symbols[k], *d)) {
+      if (d && check_same(u, symbols[k], *d))
         numbers[k] = d->is_function ? numbers_[d->unit].functions[d->index] : numbers_[d->unit].variables[d->index];
-      }
     }
-  }
-
-  void check_supplied(uint32_t u, const Function& f) {
-    if (!is_supplied_(f.name)) undefined(u, f.name);
-  }
-  void check_supplied(uint32_t u, const Variable& v) { undefined(u, v.name); }
-  void undefined(uint32_t u, const std::string& name) {
-    fail(fmt::format("undefined symbol {}: {} uses it, and no file that is linked defines it", spelled(name),
-                     unit_name(u)));
   }
 
   bool check_same(uint32_t u, const Function& f, const Definition& d) {
@@ -210,11 +203,87 @@ class Linker {
     return whole;
   }
 
+  // Which functions kernels and the values of variables reach. What these need and nothing defines is missing; the
+  // rest (of a library's file, most of it) may need what it likes.
+  std::vector<bool> find_live(const Module& whole) {
+    std::vector<bool> live(whole.functions.size(), false);
+    std::vector<uint32_t> todo;
+    const auto refer_to = [&](const Operand& symbol, uint32_t unit) {
+      if (symbol.kind == OperandKind::symbol && !symbol.in_function && is_wanted(whole.variables[symbol.index]))
+        undefined(unit, whole.variables[symbol.index].name);
+      if (symbol.kind != OperandKind::function) return;
+      const Function& f = whole.functions[symbol.index];
+      if (!f.defined && !is_supplied_(f.name)) undefined(unit, f.name);
+      if (live[symbol.index]) return;
+      live[symbol.index] = true;
+      todo.push_back(symbol.index);
+    };
+    const std::function<void(const Operand&, uint32_t)> visit = [&](const Operand& operand, uint32_t unit) {
+      refer_to(operand, unit);
+      for (const Operand& element : operand.elements) visit(element, unit);
+    };
+    const auto visit_function = [&](uint32_t f) {
+      const uint32_t unit = functions_[f].first;
+      for (const Instruction& inst : whole.functions[f].body) {
+        for (const Operand& operand : inst.operands) visit(operand, unit);
+      }
+      for (const TargetList& list : whole.functions[f].target_lists) {
+        for (const uint32_t target : list.functions) {
+          Operand operand;
+          operand.kind = OperandKind::function;
+          operand.index = target;
+          refer_to(operand, unit);
+        }
+      }
+    };
+    for (uint32_t v = 0; v < whole.variables.size(); ++v) {
+      for (const Relocation& relocation : whole.variables[v].relocations) visit(relocation.symbol, variables_[v].first);
+    }
+    for (uint32_t f = 0; f < whole.functions.size(); ++f) {
+      if (!whole.functions[f].entry || live[f]) continue;
+      live[f] = true;
+      todo.push_back(f);
+    }
+    while (!todo.empty()) {
+      const uint32_t f = todo.back();
+      todo.pop_back();
+      visit_function(f);
+    }
+    return live;
+  }
+
+  void undefined(uint32_t unit, const std::string& name) {
+    if (!reported_.insert(fmt::format("{}:{}", unit, name)).second) return;
+    fail(fmt::format("undefined symbol {}: {} uses it, and no file that is linked defines it", spelled(name),
+                     unit_name(unit)));
+  }
+
+  // Functions that nothing reaches, and declarations of variables that stand for nothing.
+  static void drop_dead(Module& whole, const std::vector<bool>& live) {
+    Renumbering numbers;
+    std::vector<Function> functions;
+    for (uint32_t f = 0; f < whole.functions.size(); ++f) {
+      numbers.functions.push_back(live[f] ? static_cast<uint32_t>(functions.size()) : kNoIndex);
+      if (live[f]) functions.push_back(std::move(whole.functions[f]));
+    }
+    std::vector<Variable> variables;
+    for (Variable& variable : whole.variables) {
+      const bool stays = !is_wanted(variable);
+      numbers.variables.push_back(stays ? static_cast<uint32_t>(variables.size()) : kNoIndex);
+      if (stays) variables.push_back(std::move(variable));
+    }
+    for (Function& function : functions) numbers.apply(function);
+    for (Variable& variable : variables) numbers.apply(variable);
+    whole.functions = std::move(functions);
+    whole.variables = std::move(variables);
+  }
+
   std::vector<LinkUnit> units_;
   const IsSupplied& is_supplied_;
   std::unordered_map<std::string, Definition> definitions_;
   std::vector<Renumbering> numbers_;
   Kept functions_, variables_;
+  std::unordered_set<std::string> reported_;
   Errors errors_;
 };
 

@@ -23,6 +23,8 @@ using IsSupplied = std::function<bool(std::string_view name)>;
 
 // All units as one module; their order decides that of functions, variables and files.
 //  - .extern is the .visible, .weak or .common definition of that name in another unit; .extern .shared x[] needs none.
+//  - What no kernel reaches, directly or through the initial value of a variable, is dropped, and what it lacks is not
+//    missing: libraries bring much that is not used.
 //  - Of several definitions the .visible one is taken, else the first .weak, else the largest .common; the others'
 //    bodies are dropped. Two .visible ones are an error, and so are a missing definition, a function that is a variable
 //    elsewhere, and other sizes of parameters or variables. Each names symbol and units; all are reported.

@@ -12,6 +12,7 @@
 #include "toolchain/grid_constants.h"
 #include "toolchain/locate.h"
 #include "toolchain/managed_variables.h"
+#include "toolchain/relocatable.h"
 #include "toolchain/source_overlay.h"
 #include "toolchain/wide_copies.h"
 
@@ -119,11 +120,18 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
 // the first in which launches use cudaLaunchKernel. No modules: declarations that differ only by __device__ must not be
 // merged when a precompiled header is read. Line tables name files as the user did, independent of the folder.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk) {
-  Words flags = {"-x", request.kernels ? "cuda" : "c++", "-std=" + request.standard,
+  Words flags = {"-x",
+                 request.kernels   ? "cuda"
+                 : request.plain_c ? "c"
+                                   : "c++",
                  fmt::format("-O{}", request.optimisation)};
+  if (!request.plain_c) flags.push_back("-std=" + request.standard);
   if (request.kernels) {
     add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
     add(flags, {"-Xclang", "-fno-cxx-modules", "-Xclang", "-fcuda-allow-variadic-functions"});
+    // The driver would choose an id for each side.
+    if (request.relocatable)
+      add(flags, {"-fgpu-rdc", "-fuse-cuid=none", "-Xclang", "-cuid=" + request.unique_id, "-D__CUDACC_RDC__=1"});
   } else {
     add(flags, host_version_macros());
   }
@@ -166,7 +174,8 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!ir) return ir;
   auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
   if (!ptx) return ptx;
-  return mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
+  std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
+  return request.relocatable ? with_file_name(with_suffixed_names(std::move(text)), request.source) : text;
 }
 
 Result<void> compile_host(const HostCompile& request) {

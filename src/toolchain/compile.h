@@ -31,6 +31,11 @@ struct DeviceCompile {
   // Lambdas of the device are also the host's. clang refuses one that a concept asks about in host code, as in
   // `requires std::invocable<F, int>` of a kernel, where nvcc accepts it. They are emitted for no host.
   bool host_lambdas = false;
+  // -rdc=true: device code may refer to that of other files (relocatable.h). `unique_id` distinguishes the file from
+  // all others that it may be linked with.
+  bool relocatable = false;
+  std::string unique_id = {};
+  bool plain_c = false;  // with `kernels` off: C
   Wrapper wrapper = {};
   std::vector<std::string> reads = {};  // further files and folders that the wrapper makes visible
 };

@@ -43,7 +43,7 @@ class Sides {
   // The host side reads the PTX last, from a FIFO; by then it is usually complete.
   Result<std::string> compile(bool ahead) {
     DeviceCompile unit = request_.unit;
-    const bool device = unit.source.ends_with(".cu");
+    const bool device = unit.kernels;
     HostCompile host{.unit = unit, .ptx = device ? request_.stem + ".ptx" : "", .object = request_.stem + ".o"};
     auto& more = host.unit.extra_flags;
     more.insert(more.end(), request_.host_only_flags.begin(), request_.host_only_flags.end());

@@ -61,6 +61,11 @@ Result<Locations> locate() {
   return Locations{std::move(*compiler), std::move(*sdk)};
 }
 
+std::string locate_toolkit() {
+  const std::string chosen = environment("FABRICBENCH_TOOLKIT");
+  return fs::path(chosen.empty() ? beside_program("../lib/fabricbench/toolkit") : chosen).lexically_normal().string();
+}
+
 Result<std::string> locate_libraries() {
   const auto holds = [](const fs::path& folder) {
     std::error_code ignored;

@@ -19,6 +19,10 @@ Result<Locations> locate();
 // beside the running program.
 Result<std::string> locate_libraries();
 
+// A folder as that of a CUDA toolkit (bin/nvcc, include, lib64, nvvm/libdevice), for build systems that look for one:
+// $FABRICBENCH_TOOLKIT, else ../lib/fabricbench/toolkit beside the running program.
+std::string locate_toolkit();
+
 // A program by its name in $PATH, or by its path if that has a slash. Empty if there is none.
 std::string find_program(const std::string& name);
 

@@ -82,6 +82,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   prelude.optimisation = unit.optimisation;
   prelude.gpu_arch = unit.gpu_arch;
   prelude.shared = unit.shared;
+  prelude.relocatable = unit.relocatable;
   prelude.include_runtime = false;
   for (const auto& define : unit.defines) {
     if (concerns_headers(define)) prelude.defines.push_back(define);

@@ -2,6 +2,7 @@
 
 // From a user's sources to a program that runs on the virtual node.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,26 @@ namespace fb::toolchain {
 
 // What a user would pass to nvcc.
 struct ProgramBuild {
-  std::vector<std::string> sources = {};  // .cu, .cpp, .cc, .cxx, .o, .a
+  std::vector<std::string> sources = {};  // .cu, .cpp, .cc, .cxx, .c, .o, .a, .so
+  std::string language = {};              // of all sources: cu, c++ or c; empty: by the ending
   std::vector<std::string> include_dirs = {};
   std::vector<std::string> defines = {};
   std::vector<std::string> library_dirs = {};
-  std::vector<std::string> libraries = {};    // names without lib and .so; cuda and cudart are always linked
-  std::vector<std::string> extra_flags = {};  // for the host compiler and the linker
-  std::string standard = "c++17";             // nvcc's default
+  std::vector<std::string> libraries = {};      // names without lib and .so; cuda and cudart are always linked
+  std::vector<std::string> extra_flags = {};    // for the host compiler and the linker
+  std::vector<std::string> compile_flags = {};  // for both sides of a source
+  std::vector<std::string> link_flags = {};     // for the linker alone
+  std::string standard = {};                    // empty: nvcc's default
   int optimisation = 2;
   std::string gpu_arch = "sm_90";
+  bool relocatable = false;  // -rdc=true: device code may refer to that of other files
+  bool device_link = true;   // false: -nodlink, the device code has been linked before
+  bool runtime = true;       // false: -cudart none
+  bool shared = false;       // a shared object
   bool mpi = false;
+  std::string mpi_compiler = "mpicxx";  // asked for MPI's flags
   bool use_cache = true;
+  std::chrono::seconds time_limit{120};  // of each compiler and linker
 };
 
 // Reads command-line words as nvcc would. Unknown ones are refused by name.
@@ -32,7 +42,11 @@ struct BuiltProgram {
   std::string note = {};  // for the user: the cache cannot be written
 };
 
-// Writes an executable to `output`. The messages of Errors name their file themselves ("prog.cu:3:5: …").
+// Writes an executable (or, if `shared`, a shared object) to `output`. The messages of Errors name their file
+// themselves ("prog.cu:3:5: …").
 Result<BuiltProgram> build_program(const ProgramBuild& request, const std::string& output);
+
+// The flags of MPI's compiler wrapper: `what` is "compile" or "link".
+Result<std::vector<std::string>> ask_mpi(const std::string& program, const std::string& what);
 
 }  // namespace fb::toolchain

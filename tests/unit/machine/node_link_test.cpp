@@ -50,13 +50,16 @@ TEST(NodeLink, AKernelUsesFunctionAndVariableOfOtherFiles) {
 TEST(NodeLink, WhatDoesNotLinkIsNamed) {
   NodeHost host;
   Rank a(host, 0);
-  const std::string text = files({{"a.cu", kKernel}, {"b.cu", kWord}, {"c.cu", kWord}});
-  EXPECT_EQ(a.status<Kind::module_load>({}, std::as_bytes(std::span(text))), Status::invalid_ptx);
-  ASSERT_EQ(host.incidents.size(), 1u);
-  EXPECT_EQ(host.incidents[0].reason, record::IncidentReason::module_not_linked);
-  const std::string& said = host.incidents[0].text;
-  EXPECT_NE(said.find("undefined symbol five: a.cu uses it"), std::string::npos) << said;
-  EXPECT_NE(said.find("duplicate symbol word: defined in b.cu and in c.cu"), std::string::npos) << said;
+  const auto said = [&](const std::string& text) {
+    EXPECT_EQ(a.status<Kind::module_load>({}, std::as_bytes(std::span(text))), Status::invalid_ptx);
+    EXPECT_FALSE(host.incidents.empty());
+    EXPECT_EQ(host.incidents.back().reason, record::IncidentReason::module_not_linked);
+    return host.incidents.back().text;
+  };
+  const std::string missing = said(files({{"a.cu", kKernel}, {"b.cu", kWord}}));
+  EXPECT_NE(missing.find("undefined symbol five: a.cu uses it"), std::string::npos) << missing;
+  const std::string twice = said(files({{"a.cu", kKernel}, {"b.cu", kWord}, {"c.cu", kWord}, {"d.cu", kFive}}));
+  EXPECT_NE(twice.find("duplicate symbol word: defined in b.cu and in c.cu"), std::string::npos) << twice;
 }
 
 TEST(NodeLink, WrongTextIsNamedByItsFile) {

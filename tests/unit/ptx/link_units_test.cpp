@@ -64,9 +64,10 @@ TEST(LinkUnits, AVariableOfAnotherFileIsRead) {
 // The declaration comes first in one unit and has the number that the definition has in the other.
 TEST(LinkUnits, ADeclarationNeverTakesThePlaceOfItsDefinition) {
   const Module whole = linked({unit("a.cu", ".extern .func f();\n.extern .const .b8 t[4];\n"),
-                               unit("b.cu", ".visible .func f() { ret; }\n.visible .const .b8 t[4] = {1, 2};\n")});
-  ASSERT_EQ(whole.functions.size(), 1u);
-  EXPECT_TRUE(whole.functions[0].defined);
+                               unit("b.cu", ".visible .func f() { ret; }\n.visible .const .b8 t[4] = {1, 2};\n"),
+                               unit("c.cu", ".extern .func f();\n.visible .entry k() { call f; ret; }\n")});
+  ASSERT_EQ(whole.functions.size(), 2u);
+  EXPECT_TRUE(callee_of(whole, "k").defined);
   ASSERT_EQ(whole.variables.size(), 1u);
   EXPECT_EQ(whole.variables[0].init[1], 2);
 }
@@ -111,7 +112,10 @@ TEST(LinkUnits, DynamicSharedMemoryNeedsNoDefinitionAndOtherSharedMemoryDoes) {
       linked({unit("a.cu", use), unit("b.cu", ".visible .shared .b8 d[8];\n.extern .shared .b8 s[];\n")});
   EXPECT_EQ(std::ranges::count(whole.variables, "d", &Variable::name), 1);
   EXPECT_NE(whole.find_variable("d")->linkage, Linkage::external);
-  EXPECT_NE(errors_of({unit("a.cu", use)}).find("undefined symbol d: a.cu"), std::string::npos);
+  const std::string reads = ".visible .entry k() { .reg .b32 %r; ld.shared.u8 %r, [d]; ld.shared.u8 %r, [s]; ret; }\n";
+  const std::string said = errors_of({unit("a.cu", std::string(use) + reads)});
+  EXPECT_NE(said.find("undefined symbol d: a.cu"), std::string::npos) << said;
+  EXPECT_EQ(said.find("undefined symbol s"), std::string::npos) << said;
 }
 
 TEST(LinkUnits, FunctionsOfTheMachineNeedNoDefinition) {
@@ -119,15 +123,37 @@ TEST(LinkUnits, FunctionsOfTheMachineNeedNoDefinition) {
 }
 
 TEST(LinkUnits, EveryMistakeIsNamedWithItsFiles) {
-  const std::string text = errors_of(
-      {unit("a.cu",
-            ".visible .func _Z1fi(.param .b32 x) { ret; }\n.visible .global .u32 v;\n.extern .global .u32 gone;\n"),
-       unit("b.cu", ".visible .func _Z1fi(.param .b32 x) { ret; }\n.visible .func v() { ret; }\n"),
-       unit("c.cu", ".extern .func _Z1fi(.param .b64 x);\n")});
+  const std::string text =
+      errors_of({unit("a.cu", ".visible .func _Z1fi(.param .b32 x) { ret; }\n.visible .global .u32 v;\n"),
+                 unit("b.cu", ".visible .func _Z1fi(.param .b32 x) { ret; }\n.visible .func v() { ret; }\n"),
+                 unit("c.cu", ".extern .func _Z1fi(.param .b64 x);\n")});
   EXPECT_NE(text.find("duplicate symbol _Z1fi (f(int)): defined in a.cu and in b.cu"), std::string::npos) << text;
   EXPECT_NE(text.find("v is a variable in a.cu and a function in b.cu"), std::string::npos) << text;
-  EXPECT_NE(text.find("undefined symbol gone: a.cu"), std::string::npos) << text;
   EXPECT_NE(text.find("_Z1fi (f(int)) has other parameters in c.cu than in a.cu"), std::string::npos) << text;
+}
+
+TEST(LinkUnits, WhatIsMissingIsNamedForEachFile) {
+  const std::string use = ".extern .global .u32 gone;\n.extern .func away();\n";
+  const std::string text =
+      errors_of({unit("a.cu", use + ".visible .entry k() { call away; call away; ret; }\n.global .u64 where = gone;\n"),
+                 unit("b.cu", use + ".visible .func f() { call away; ret; }\n.visible .global .u64 pointer = f;\n")});
+  EXPECT_NE(text.find("undefined symbol gone: a.cu"), std::string::npos) << text;
+  EXPECT_NE(text.find("undefined symbol away: a.cu"), std::string::npos) << text;
+  EXPECT_NE(text.find("undefined symbol away: b.cu"), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
+}
+
+TEST(LinkUnits, WhatNoKernelReachesMayLackThingsAndIsDropped) {
+  const Module whole =
+      linked({unit("library.cu",
+                   ".extern .func away();\n.extern .global .u32 gone;\n.visible .func f() { call away; ret; }\n"),
+              unit("b.cu",
+                   ".visible .func g() { ret; }\n.visible .entry k() { call g; ret; }\n"
+                   ".func h() { ret; }\n.visible .global .u64 pointer = h;\n")});
+  ASSERT_EQ(whole.functions.size(), 3u);
+  EXPECT_EQ(callee_of(whole, "k").name, "g");
+  ASSERT_EQ(whole.variables.size(), 1u);
+  EXPECT_EQ(whole.functions[whole.variables[0].relocations[0].symbol.index].name, "h");
 }
 
 TEST(LinkUnits, SizesAndSpacesMustAgree) {

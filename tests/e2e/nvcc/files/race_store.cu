@@ -1,0 +1,3 @@
+__device__ void put(int* where, int value) {
+  *where = value;  // line 2
+}
