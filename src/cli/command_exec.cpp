@@ -143,11 +143,14 @@ std::string replay_command(const Options& o) {
 
 // Compiles the sources into `folder`, or finds the program that was given. False: it has been said why not.
 bool make_program(Options& o, const launcher::RunDirectory& folder) {
+  auto libraries = toolchain::locate_libraries();
+  if (!libraries) return say(libraries.error()), false;
+  // Libraries that the program uses may contain NVIDIA's runtime, and look for others by name.
+  if (const std::string redirect = *libraries + "/libfabricbench_redirect.so"; fs::exists(redirect))
+    o.launch.preload = redirect;
+  o.launch.library_path = std::move(*libraries);
   if (is_program(o.words)) {
     o.launch.program = fs::absolute(o.words[0]).string();
-    auto libraries = toolchain::locate_libraries();
-    if (!libraries) return say(libraries.error()), false;
-    o.launch.library_path = std::move(*libraries);
     return true;
   }
   auto build = toolchain::parse_compiler_words(o.words);

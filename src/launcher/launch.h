@@ -28,7 +28,8 @@ struct LaunchRequest {
   bool prefix = false;  // "[rank 3] " before every line
   std::optional<std::chrono::milliseconds> timeout = {};
   uint64_t rank_memory = 0;       // bytes of private memory for each rank; 0: default_rank_memory()
-  std::string library_path = {};  // folder of our libraries, for programs that do not know it; empty: they do
+  std::string preload = {};       // a library that ranks load before all others; empty: none
+  std::string library_path = {};  // folder of our libraries; empty: programs know it
 
   double build_seconds = 0;  // for the record
 

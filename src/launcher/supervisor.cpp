@@ -160,6 +160,10 @@ std::vector<std::string> Supervisor::environment_of(int rank, const std::string&
     const char* path = getenv("LD_LIBRARY_PATH");
     set["LD_LIBRARY_PATH"] = path == nullptr ? request_.library_path : request_.library_path + ":" + path;
   }
+  if (!request_.preload.empty()) {
+    const char* others = getenv("LD_PRELOAD");
+    set["LD_PRELOAD"] = others == nullptr ? request_.preload : request_.preload + ":" + others;
+  }
   return environment_with(set);
 }
 

@@ -2,6 +2,9 @@
 
 #include <unordered_map>
 
+#include "shim/cuda/core/export.h"
+#include "shim/cuda/redirected.h"
+
 // Addresses only: no header of CUDA here, so that every function may be declared without its arguments. A row that is
 // marked REAL and has no body leaves a symbol undefined, and the library does not link.
 extern "C" {
@@ -20,6 +23,9 @@ extern "C" {
 #undef REAL
 #undef DECLARED
 #undef ALIAS
+#define COMPILER_CALL(name) void name();
+#include "shim/cuda/compiler_calls.def"
+#undef COMPILER_CALL
 }
 
 namespace fb::shim {
@@ -27,16 +33,21 @@ namespace {
 
 using Function = void (*)();
 
-// Kept so that the linker asks for every function of the runtime API; programs find them by the loader.
-[[gnu::used]] const Function kRuntime[] = {
-#define ALIAS(name, symbol)
-#define REAL(name) &name,
-#define DECLARED(name) &name,
+// The linker asks for every function of the runtime API because of this.
+std::unordered_map<std::string_view, Function> read_runtime() {
+  std::unordered_map<std::string_view, Function> table;
+#define ALIAS(name, symbol) table[#name] = &symbol;
+#define REAL(name) table[#name] = &name;
+#define DECLARED(name) REAL(name)
+#define COMPILER_CALL(name) REAL(name)
 #include "api/cuda_runtime.def"
+#include "shim/cuda/compiler_calls.def"
+#undef COMPILER_CALL
 #undef REAL
 #undef DECLARED
 #undef ALIAS
-};
+  return table;
+}
 
 struct Versions {
   Function now = nullptr, older = nullptr;
@@ -78,4 +89,12 @@ void* find_driver_function(std::string_view name, int version) {
   return reinterpret_cast<void*>(function);
 }
 
+void* find_runtime_function(std::string_view name) {
+  static const auto* const table = new std::unordered_map<std::string_view, Function>(read_runtime());
+  const auto found = table->find(name);
+  return found == table->end() ? nullptr : reinterpret_cast<void*>(found->second);
+}
+
 }  // namespace fb::shim
+
+FB_API void* fabricbench_runtime_function(const char* name) { return fb::shim::find_runtime_function(name); }

@@ -34,13 +34,15 @@ bool is_worth_telling(Error error) {
          error != cudaErrorNotSupported && !is_sticky(error);
 }
 
-void tell(const std::string& what, Error error) {
+// False: it has been told before, or cannot be.
+bool tell(const std::string& what, Error error) {
   Session& session = Session::get();
-  if (thread().in_callback || session.connect() != cudaSuccess || !session.first_report_of(what.c_str())) return;
+  if (thread().in_callback || session.connect() != cudaSuccess || !session.first_report_of(what.c_str())) return false;
   const char* const name = error_name(error);
   const std::string text = what + ": " + (name ? name : "an error") + " (" + error_text(error) + ")";
   thread().channel.call<wire::Kind::report_unsupported>({.failed = 1}, nullptr,
                                                         {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  return true;
 }
 
 }  // namespace
@@ -51,8 +53,7 @@ Error record_launch(Error error, const std::string& launch) {
 }
 
 std::unexpected<Error> tell_problem(const std::string& problem, Error error) {
-  tell(problem, error);
-  std::fprintf(stderr, "fabricbench: %s\n", problem.c_str());
+  if (tell(problem, error)) std::fprintf(stderr, "fabricbench: %s\n", problem.c_str());
   return failure(error);
 }
 
