@@ -35,7 +35,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # library and the sandbox are programs that a judgement starts.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/${FB_LIBRARIES})
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "clang-19, lld-19, libstdc++-12-dev, libc6-dev, bubblewrap")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "clang-19, lld-19, libstdc++-12-dev, libc6-dev, bubblewrap, libcub-dev, libthrust-dev, libcu++-dev")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openmpi-bin, libopenmpi-dev")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "slurm-client")
 include(CPack)

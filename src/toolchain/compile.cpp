@@ -32,6 +32,7 @@ Result<void> run_compiler(const DeviceCompile& request, const Locations& where, 
   add(invocation.reads, {where.sdk + "/include", request.source});
   add(invocation.reads, request.include_dirs);
   add(invocation.reads, request.reads);
+  if (!request.cccl.empty()) invocation.reads.push_back(request.cccl);
   if (!request.precompiled_header.empty()) invocation.reads.push_back(request.precompiled_header);
   if (!request.dependencies.empty()) invocation.writes.push_back(folder_of(request.dependencies));
   const auto ran = run_limited(wrapped(request.wrapper, invocation), request.time_limits);
@@ -63,7 +64,7 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   add(command, device_flags(request));
   add(command, {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", output});
   add(command, request.extra_flags);
-  add(command, write_overlay(request.source, request.include_dirs, scratch, request.host_lambdas));
+  add(command, write_overlay(request.source, request.include_dirs, scratch, request.host_lambdas, request.raw_shared));
   add(command, {"--", request.source});
   if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
     return std::unexpected(std::move(done.error()));
@@ -139,6 +140,8 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
   add(flags, {"-Wno-c++11-narrowing", "-Wno-register", "-fdebug-compilation-dir=."});
   flags.push_back("-D__CUDA_ARCH_LIST__=" + arch_number(request.gpu_arch));
   add(flags, {"-isystem", sdk + "/include"});
+  if (!request.cccl.empty()) add(flags, {"-isystem", request.cccl});
+  if (request.whole_libcudacxx || !request.cccl.empty()) flags.emplace_back("-D__FABRICBENCH_CCCL__");
   if (!request.precompiled_header.empty()) {
     add(flags, {"-include-pch", request.precompiled_header});
   } else if (request.include_runtime) {
@@ -189,8 +192,8 @@ Result<void> compile_host(const HostCompile& request) {
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);
   const TempDir scratch;
-  add(command,
-      write_overlay(request.unit.source, request.unit.include_dirs, scratch.path(), request.unit.host_lambdas));
+  add(command, write_overlay(request.unit.source, request.unit.include_dirs, scratch.path(), request.unit.host_lambdas,
+                             request.unit.raw_shared));
   add(command, {"--", request.unit.source});
   return run_compiler(request.unit, *where, {command, {scratch.path()}, {folder_of(request.object)}});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct DeviceCompile {
   std::vector<std::string> ahead = {};
   // Output file for the list of user files that were read, in make's format; empty: none.
   std::string dependencies = {};
+  // Folder of a CCCL (cub, thrust, libcu++) that is used in place of the system's; empty: the system's.
+  std::string cccl = {};
+  // namespace cuda is libcu++'s, and not the SDK's smaller one (cccl.h).
+  bool whole_libcudacxx = false;
   bool shared = false;  // for a shared object with hidden visibility
   // Lambdas of the device are also the host's. clang refuses one that a concept asks about in host code, as in
   // `requires std::invocable<F, int>` of a kernel, where nvcc accepts it. They are emitted for no host.
@@ -36,6 +41,8 @@ struct DeviceCompile {
   bool relocatable = false;
   std::string unique_id = {};
   bool plain_c = false;  // with `kernels` off: C
+  // Places of shared variables, "file:line:column", whose constructor and destructor clang refuses: they become bytes.
+  std::set<std::string> raw_shared = {};
   Wrapper wrapper = {};
   std::vector<std::string> reads = {};  // further files and folders that the wrapper makes visible
 };

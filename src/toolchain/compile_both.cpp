@@ -12,6 +12,9 @@
 #include <system_error>
 #include <thread>
 
+#include "base/temp_dir.h"
+#include "toolchain/cccl.h"
+#include "toolchain/diagnostics.h"
 #include "toolchain/precompiled_header.h"
 
 namespace fb::toolchain {
@@ -38,7 +41,16 @@ void feed(const std::string& path, std::string_view content, const std::future<R
 class Sides {
  public:
   Sides(BothCompile request, const Cache& cache, const Locations& where, const std::string& identity)
-      : request_(std::move(request)), cache_(cache), where_(where), identity_(identity) {}
+      : request_(std::move(request)), cache_(cache), where_(where), identity_(identity) {
+    DeviceCompile& unit = request_.unit;
+    unit.whole_libcudacxx = needs_whole_libcudacxx(unit, where.sdk);
+    if (!unit.whole_libcudacxx && unit.cccl.empty()) return;
+    // Where precompiled headers are kept, so that they find what they were made of.
+    const std::string folder = cache.keeps() ? cache.folder() : scratch_.path();
+    const auto overlay = overlay_of_cccl(unit.cccl, folder);
+    unit.extra_flags.insert(unit.extra_flags.end(), overlay.flags.begin(), overlay.flags.end());
+    unit.reads.insert(unit.reads.end(), overlay.reads.begin(), overlay.reads.end());
+  }
 
   // The host side reads the PTX last, from a FIFO; by then it is usually complete.
   Result<std::string> compile(bool ahead) {
@@ -87,6 +99,16 @@ class Sides {
   }
   void let_lambdas_be_hosts() { request_.unit.host_lambdas = true; }
 
+  // Whether clang refuses shared variables because of their constructor or destructor. nvcc warns and runs neither.
+  bool blames_shared_variables(const Errors& errors) {
+    bool found = false;
+    for (const Diagnostic& d : errors.list) {
+      if (d.message.find("initialization is not supported for __shared__ variables") == std::string::npos) continue;
+      found |= request_.unit.raw_shared.insert(place_of(d, request_.unit.source)).second;
+    }
+    return found;
+  }
+
   // A precompiled header that clang rejects or crashes on is not the user's error: compile without it.
   bool blames_header(const Errors& errors) const {
     const auto names = [](const Diagnostic& d, const std::string& file) {
@@ -112,6 +134,7 @@ class Sides {
   }
 
   BothCompile request_;
+  const TempDir scratch_;
   const Cache& cache_;
   const Locations& where_;
   const std::string& identity_;
@@ -127,6 +150,12 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
   Sides sides(request, cache, where, identity);
   auto done = sides.compile(true);
   if (!done && sides.blames_header(done.error())) done = sides.compile(false);
+  if (!done && sides.blames_shared_variables(done.error())) {
+    auto again = sides.compile(true);
+    if (!again && sides.blames_header(again.error())) again = sides.compile(false);
+    if (again) return again;
+    if (Sides::blames_lambda(again.error())) done = std::move(again);
+  }
   if (!done && Sides::blames_lambda(done.error())) {
     sides.let_lambdas_be_hosts();
     // The first messages are about the source as it is.

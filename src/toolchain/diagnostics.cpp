@@ -80,4 +80,9 @@ Errors find_managed_variables(std::string_view output, std::string_view source) 
   return errors;
 }
 
+std::string place_of(const Diagnostic& message, std::string_view source) {
+  if (message.at.line != 0) return fmt::format("{}:{}:{}", source, message.at.line, message.at.column);
+  return message.message.substr(0, message.message.find(": "));
+}
+
 }  // namespace fb::toolchain

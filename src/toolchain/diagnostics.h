@@ -10,6 +10,9 @@ namespace fb::toolchain {
 // clang's format becomes one error as a whole.
 Errors parse_diagnostics(std::string_view output, std::string_view source);
 
+// "file:line:column" of a message; `source` is the file that its location is in.
+std::string place_of(const Diagnostic& message, std::string_view source);
+
 // The __managed__ variables that clang does not support and warned about; empty if there are none.
 Errors find_managed_variables(std::string_view output, std::string_view source);
 

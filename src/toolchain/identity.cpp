@@ -8,6 +8,7 @@
 
 #include "base/content_hash.h"
 #include "base/strings.h"
+#include "toolchain/cccl.h"
 
 namespace fb::toolchain {
 namespace {
@@ -26,7 +27,7 @@ std::string file_facts(const std::string& path) {
 
 std::string identity_of(const Locations& where) {
   // Version of the pipeline from source to PTX (compile.cpp); raised when its results change.
-  std::vector<std::string> words = {"6", file_facts(where.compiler), where.sdk};
+  std::vector<std::string> words = {"7", file_facts(where.compiler), where.sdk, cccl_facts("")};
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
     if (entry.is_regular_file()) files.push_back(entry.path());

@@ -1,5 +1,7 @@
 #include "toolchain/nvcc_forms.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <vector>
 
@@ -70,6 +72,36 @@ std::string with_clang_forms(std::string_view source) {
     } else if (parentheses == 0 && is_restrict(tokens, k) && of_array(tokens, k)) {
       edits.push_back({tokens[k].begin, tokens[k].end - tokens[k].begin, ""});
     }
+  }
+  return apply_edits(source, std::move(edits));
+}
+
+std::string with_raw_shared(std::string_view source, const std::vector<Location>& names) {
+  std::vector<size_t> lines = {0};  // offsets
+  for (size_t i = 0; i < source.size(); ++i) {
+    if (source[i] == '\n') lines.push_back(i + 1);
+  }
+  std::vector<TextEdit> edits;
+  const Tokens tokens(source);
+  for (const Location& at : names) {
+    if (at.line == 0 || at.line > lines.size()) continue;
+    const size_t offset = lines[at.line - 1] + at.column - 1;
+    size_t name = 0, begin = 0;
+    for (; name < tokens.size() && tokens[name].begin != offset; ++name) {
+      if (tokens.is(name, "__shared__")) begin = name;
+    }
+    if (name >= tokens.size() || !tokens.is_word(name) || !tokens.is(begin, "__shared__")) continue;
+    size_t end = name + 1;
+    while (tokens.is(end, "[")) {
+      while (end < tokens.size() && !tokens.is(end, "]")) ++end;
+      ++end;
+    }
+    if (!tokens.is(end, ";")) continue;  // one variable, without an initial value
+    const std::string_view variable = tokens[name].text(source);
+    const std::string_view dimensions = source.substr(tokens[name].end, tokens[end].begin - tokens[name].end);
+    edits.push_back({tokens[begin].end, 0, " ::fabricbench::RawShared<"});
+    edits.push_back({tokens[name].begin, tokens[end].begin - tokens[name].begin,
+                     fmt::format("{0}> {1}_raw_; auto& {1} = {1}_raw_.object()", dimensions, variable)});
   }
   return apply_edits(source, std::move(edits));
 }

@@ -2,6 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
 
 namespace fb::toolchain {
 
@@ -10,5 +13,9 @@ namespace fb::toolchain {
 //   T* __restrict__ p[8];           → T* p[8]: outside of parameter lists clang makes nothing of it, and refuses to
 //                                     assign a class that has such a member; std::array<T* __restrict__, 8> likewise
 std::string with_clang_forms(std::string_view source);
+
+// The shared variables whose names are at these places: `__shared__ T x;` becomes bytes of shared memory and a
+// reference x to a T in them, which neither constructs nor destroys it.
+std::string with_raw_shared(std::string_view source, const std::vector<Location>& names);
 
 }  // namespace fb::toolchain

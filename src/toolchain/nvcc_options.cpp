@@ -141,6 +141,15 @@ Act choose_flags(const std::string& word, Words flags) {
   });
 }
 
+// A toolkit's include/cccl, or a folder that is laid out like it.
+std::string read_cccl(Command& c, const std::string& folder) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(folder + "/cuda/std", failed))
+    return fmt::format("--cccl {}: there is no folder cuda/std in it", folder);
+  c.build.cccl = std::filesystem::absolute(folder).lexically_normal().string();
+  return {};
+}
+
 std::string read_standard(Command& c, const std::string& standard) {
   // The SDK's headers are C++17: an older standard means that one, which accepts nearly all that the older one does.
   constexpr std::array<std::string_view, 7> kKnown = {"03", "11", "14", "17", "20", "23", "2a"};
@@ -333,6 +342,7 @@ std::vector<NvccOption> make_options() {
       {"--options-file", "-optf", list, nothing(), "more options from a file; also @FILE"},
 
       // The language
+      {"--cccl", "", one, read_cccl, "not nvcc's: cub, thrust and libcu++ of this folder, in place of the system's"},
       {"--std", "-std", one, read_standard, "c++11 to c++23; older ones mean C++17"},
       {"--relocatable-device-code", "-rdc", one, read_relocatable,
        "true: device code may refer to that of other files"},

@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include "base/content_hash.h"
+#include "base/installed.h"
 #include "base/strings.h"
+#include "toolchain/cccl.h"
 #include "toolchain/compile_both.h"
 #include "toolchain/identity.h"
 #include "toolchain/relocatable.h"
@@ -108,6 +110,7 @@ DeviceCompile ObjectBuilder::unit_of(const std::string& source) const {
   unit.defines = request_.defines;
   unit.gpu_arch = request_.gpu_arch;
   unit.standard = request_.standard.empty() ? kDefaultStandard : request_.standard;
+  unit.cccl = request_.cccl.empty() ? environment("FABRICBENCH_CCCL") : request_.cccl;
   unit.optimisation = request_.optimisation;
   unit.kernels = unit.include_runtime = kind == FileKind::cuda;
   unit.plain_c = kind == FileKind::c;
@@ -128,6 +131,7 @@ Result<std::string> ObjectBuilder::object_of(const std::string& source) {
   }
   DeviceCompile unit = unit_of(source);
   Words words = {"object", identity_, source, text};
+  if (!unit.cccl.empty()) words.push_back(cccl_facts(unit.cccl));
   add(words, language_flags(unit, where_.sdk));
   add(words, device_flags(unit));
   add(words, host_flags(unit));

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "base/strings.h"
 #include "base/temp_dir.h"
+#include "toolchain/cccl.h"
 #include "toolchain/user_files.h"
 
 namespace fb::toolchain {
@@ -53,7 +54,9 @@ std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
     if (name.starts_with('/') || name.find("..") != std::string::npos) continue;
     if (!unit.ahead.empty() && std::ranges::find(unit.ahead, name) == unit.ahead.end()) continue;
     const bool standard = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
-    if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
+    if (is_of_cccl(name)) {
+      if (!sets_up_cccl(unit)) text += fmt::format("#if __has_include(<{0}>)\n#include <{0}>\n#endif\n", name);
+    } else if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
       text += fmt::format("#include <{}>\n", name);
   }
   return text;
@@ -83,6 +86,8 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   prelude.gpu_arch = unit.gpu_arch;
   prelude.shared = unit.shared;
   prelude.relocatable = unit.relocatable;
+  prelude.cccl = unit.cccl;
+  prelude.whole_libcudacxx = unit.whole_libcudacxx;
   prelude.include_runtime = false;
   for (const auto& define : unit.defines) {
     if (concerns_headers(define)) prelude.defines.push_back(define);
@@ -113,7 +118,8 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(),
                    {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
-    const Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
+    Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
+    if (!unit.cccl.empty()) invocation.reads.push_back(unit.cccl);
     const ProcessResult run = run_command(wrapped(unit.wrapper, invocation), unit.time_limits.wall);
     if (run.exit_code != 0) return std::nullopt;
     const std::string bytes = read_file(made);

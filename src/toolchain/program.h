@@ -21,6 +21,7 @@ struct ProgramBuild {
   std::vector<std::string> extra_flags = {};    // for the host compiler and the linker
   std::vector<std::string> compile_flags = {};  // for both sides of a source
   std::vector<std::string> link_flags = {};     // for the linker alone
+  std::string cccl = {};                        // folder of a CCCL in place of the system's
   std::string standard = {};                    // empty: nvcc's default
   int optimisation = 2;
   std::string gpu_arch = "sm_90";

@@ -21,6 +21,21 @@ std::string json_string(const std::string& text) {
   return out + "\"";
 }
 
+// Of the places "file:line:column", those in `file`. A file may be named relative to the working directory.
+std::vector<Location> places_in(const std::string& file, const std::set<std::string>& places) {
+  std::vector<Location> found;
+  for (const std::string& place : places) {
+    const size_t column = place.rfind(':');
+    const size_t line = column == std::string::npos ? column : place.rfind(':', column - 1);
+    if (line == std::string::npos) continue;
+    const auto named = std::filesystem::absolute(place.substr(0, line)).lexically_normal().string();
+    if (named != file) continue;
+    found.push_back({static_cast<uint32_t>(std::stoul(place.substr(line + 1))),
+                     static_cast<uint32_t>(std::stoul(place.substr(column + 1)))});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string with_host_lambdas(std::string_view text) {
@@ -38,7 +53,8 @@ std::string with_host_lambdas(std::string_view text) {
 }
 
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder, bool host_lambdas) {
+                                       const std::string& folder, bool host_lambdas,
+                                       const std::set<std::string>& raw_shared) {
   std::string entries;
   const auto files = find_user_files(source, include_dirs).files;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -47,6 +63,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     const std::string text = read_file(files[i].string());
     std::string accepted = with_clang_forms(escape_asm(text));
     if (host_lambdas) accepted = with_host_lambdas(accepted);
+    if (!raw_shared.empty()) accepted = with_raw_shared(accepted, places_in(files[i].string(), raw_shared));
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, accepted);

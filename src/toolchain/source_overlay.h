@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,8 @@ namespace fb::toolchain {
 // the source and the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none
 // if no file changes. With `host_lambdas`, lambdas of the device are also those of the host (see DeviceCompile).
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder, bool host_lambdas = false);
+                                       const std::string& folder, bool host_lambdas = false,
+                                       const std::set<std::string>& raw_shared = {});
 
 // "[=] __device__" → "[=] __host__ __device__"; attributes, which end with "]]", stay.
 std::string with_host_lambdas(std::string_view text);

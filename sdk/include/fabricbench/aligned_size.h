@@ -4,6 +4,10 @@
 
 #include "fabricbench/language.h"
 
+#if defined(__FABRICBENCH_CCCL__)
+#include <cuda/barrier>
+#else
+
 namespace cuda {
 
 template <size_t Alignment>
@@ -15,3 +19,5 @@ struct aligned_size_t {
 };
 
 }  // namespace cuda
+
+#endif

@@ -4,7 +4,7 @@
 
 #include "cuda_runtime.h"
 #include "fabricbench/aligned_size.h"
-#include "fabricbench/atomic/order_and_scope.h"
+#include "fabricbench/atomic/cuda_names.h"
 #include "fabricbench/device/async_copy.h"
 
 namespace cuda {

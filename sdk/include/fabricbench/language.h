@@ -115,6 +115,15 @@ constexpr __SIZE_TYPE__ alignment() {
 }  // namespace fabricbench
 #define alignas(...) __attribute__((aligned(::fabricbench::alignment<__VA_ARGS__>())))
 
+// What fb::toolchain makes of a shared variable with a constructor or destructor: neither runs, as with nvcc.
+namespace fabricbench {
+template <class T>
+struct __attribute__((aligned(__alignof__(T)))) RawShared {
+  unsigned char bytes[sizeof(T)];
+  __attribute__((device)) __inline__ __attribute__((always_inline)) T& object() { return reinterpret_cast<T&>(bytes); }
+};
+}  // namespace fabricbench
+
 // Every small function of these headers: inlined, so that the PTX holds the instruction and not a call.
 #define FABRICBENCH_DEVICE __attribute__((nodebug)) __device__ __forceinline__
 #define FABRICBENCH_BOTH __attribute__((nodebug)) __host__ __device__ __forceinline__

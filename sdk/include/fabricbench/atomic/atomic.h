@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include "fabricbench/atomic/cuda_names.h"
 #include "fabricbench/atomic/operations.h"
 
 namespace fabricbench {

@@ -5,9 +5,9 @@
 
 namespace fabricbench::atomic_ptx {
 
-template <cuda::thread_scope kScope>
+template <ThreadScope kScope>
 struct Scope {};
-template <cuda::memory_order kOrder>
+template <MemoryOrder kOrder>
 struct Order {};
 
 // Expands X(order, ".order", scope, ".scope", …) for all scopes. A thread's own scope is within its block's.
@@ -16,7 +16,7 @@ struct Order {};
   X(order, ptx_order, thread_scope_device, ".gpu", __VA_ARGS__) \
   X(order, ptx_order, thread_scope_block, ".cta", __VA_ARGS__)  \
   X(order, ptx_order, thread_scope_thread, ".cta", __VA_ARGS__)
-#define PARAMETERS(order, scope) Order<cuda::memory_order::order>, Scope<cuda::scope>
+#define PARAMETERS(order, scope) Order<MemoryOrder::order>, Scope<::fabricbench::scope>
 
 #define LOAD(order, ptx_order, scope, ptx_scope, type, ptx_type, letter, reg)                                \
   FABRICBENCH_DEVICE type load(PARAMETERS(order, scope), const type* from) {                                 \

@@ -29,11 +29,11 @@ struct BitsOf<8> {
   using type = unsigned long long;
 };
 
-template <class T, cuda::thread_scope kScope>
+template <class T, ThreadScope kScope>
 struct AtomicOperations {
   static_assert(std::is_trivially_copyable_v<T>, "an atomic object is copied as bits");
   using Bits = typename BitsOf<sizeof(T)>::type;
-  using Order = cuda::memory_order;
+  using Order = MemoryOrder;
   using Scope = atomic_ptx::Scope<kScope>;
   template <Order kOrder>
   using At = atomic_ptx::Order<kOrder>;

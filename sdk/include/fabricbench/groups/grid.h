@@ -23,9 +23,9 @@ class grid_group {
     if (thread_block::thread_rank() == 0) {
       auto* barrier = reinterpret_cast<unsigned int*>(workspace() + 4);
       const unsigned int share = block_rank() == 0 ? 0x80000000u - (static_cast<unsigned int>(num_blocks()) - 1) : 1;
-      using Device = fabricbench::AtomicOperations<unsigned int, cuda::thread_scope_device>;
-      const unsigned int old = Device::fetch_add(barrier, share, cuda::memory_order_release);
-      while (((Device::load(barrier, cuda::memory_order_acquire) ^ old) & 0x80000000u) == 0) continue;
+      using Device = fabricbench::AtomicOperations<unsigned int, fabricbench::thread_scope_device>;
+      const unsigned int old = Device::fetch_add(barrier, share, fabricbench::MemoryOrder::release);
+      while (((Device::load(barrier, fabricbench::MemoryOrder::acquire) ^ old) & 0x80000000u) == 0) continue;
     }
     thread_block::sync();
   }

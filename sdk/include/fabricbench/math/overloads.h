@@ -7,6 +7,22 @@
 #pragma GCC system_header
 #include "fabricbench/math/instructions.h"
 
+// glibc's names, which libcu++ calls.
+extern "C" {
+FABRICBENCH_DEVICE int __isnan(double x) { return __builtin_isnan(x); }
+FABRICBENCH_DEVICE int __isnanf(float x) { return __builtin_isnan(x); }
+FABRICBENCH_DEVICE int __isnanl(long double x) { return __builtin_isnan(static_cast<double>(x)); }
+FABRICBENCH_DEVICE int __isinf(double x) { return __builtin_isinf_sign(x); }
+FABRICBENCH_DEVICE int __isinff(float x) { return __builtin_isinf_sign(x); }
+FABRICBENCH_DEVICE int __isinfl(long double x) { return __builtin_isinf_sign(static_cast<double>(x)); }
+FABRICBENCH_DEVICE int __finite(double x) { return __builtin_isfinite(x); }
+FABRICBENCH_DEVICE int __finitef(float x) { return __builtin_isfinite(x); }
+FABRICBENCH_DEVICE int __finitel(long double x) { return __builtin_isfinite(static_cast<double>(x)); }
+FABRICBENCH_DEVICE int __signbit(double x) { return __builtin_signbit(x); }
+FABRICBENCH_DEVICE int __signbitf(float x) { return __builtin_signbitf(x); }
+FABRICBENCH_DEVICE int __signbitl(long double x) { return __builtin_signbit(static_cast<double>(x)); }
+}
+
 namespace std {
 
 // libstdc++ answers an integral argument by the double function, in a template of its own; these are better matches.
