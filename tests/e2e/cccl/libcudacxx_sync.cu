@@ -19,7 +19,7 @@ __global__ void atomics(int* out, cuda::atomic<int, cuda::thread_scope_system>* 
   __syncthreads();
   of_block.fetch_max(threadIdx.x);
   __syncthreads();
-  if (threadIdx.x == 0) out[1] = static_cast<int>(of_block.load());
+  if (threadIdx.x == 0 && blockIdx.x == 0) out[1] = static_cast<int>(of_block.load());
 }
 
 // A flag orders the data before it.

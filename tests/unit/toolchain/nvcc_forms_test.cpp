@@ -24,6 +24,14 @@ TEST(NvccForms, DropRestrictFromElementsOfArrays) {
   EXPECT_EQ(with_clang_forms("f([&] { T* __restrict__ p[2]; });"), "f([&] { T*  p[2]; });");
 }
 
+TEST(NvccForms, MakeBytesOfSharedObjects) {
+  EXPECT_EQ(with_raw_shared("{\n  __shared__ N::T<2> b;\n  __shared__ T a[2][3];\n}", {{2, 22}, {3, 16}}),
+            "{\n  __shared__ ::fabricbench::RawShared< N::T<2> > b_raw_; auto& b = b_raw_.object();\n"
+            "  __shared__ ::fabricbench::RawShared< T [2][3]> a_raw_; auto& a = a_raw_.object();\n}");
+  for (const char* text : {"__shared__ T a, b;", "T a;", "__shared__ T a = 3;"})
+    EXPECT_EQ(with_raw_shared(text, {{1, 14}}), text);
+}
+
 TEST(NvccForms, LeaveEverythingElseAlone) {
   for (const char* text : {
            "k<<<dim3{1}, 2>>>(p);",
