@@ -2,13 +2,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 #include "base/byte_name.h"
+#include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/platform.h"
@@ -165,6 +168,23 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
   return true;
 }
 
+// What is reported by --check.
+Result<void> complete_check(Options& o) {
+  record::RunOptions& run = o.launch.options;
+  if (!run.allow.empty() && !run.check) return error("--allow needs --check");
+  if (!run.suppressions.empty() && !run.check) return error("--suppressions needs --check");
+  if (run.max_reports == 0) return error("--max-reports is at least 1");
+  for (const std::string_view word : run.allow.empty() ? std::vector<std::string_view>() : split(run.allow, ',')) {
+    if (word != "same-value" && word != "volatile")
+      return error(fmt::format("--allow {}: there are same-value and volatile", word));
+  }
+  const char* of_environment = std::getenv("FABRICBENCH_SUPPRESSIONS");
+  if (run.check && run.suppressions.empty() && of_environment != nullptr) run.suppressions = of_environment;
+  if (!run.suppressions.empty() && access(run.suppressions.c_str(), R_OK) != 0)
+    return error(fmt::format("{}: the file of suppressions can't be read", run.suppressions));
+  return {};
+}
+
 // Which schedules are run: one, or drawn ones, or all.
 Result<void> choose_schedules(Options& o) {
   const bool chosen = o.launch.options.choices.has_value();
@@ -182,6 +202,7 @@ Result<void> choose_schedules(Options& o) {
   if (!o.launch.options.why.empty() && !o.launch.options.check) return error("--why needs --check");
   if (!o.launch.options.why.empty() && !byte_named(o.launch.options.why))
     return error(fmt::format("--why {} names no byte; reports name them as m7+0x40", o.launch.options.why));
+  if (auto good = complete_check(o); !good) return good;
   if (o.exhaustive && !o.schedules) o.schedules = kMostExplored;
   if (o.launch.options.check && !o.has_seed && !chosen && !o.schedules) o.schedules = kUsualSchedules;
   return {};
@@ -228,16 +249,33 @@ void say_what_happened(const Options& o, const launcher::LaunchResult& ran) {
   say("again: " + replay_command(o));
 }
 
+// How often each suppression was used, over all runs.
+using SuppressionUses = std::map<uint32_t, record::SuppressionUse>;  // by line
+
+void count_uses(SuppressionUses& all, const record::RunRecord& record) {
+  for (const record::SuppressionUse& use : record.suppressions)
+    all.try_emplace(use.line, record::SuppressionUse{use.text, use.line, 0}).first->second.uses += use.uses;
+}
+
+void say_suppressions(const std::string& file, const SuppressionUses& uses) {
+  uint64_t all = 0;
+  for (const auto& [line, use] : uses) all += use.uses;
+  if (all != 0) say(fmt::format("{} suppressed by {}", all == 1 ? "1 finding" : fmt::format("{} findings", all), file));
+  for (const auto& [line, use] : uses) {
+    if (use.uses == 0) say(fmt::format("note: {}:{}: nothing was suppressed by {}", file, line, use.text));
+  }
+}
+
 Result<launcher::LaunchResult> run_once(const launcher::LaunchRequest& request) {
   const launcher::RunDirectory folder;
   return launcher::run_program(request, folder);
 }
 
 // Under many schedules, until one goes wrong. The last of them is left in `o`.
-Result<launcher::LaunchResult> run_many(Options& o) {
+Result<launcher::LaunchResult> run_many(Options& o, const launcher::RunOnce& run) {
   const launcher::ExploreLimits limits{*o.schedules, o.launch.timeout};
   auto explored =
-      o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run_once) : explore_seeds(o.launch, limits, run_once);
+      o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run) : explore_seeds(o.launch, limits, run);
   if (!explored) return std::unexpected(std::move(explored.error()));
   o.launch = explored->request;
   const std::string result = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored);
@@ -261,9 +299,16 @@ int execute(Options& o) {
   if (!make_program(o, folder)) return kExitUsage;
   const double build = seconds();
   o.launch.build_seconds = build;
-  const auto ran = o.schedules ? run_many(o) : run_once(o.launch);
+  SuppressionUses uses;
+  const launcher::RunOnce run = [&](const launcher::LaunchRequest& request) {
+    auto ran = run_once(request);
+    if (ran) count_uses(uses, ran->record);
+    return ran;
+  };
+  const auto ran = o.schedules ? run_many(o, run) : run(o.launch);
   if (!ran) return say(ran.error().list[0].message);
   if (ran->exit_code != 0) say_what_happened(o, *ran);
+  say_suppressions(o.launch.options.suppressions, uses);
   if (o.time) show_times(ran->record, build, seconds());
   return ran->exit_code;
 }

@@ -153,6 +153,8 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.options.seed = request.session->schedule;
   launch.options.check = request.look_for_races && request.session->looks_for_races;
   launch.options.uninitialised = launch.options.check;
+  launch.options.max_reports = 1;
+  launch.options.sanitizer = false;
   launch.options.verbose = request.verbose;
   launch.options.count_branches = request.count_branches;
   launch.options.fresh_memory = request.session->fresh_memory;

@@ -70,6 +70,9 @@ uint64_t default_rank_memory(int ranks);
 // For people, after a run that went wrong: which rank, how it ended, what else happened. Empty where all is well.
 std::string describe(const LaunchResult& result);
 
+// An incident as it is printed, with the lines of the sources that it is about where these can be read.
+std::string text_of(const record::Incident& incident);
+
 // What would have been on the screen if the run had not been silent: the ends of the ranks' outputs, and the incidents.
 std::string transcript(const LaunchResult& result);
 

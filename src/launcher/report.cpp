@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "launcher/launch.h"
+#include "launcher/snippet.h"
 
 namespace fb::launcher {
 namespace {
@@ -30,11 +31,29 @@ std::string join(const std::vector<int>& ranks) {
   return text;
 }
 
+std::string count_of(uint64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+// Of findings how many there were.
+std::string problem_of(const LaunchResult& result) {
+  const auto is_finding = [](const record::Incident& i) { return !i.finding.empty(); };
+  const auto findings = static_cast<uint64_t>(std::ranges::count_if(result.record.incidents, is_finding));
+  if (findings == 0) return result.problem;
+  std::string text = count_of(findings, "report") + ", see above";
+  if (result.record.further_findings != 0)
+    text += fmt::format("; {} at the same lines or of the same cause",
+                        count_of(result.record.further_findings, "further finding"));
+  constexpr std::string_view kSaid = "see above";
+  if (!result.problem.empty() && result.problem != kSaid) text += "; " + result.problem;
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const LaunchResult& result) {
   if (result.exit_code == 0) return "";
-  std::string text = fmt::format("fabricbench: {}: {}\n", to_string(result.record.ending), result.problem);
+  std::string text = fmt::format("fabricbench: {}: {}\n", to_string(result.record.ending), problem_of(result));
   std::map<std::string, std::vector<int>> groups;
   for (const auto& end : result.record.ranks) {
     if (end.rank >= 0) groups[how_it_ended(end)].push_back(end.rank);
@@ -50,6 +69,10 @@ std::string describe(const LaunchResult& result) {
   return text;
 }
 
+std::string text_of(const record::Incident& incident) {
+  return fmt::format("fabricbench: {}: {}\n{}", to_string(incident.kind), trim(incident.text), snippet_of(incident));
+}
+
 std::string transcript(const LaunchResult& result) {
   std::string text;
   for (size_t k = 0; k < result.output_tail.size(); ++k) {
@@ -58,8 +81,7 @@ std::string transcript(const LaunchResult& result) {
       if (!line.empty()) text += rank < 0 ? fmt::format("{}\n", line) : fmt::format("[rank {}] {}\n", rank, line);
     }
   }
-  for (const record::Incident& incident : result.record.incidents)
-    text += fmt::format("fabricbench: {}: {}\n", to_string(incident.kind), trim(incident.text));
+  for (const record::Incident& incident : result.record.incidents) text += text_of(incident);
   return text;
 }
 

@@ -371,9 +371,9 @@ void Supervisor::take_machine_line(std::string_view line) {
   // Losing ranks that the launcher has killed is expected.
   const Ending ending = record::ending_of(incident->kind);
   if (killed_ && (ending == Ending::rank_lost || ending == Ending::bad_message)) return;
-  if (request_.err >= 0)
-    write_all(request_.err, fmt::format("fabricbench: {}: {}\n", to_string(incident->kind), trim(incident->text)));
+  if (request_.err >= 0) write_all(request_.err, text_of(*incident));
   incidents_.push_back(*incident);
+  if (!incident->finding.empty() && !found_) found_ = ending;
   if (!incident->fatal) return;
   // The machine knows why; that a rank failed is what followed.
   if (ending_ == Ending::failed || (ending_ == Ending::rank_lost && ending != Ending::rank_lost)) ending_ = ending;
@@ -465,6 +465,8 @@ LaunchResult Supervisor::result() {
   auto& record = result.record;
   record.options = request_.options;
   if (ending_ != Ending::finished) record.ending = ending_;  // else as the machine saw it
+  // What went wrong behind a finding may have followed from it.
+  if (found_ && ending_ != Ending::interrupted && ending_ != Ending::machine_lost) record.ending = *found_;
   record.incidents = incidents_;
   if (request_.build_seconds > 0) record.wall_seconds["build"] = request_.build_seconds;
   for (const auto& [phase, seconds] : wall_seconds_) record.wall_seconds[phase] = seconds;
@@ -473,7 +475,7 @@ LaunchResult Supervisor::result() {
     result.output_tail.push_back(rank.tail);
   }
   result.problem = problem_;
-  const bool fine = ending_ == Ending::finished && record.ending != Ending::race;
+  const bool fine = ending_ == Ending::finished && !found_;
   result.exit_code = fine ? 0 : ending_ == Ending::machine_lost ? 2 : 1;
   return result;
 }

@@ -79,6 +79,7 @@ class Supervisor {
   record::Ending ending_ = record::Ending::finished;
   std::string problem_;
   std::vector<record::Incident> incidents_;
+  std::optional<record::Ending> found_;  // a finding of the machine behind which the run went on
   std::map<std::string, double> wall_seconds_;
 };
 

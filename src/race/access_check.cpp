@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "race/access_runs.h"
+
 namespace fb::race {
 namespace {
 
@@ -17,6 +19,13 @@ bool same_lanes(const ShadowCell& a, const ShadowCell& b) {
 bool is_update(const ShadowCell& write, const Segment& segment) {
   const auto own = [&](const ShadowCell& read) { return same_lanes(read, write); };
   return own(segment.read) || (segment.more_reads && std::ranges::any_of(*segment.more_reads, own));
+}
+
+// A volatile access to a word, and a weak store of it: a flag of which one side alone says so.
+bool is_flag_as_meant(const ShadowCell& a, const ShadowCell& b) {
+  const auto is_weak_store = [](const ShadowCell& c) { return c.access() == AccessKind::store && !c.strong; };
+  return a.element == b.element && a.element == a.whole &&
+         ((a.is_volatile && is_weak_store(b)) || (b.is_volatile && is_weak_store(a)));
 }
 
 }  // namespace
@@ -75,6 +84,7 @@ void AccessCheck::check_pair(const AccessContext& access, const ShadowCell& earl
   if (same_lanes(earlier, cell) && cell.spread != kEveryLane) return;
   const bool strong = order_.are_morally_strong(earlier, cell);
   if (strong && !strict_) return;
+  if (allow_volatile_ && is_flag_as_meant(earlier, cell)) return;
   // As a whole first, then byte by byte where the lanes differ.
   const uint32_t step = uint32_t{1} << std::min({uint32_t{earlier.spread}, uint32_t{cell.spread}, 5u});
   for (uint32_t offset = segment.begin; offset < segment.end; offset += step) {
@@ -106,8 +116,11 @@ void AccessCheck::record(const AccessContext& access, Segment& segment) {
     segment.more_reads.reset();
     return;
   }
-  // A polling warp replaces its previous read instead of adding one.
-  const auto own = [&](const ShadowCell& read) { return read.block == cell.block && read.warp == cell.warp; };
+  // A polling warp replaces its previous read instead of adding one. Reads of one word by several lanes, one after the
+  // other, are kept apart only where that may cost something: they matter to code without __syncwarp.
+  const auto own = [&](const ShadowCell& read) {
+    return read.block == cell.block && read.warp == cell.warp && (!sanitizer_ || same_lanes(read, cell));
+  };
   if (own(segment.read)) {
     segment.read = cell;
     return;
@@ -136,26 +149,35 @@ void AccessCheck::record(const AccessContext& access, Segment& segment) {
 
 void AccessCheck::check_overlapping_lanes(const AccessContext& store, const simt::Access& access,
                                           ShadowMemory& memory) {
-  for (Mask m = access.lanes; m != 0; m &= m - 1) {
+  // Strong stores of one word are performed one after the other.
+  if (store.cell.strong && access.element == 0) return;
+  // Two lanes that store different values rather than two that store the same.
+  struct {
+    uint32_t earlier = 0, later = 0;
+    bool found = false, same = true;
+  } pair;
+  for (Mask m = access.lanes; m != 0 && pair.same; m &= m - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(m));
-    for (Mask k = m & (m - 1); k != 0; k &= k - 1) {
+    for (Mask k = m & (m - 1); k != 0 && pair.same; k &= k - 1) {
       const auto j = static_cast<uint32_t>(std::countr_zero(k));
       const mem::Address a = access.addresses[i], b = access.addresses[j];
       if (a + access.bytes <= b || b + access.bytes <= a) continue;
-      memory.each_range(*store.warp, b, access.bytes, [&](const ShadowRange& range) {
-        AccessContext later = store;
-        later.lanes = simt::kAllLanes;
-        later.cell.spread = kOneLane;
-        later.cell.lane = j & 31;
-        ShadowCell earlier = later.cell;
-        earlier.lane = i & 31;
-        const auto in_line = static_cast<uint32_t>(range.offset % kLineBytes);
-        reporter_.report(later, earlier, {range.shadow, range.offset / kLineBytes, range.host, range.allocation},
-                         in_line);
-      });
-      return;
+      const bool same = a == b && access.values && store_the_same(access, i, j);
+      if (!pair.found || !same) pair = {i, j, true, same};
     }
   }
+  if (!pair.found) return;
+  memory.each_range(*store.warp, access.addresses[pair.later], access.bytes, [&](const ShadowRange& range) {
+    AccessContext later = store;
+    later.lanes = simt::kAllLanes;
+    later.cell.spread = kOneLane;
+    later.cell.lane = pair.later & 31;
+    later.cell.same = pair.same;
+    ShadowCell earlier = later.cell;
+    earlier.lane = pair.earlier & 31;
+    const auto in_line = static_cast<uint32_t>(range.offset % kLineBytes);
+    reporter_.report(later, earlier, {range.shadow, range.offset / kLineBytes, range.host, range.allocation}, in_line);
+  });
 }
 
 }  // namespace fb::race

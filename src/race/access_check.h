@@ -20,6 +20,8 @@ class AccessCheck {
   AccessCheck(const Options& options, const HappensBefore& order, StaleValues& stale, RaceReporter& reporter,
               AccessHistory& history, UninitialisedReads& unwritten)
       : strict_(options.strict),
+        allow_volatile_(options.allow_volatile),
+        sanitizer_(options.sanitizer),
         order_(order),
         stale_(stale),
         reporter_(reporter),
@@ -37,7 +39,7 @@ class AccessCheck {
   void check_pair(const AccessContext& access, const ShadowCell& earlier, const Segment& segment, const LineRef& at);
   void record(const AccessContext& access, Segment& segment);
 
-  bool strict_;
+  bool strict_, allow_volatile_, sanitizer_;
   const HappensBefore& order_;
   StaleValues& stale_;
   RaceReporter& reporter_;

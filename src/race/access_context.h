@@ -22,6 +22,7 @@ struct AccessContext {
   bool may_be_stale = false;     // a load that may return older bytes
   Mask stale = 0;                // the lanes that do
   uint32_t lane_bytes = 0;
+  bool same_as_lane = false;  // a store of what an earlier lane of the same instruction stores there
 };
 
 // Bytes from `offset` of a shadow.
@@ -30,6 +31,7 @@ struct ShadowRange {
   const mem::Allocation* allocation = nullptr;  // null: shared memory
   std::byte* host = nullptr;                    // of byte `offset`; null: the contents can't be read
   uint64_t offset = 0;
+  const std::byte* contents = nullptr;  // of byte `offset`, also of shared memory
 };
 
 // Line `line` of a shadow.

@@ -3,7 +3,9 @@
 // The lanes of one memory instruction, grouped into runs of consecutive bytes.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "mem/layout.h"
 #include "race/shadow_cell.h"
@@ -14,12 +16,22 @@ namespace fb::race {
 struct AccessRun {
   mem::Address address = 0;
   uint64_t bytes = 0;
-  uint32_t lane = 0;    // the first
+  uint32_t lane = 0;    // the first; of lanes at the same address the last
   uint32_t spread = 0;  // ShadowCell::spread
   Mask lanes = 0;
 };
 
 inline uint32_t log2_of(uint32_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes) - 1); }
+
+// Whether two lanes store equal bytes.
+inline bool store_the_same(const simt::Access& access, uint32_t i, uint32_t j) {
+  const uint32_t element = access.element == 0 ? access.bytes : access.element;
+  for (uint32_t n = 0; n < access.bytes / element; ++n) {
+    const auto* row = static_cast<const std::byte*>(access.values[n]);
+    if (std::memcmp(row + uint64_t{i} * element, row + uint64_t{j} * element, element) != 0) return false;
+  }
+  return true;
+}
 
 // f(const AccessRun&) for each run. Lanes of a load or an atomic at the same address are one run. Returns whether the
 // runs are in ascending order, so that no two overlap.
@@ -44,6 +56,8 @@ bool each_run(const simt::Access& access, F f) {
         same |= Mask{a[other] == a[lane]} << other;
       }
       if (same != taken) {
+        // Named by its last lane: what lanes read together is most often written by their first.
+        run.lane = static_cast<uint32_t>(std::bit_width(same) - 1);
         run.spread = kEveryLane;
         run.lanes = same;
       }

@@ -1,21 +1,55 @@
 #include "race/detector.h"
 
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "race/access_runs.h"
 
 namespace fb::race {
+namespace {
+
+// Whether the lanes of a run store what is there already.
+bool stores_the_same(const simt::Access& access, const AccessRun& run, const std::byte* contents) {
+  const uint32_t element = access.element == 0 ? access.bytes : access.element;
+  for (uint32_t n = 0; n < access.bytes / element; ++n) {
+    const auto* row = static_cast<const std::byte*>(access.values[n]);
+    for (Mask m = run.lanes; m != 0; m &= m - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+      const std::byte* at = contents + uint64_t{lane - run.lane} * access.bytes + uint64_t{n} * element;
+      if (std::memcmp(at, row + uint64_t{lane} * element, element) != 0) return false;
+    }
+  }
+  return true;
+}
+
+// Whether an earlier lane stores the same bytes at the address of this one.
+bool repeats_a_lane(const simt::Access& access, uint32_t lane) {
+  for (uint32_t earlier = lane; earlier-- > 0;) {
+    if ((access.lanes >> earlier & 1) != 0 && access.addresses[earlier] == access.addresses[lane])
+      return store_the_same(access, earlier, lane);
+  }
+  return false;
+}
+
+// A word that one thread, or a thread for each peer, stores: it may be a flag.
+bool may_be_flag(const simt::Access& access) {
+  constexpr int kMostPeers = 16;
+  return access.kind == AccessKind::store && access.element == 0 && access.bytes >= 4 && access.bytes <= 8 &&
+         access.order == MemoryOrder::weak && std::popcount(access.lanes) <= kMostPeers;
+}
+
+}  // namespace
 
 Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
     : options_(options),
       order_(state_.agents, options_.strict),
       memory_(state_.live),
-      names_(state_.agents, std::move(locate)),
+      names_(state_.agents, std::move(locate), options_.sanitizer),
       old_reads_(names_),
       stale_(options_, order_, old_reads_),
       history_(options_, names_),
-      reporter_(state_, order_, names_, std::move(report)),
+      reporter_(options_, state_, order_, names_, std::move(report)),
       unwritten_(state_.agents, names_),
       check_(options_, order_, stale_, reporter_, history_, unwritten_),
       flags_(options_, state_, memory_),
@@ -47,10 +81,18 @@ AccessContext Detector::context_of(WarpState& s, const simt::Access& access) con
 }
 
 void Detector::on_access(simt::Warp& w, const simt::Access& access) {
+  if (!options_.allow_volatile || access.order != MemoryOrder::volatile_) return check_access(w, access, false);
+  simt::Access as_meant = access;
+  as_meant.order = access.kind == AccessKind::load ? MemoryOrder::acquire : MemoryOrder::release;
+  check_access(w, as_meant, true);
+}
+
+void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_volatile) {
   const mem::Address first = access.addresses[std::countr_zero(access.lanes)];
   if (!mem::is_global(first) && !mem::is_shared(first)) return;
   WarpState& s = state_.live.warp(w);
   AccessContext context = context_of(s, access);
+  context.cell.is_volatile = is_volatile;
   const bool strong = context.cell.strong;
   if (access.proxy == Proxy::async || s.traits[access.inst->origin].asynchronous) {
     if (!releases(access.order)) return copies_.access(s, access, context);
@@ -62,12 +104,25 @@ void Detector::on_access(simt::Warp& w, const simt::Access& access) {
     context.cell.lane = run.lane & 31;
     context.cell.spread = run.spread & 7;
     context.lanes = run.spread == kEveryLane ? run.lanes : access.lanes;
-    memory_.each_range(s, run.address, run.bytes,
-                       [&](const ShadowRange& range) { check_.apply(context, range, run.bytes); });
+    memory_.each_range(s, run.address, run.bytes, [&](const ShadowRange& range) {
+      if (options_.sanitizer && access.values && range.contents) {
+        context.cell.same = stores_the_same(access, run, range.contents);
+        context.same_as_lane = run.spread == kOneLane && repeats_a_lane(access, run.lane);
+      }
+      check_.apply(context, range, run.bytes);
+    });
   });
   context.lanes = access.lanes;
+  context.same_as_lane = false;
   if (!ascending && access.kind == AccessKind::store) check_.check_overlapping_lanes(context, access, memory_);
-  if (strong) flags_.strong_access(s, access, context);
+  if (strong) {
+    flags_.strong_access(s, access, context);
+  } else if (options_.allow_volatile && may_be_flag(access)) {
+    simt::Access as_meant = access;
+    as_meant.order = MemoryOrder::release;
+    context.cell.scope = static_cast<uint32_t>(Scope::sys) & 7;
+    flags_.strong_access(s, as_meant, context);
+  }
   if (context.stale != 0) stale_.deliver(w, context.stale);
 }
 

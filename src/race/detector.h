@@ -70,8 +70,11 @@ class Detector final : public simt::Listener {
   // Joins of clocks of operations outside the detector use the same memo.
   ClockRef join(const ClockRef& a, const ClockRef& b) { return state_.joiner.join(a, b); }
 
+  // How often races were found at the lines of each report again (RaceReporter::further).
+  const std::vector<uint64_t>& further_races() const { return reporter_.further(); }
+
   // Reads of device memory that nothing has written are reported from now on.
-  void look_for_uninitialised(UninitialisedReads::ReportFn report) { unwritten_.look_for(std::move(report)); }
+  void look_for_uninitialised(ReportFn report) { unwritten_.look_for(std::move(report)); }
 
   // Whether stores may arrive late where nothing orders them (weak delivery).
   void deliver_late(bool on) { stale_.turn(on); }
@@ -100,6 +103,8 @@ class Detector final : public simt::Listener {
 
  private:
   AccessContext context_of(WarpState& s, const simt::Access& access) const;
+  // `is_volatile`: it is, and its order is the one that is meant (Options::allow_volatile).
+  void check_access(simt::Warp& w, const simt::Access& access, bool is_volatile);
 
   const Options options_;
   SyncState state_;

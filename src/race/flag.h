@@ -23,6 +23,7 @@ struct Release {
   bool merged = false;       // stands for several
   ReleaseClock clock;
   ClockRef writer_clock;              // with or without a release
+  Epoch writer_base = 0;              // accesses of the writer's block up to here happen before the write
   Scope release_scope = Scope::none;  // of the release or fence
   Site release_site = 0;
 };

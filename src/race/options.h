@@ -11,6 +11,11 @@ struct Options {
   uint32_t weak_lines = 4;   // older contents are kept of one in `weak_lines` lines; 0: no weak delivery
   uint32_t weak_chance = 4;  // one in `weak_chance` loads that may return older bytes does
   std::string why = {};      // "m7+0x40": record every access to this byte
+  // For people who check a program of their own rather than for a judge: reports have whole paths and say what is
+  // perhaps meant so (same-value stores).
+  bool sanitizer = false;
+  bool allow_same_value = false;  // unordered stores of bytes that are there already are not reported
+  bool allow_volatile = false;    // volatile accesses, and weak stores of flags, order like release and acquire
 };
 
 }  // namespace fb::race

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simt/inst.h"
 #include "simt/source_location.h"
@@ -30,12 +31,30 @@ enum class RaceClass : uint8_t {
 };
 // "published without release"
 std::string_view name_of(RaceClass c);
+// "not-released": for files of suppressions and other programs.
+std::string_view id_of(RaceClass c);
+// All of them, with those below.
+std::vector<std::string_view> all_ids();
+// Of stores that write what is there already, and of reads of memory that nothing has written.
+inline constexpr std::string_view kSameValueId = "same-value", kUninitialisedId = "uninitialised";
+
+// An access, or a flag between the two, for other programs; the text says the same to people.
+struct ReportSite {
+  std::string_view role;                  // "first", "then", "read"; of a flag: "flag set", "flag read"
+  std::string agent;                      // "rank 0 (device 0), all_reduce, block 0, thread 33"
+  std::string kernel;                     // mangled; empty: not of a kernel
+  std::vector<simt::SourceFrame> frames;  // the innermost first; empty: no instruction, an operation of a stream
+};
 
 struct Report {
   RaceClass kind{};
+  std::string_view id;  // of the class
   std::optional<int> rank;
   std::string text;       // begins with the name of the class
   std::string_view rule;  // ReportRule::name of the rule that decided
+  std::vector<ReportSite> sites;
+  std::string cause;    // equal for races that one change repairs: the flag that ordered nothing; empty: not known
+  uint32_t number = 0;  // from 0, for RaceReporter::further()
 };
 
 using ReportFn = std::function<void(Report&&)>;

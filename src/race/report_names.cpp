@@ -5,16 +5,13 @@
 #include "base/demangle.h"
 
 namespace fb::race {
-namespace {
 
-std::string text_of(const simt::SourceLocation& location) {
+std::string ReportNames::text_of(const simt::SourceLocation& location) const {
   if (location.line == 0) return location.function;
-  const size_t slash = location.file.rfind('/');
+  const size_t slash = whole_paths_ ? std::string::npos : location.file.rfind('/');
   return fmt::format("{}:{}", slash == std::string::npos ? location.file : location.file.substr(slash + 1),
                      location.line);
 }
-
-}  // namespace
 
 const char* verb_of(const ShadowCell& cell) {
   return cell.access() == AccessKind::atomic ? "updates" : cell.writes() ? "writes" : "reads";
@@ -27,8 +24,10 @@ std::string ReportNames::agent(const ShadowCell& cell, uint32_t lane) const {
       op.rank >= 0 ? fmt::format("rank {} (device {})", op.rank, op.device) : fmt::format("device {}", op.device);
   if (op.of_judge) return text + ", the judge";
   if (!op.kernel) return fmt::format("{}, {}", text, op.name);
-  return fmt::format("{}, {}, block {}, thread {}{}", text, short_function_name(demangle(op.name)), block.index,
-                     cell.warp * simt::kLanes + lane, block.async ? " (its asynchronous copy)" : "");
+  const std::string thread = lane < simt::kLanes ? fmt::format("thread {}", cell.warp * simt::kLanes + lane)
+                                                 : fmt::format("another thread of warp {}", cell.warp);
+  return fmt::format("{}, {}, block {}, {}{}", text, short_function_name(demangle(op.name)), block.index, thread,
+                     block.async ? " (its asynchronous copy)" : "");
 }
 
 std::string ReportNames::signatures(const OperationInfo& first, const OperationInfo& then,
@@ -55,6 +54,17 @@ std::string ReportNames::instruction(const ShadowCell& cell) const {
   if (!program) return "as an operation of its stream";
   const simt::SourceLocation location = locate_(*program, origin);
   return fmt::format("{} ({})", text_of(location), location.text);
+}
+
+ReportSite ReportNames::site(std::string_view role, const ShadowCell& cell, uint32_t lane) const {
+  const OperationInfo& op = agents_.operation_of(cell.block);
+  ReportSite site{role, agent(cell, lane), op.kernel && !op.of_judge ? op.name : "", {}};
+  const auto [program, origin] = agents_.origin(cell.site);
+  if (!program || op.of_judge) return site;
+  simt::SourceLocation location = locate_(*program, origin);
+  site.frames.push_back({std::move(location.file), location.line, std::move(location.function)});
+  for (simt::SourceFrame& frame : location.inlined_at) site.frames.push_back(std::move(frame));
+  return site;
 }
 
 std::string ReportNames::bytes(const LineRef& at, uint32_t offset) const {

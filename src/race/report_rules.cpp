@@ -1,39 +1,53 @@
 #include "race/report_rules.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 #include "base/check.h"
 
 namespace fb::race {
 
-std::string_view name_of(RaceClass c) {
-  switch (c) {
-    case RaceClass::write_read:
-      return "unordered write/read";
-    case RaceClass::read_write:
-      return "unordered read/write";
-    case RaceClass::write_write:
-      return "unordered write/write";
-    case RaceClass::not_released:
-      return "published without release";
-    case RaceClass::not_acquired:
-      return "read without acquire";
-    case RaceClass::narrow_scope:
-      return "scope too narrow";
-    case RaceClass::foreign_fence:
-      return "fence by another thread than the stores";
-    case RaceClass::mixed_size:
-      return "mixed-size flag access";
-    case RaceClass::reused_early:
-      return "buffer reused too early (missing exit barrier)";
-    case RaceClass::proxy_crossed:
-      return "proxy crossed without fence";
-    case RaceClass::not_atomic:
-      return "non-atomic update";
-    case RaceClass::in_one_warp:
-      return "intra-warp conflict";
-    case RaceClass::in_band_flag:
-      return "in-band flag";
+namespace {
+
+struct ClassNames {
+  RaceClass kind;
+  std::string_view name, id;
+};
+constexpr std::array kClasses = {
+    ClassNames{RaceClass::write_read, "unordered write/read", "unordered"},
+    ClassNames{RaceClass::read_write, "unordered read/write", "unordered"},
+    ClassNames{RaceClass::write_write, "unordered write/write", "unordered"},
+    ClassNames{RaceClass::not_released, "published without release", "not-released"},
+    ClassNames{RaceClass::not_acquired, "read without acquire", "not-acquired"},
+    ClassNames{RaceClass::narrow_scope, "scope too narrow", "narrow-scope"},
+    ClassNames{RaceClass::foreign_fence, "fence by another thread than the stores", "foreign-fence"},
+    ClassNames{RaceClass::mixed_size, "mixed-size flag access", "mixed-size"},
+    ClassNames{RaceClass::reused_early, "buffer reused too early (missing exit barrier)", "reused-early"},
+    ClassNames{RaceClass::proxy_crossed, "proxy crossed without fence", "proxy-crossed"},
+    ClassNames{RaceClass::not_atomic, "non-atomic update", "not-atomic"},
+    ClassNames{RaceClass::in_one_warp, "intra-warp conflict", "intra-warp"},
+    ClassNames{RaceClass::in_band_flag, "in-band flag", "in-band-flag"},
+};
+constexpr bool in_order() {
+  for (size_t k = 0; k < kClasses.size(); ++k) {
+    if (static_cast<size_t>(kClasses[k].kind) != k) return false;
   }
-  return "?";
+  return kClasses.back().kind == RaceClass::in_band_flag;
+}
+static_assert(in_order());
+
+}  // namespace
+
+std::string_view name_of(RaceClass c) { return kClasses[static_cast<size_t>(c)].name; }
+std::string_view id_of(RaceClass c) { return kClasses[static_cast<size_t>(c)].id; }
+
+std::vector<std::string_view> all_ids() {
+  std::vector<std::string_view> ids = {kSameValueId, kUninitialisedId};
+  for (const ClassNames& row : kClasses) {
+    if (std::ranges::find(ids, row.id) == ids.end()) ids.push_back(row.id);
+  }
+  return ids;
 }
 
 std::string_view name_of(Scope scope) {
@@ -69,6 +83,11 @@ const ReportRule& first_rule(const RaceFacts& f) {
     }
   }
   FB_CHECK(false);
+}
+
+bool is_of_flag(const ReportRule& rule) {
+  const auto rules = rules_of_flags();
+  return std::ranges::any_of(rules, [&](const ReportRule& of_flag) { return &of_flag == &rule; });
 }
 
 RaceClass class_of(const ReportRule& rule, const RaceFacts& f) {

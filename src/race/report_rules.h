@@ -22,7 +22,8 @@ struct FlagNames {
 
 struct RaceFacts {
   ShadowCell earlier, later;
-  std::string earlier_at, later_at;  // lines
+  uint32_t earlier_lane = 0, later_lane = 0;  // kLanes: not known which
+  std::string earlier_at, later_at;           // lines
   const OperationInfo* earlier_op = nullptr;
   const OperationInfo* later_op = nullptr;
   bool morally_strong = false;
@@ -34,6 +35,7 @@ struct RaceFacts {
   // The last flag that was read between the two.
   const SyncEdge* edge = nullptr;      // null: none
   bool released_to_reader = false;     // … carried a release that covers the earlier access
+  bool released_before = false;        // … came after the earlier access, but its last release before it
   bool reader_in_write_scope = false;  // … was written with a scope that includes its reader
   // The edge is not between the two threads but on the way: a flag that was set after the first access, or read before
   // the second, and ordered nothing.
@@ -56,6 +58,8 @@ std::span<const ReportRule> rules_of_flags();
 std::span<const ReportRule> rules_of_order();
 
 const ReportRule& first_rule(const RaceFacts& f);
+// A flag that ordered nothing is the cause.
+bool is_of_flag(const ReportRule& rule);
 RaceClass class_of(const ReportRule& rule, const RaceFacts& f);
 
 // "block", "device", …

@@ -24,7 +24,11 @@ constexpr ReportRule kRules[] = {
               "bytes";
      }},
     {"strong accesses of different sizes",
-     [](const RaceFacts& f) { return both_strong(f) && f.earlier.element != f.later.element; }, RaceClass::mixed_size,
+     [](const RaceFacts& f) {
+       const bool asynchronous = f.earlier.through() == Proxy::async || f.later.through() == Proxy::async;
+       return both_strong(f) && !asynchronous && f.earlier.element != f.later.element;
+     },
+     RaceClass::mixed_size,
      [](const RaceFacts& f) {
        return fmt::format(
            "one access has {} bytes, the other {}: they are not morally strong, so neither orders the "

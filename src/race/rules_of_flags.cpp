@@ -74,6 +74,16 @@ constexpr ReportRule kRules[] = {
        return fmt::format("put __syncthreads() between {} and {} (or let every thread acquire)", f.flag.read_at,
                           f.later_at);
      }},
+    {"release before the access", [](const RaceFacts& f) { return f.edge && f.released_before; },
+     RaceClass::not_released,
+     [](const RaceFacts& f) {
+       return flag_was_read(f, fmt::format("the last release before that store, at {}, comes before the access at {}",
+                                           f.flag.release_at, f.earlier_at));
+     },
+     [](const RaceFacts& f) {
+       return fmt::format("make the store at {} a release (st.release.{}), or put {} between {} and it",
+                          f.flag.write_at, suffix_of(f.needed), fence_of(f.needed), f.earlier_at);
+     }},
     {"release by another thread", [](const RaceFacts& f) { return f.edge != nullptr; }, RaceClass::foreign_fence,
      [](const RaceFacts& f) {
        return fmt::format(

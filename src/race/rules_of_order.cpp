@@ -17,8 +17,40 @@ constexpr ReportRule kRules[] = {
     {"threads of one block", [](const RaceFacts& f) { return same_block(f.earlier.block, f.later.block); },
      std::nullopt, [](const RaceFacts&) -> std::string { return "no __syncthreads() since"; },
      [](const RaceFacts& f) { return fmt::format("put __syncthreads() between {} and {}", f.earlier_at, f.later_at); }},
+    {"operations of streams",
+     [](const RaceFacts& f) {
+       return (!f.earlier_op->kernel || !f.later_op->kernel) && !f.earlier_op->of_judge && !f.later_op->of_judge &&
+              f.earlier_op->host == f.later_op->host;
+     },
+     std::nullopt,
+     [](const RaceFacts&) -> std::string { return "no event and no wait of the host orders the two operations"; },
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "put both on one stream, or record an event behind {} and let the stream of {} wait for it "
+           "(cudaStreamWaitEvent)",
+           f.earlier_at, f.later_at);
+     }},
+    {"flag with a weak access",
+     [](const RaceFacts& f) {
+       return f.earlier.strong != f.later.strong && f.earlier_op->kernel && f.later_op->kernel &&
+              f.earlier.element == f.later.element;
+     },
+     std::nullopt,
+     [](const RaceFacts& f) {
+       return fmt::format("the access at {} is strong, that at {} is weak: together they are no flag",
+                          f.earlier.strong ? f.earlier_at : f.later_at, f.earlier.strong ? f.later_at : f.earlier_at);
+     },
+     [](const RaceFacts& f) {
+       const ShadowCell& weak = f.earlier.strong ? f.later : f.earlier;
+       return fmt::format("make the access at {} strong as well ({}.relaxed.{}, or {}.{}.{} where it publishes data)",
+                          f.earlier.strong ? f.later_at : f.earlier_at, weak.writes() ? "st" : "ld",
+                          suffix_of(f.needed), weak.writes() ? "st" : "ld", weak.writes() ? "release" : "acquire",
+                          suffix_of(f.needed));
+     }},
     {"buffer of the call before",
      [](const RaceFacts& f) {
+       // A word that is accessed strongly is a flag, no buffer.
+       if ((f.earlier.strong || f.later.strong) && !f.earlier_op->of_judge && !f.later_op->of_judge) return false;
        const bool has_read = !f.later.writes() || !f.earlier.writes();
        return has_read && &writer(f) != &reader(f) && writer(f).number > reader(f).number;
      },

@@ -38,7 +38,9 @@ struct ShadowCell {
   uint32_t strong : 1 = 0;
   uint32_t scope : 3 = 0;
   uint32_t proxy : 2 = 0;
-  uint32_t update : 1 = 0;  // a store after a load of the same thread from the same address
+  uint32_t update : 1 = 0;       // a store after a load of the same thread from the same address
+  uint32_t is_volatile : 1 = 0;  // where that is taken as it is meant (Options::allow_volatile)
+  uint32_t same : 1 = 0;         // a store of the bytes that were there already (Options::sanitizer)
 
   explicit operator bool() const { return block != 0; }
   friend bool operator==(const ShadowCell&, const ShadowCell&) = default;

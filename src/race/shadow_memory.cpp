@@ -15,7 +15,7 @@ ShadowRange ShadowMemory::shared_range(WarpState& s, mem::Address a, uint64_t by
   BlockState* block = live_.block(owner);
   if (!block) return {};
   if (!block->shared) block->shared = std::make_unique<Shadow>(0, owner->shared_bytes());
-  return {block->shared.get(), nullptr, nullptr, offset};
+  return {block->shared.get(), nullptr, nullptr, offset, owner->shared() + offset};
 }
 
 }  // namespace fb::race

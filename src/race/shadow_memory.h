@@ -38,14 +38,14 @@ class ShadowMemory {
     if (!window || !window->contains(a, bytes)) return;
     const uint64_t offset = window->offset + (a - window->begin);
     if (!window->multicast)
-      return f(
-          ShadowRange{&of(*window->allocation), window->allocation.get(), window->host + (a - window->begin), offset});
+      return f(ShadowRange{&of(*window->allocation), window->allocation.get(), window->host + (a - window->begin),
+                           offset, window->host + (a - window->begin)});
     for (const mem::Multicast::Member& member : window->multicast->members) {
       const mem::Multicast::Piece* piece = member.piece_at(offset);
       if (!piece || offset + bytes > piece->offset + piece->size) continue;
       std::byte* host = piece->host + (offset - piece->offset);
       f(ShadowRange{&of(*piece->allocation), piece->allocation.get(), host,
-                    static_cast<uint64_t>(host - piece->allocation->bytes.get())});
+                    static_cast<uint64_t>(host - piece->allocation->bytes.get()), host});
     }
   }
 

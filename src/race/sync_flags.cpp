@@ -100,6 +100,7 @@ void FlagSync::read_flag(WarpState& s, const simt::Access& access, const AccessC
     edge.release_scope = release.release_scope;
     edge.release = release.clock;
     edge.writer_clock = release.writer_clock;
+    edge.writer_base = release.writer_base;
     edge.read = context.cell;
     edge.read_lanes = lanes;
     edge.acquire_scope = context.cell.reach();
@@ -206,6 +207,7 @@ ReleasesRef FlagSync::make_releases(WarpState& s, const simt::Access& access, co
   plain.write.spread = kOneLane;
   plain.lane = lane;
   plain.writer_clock = s.clock_of(Mask{1} << lane, state_.joiner).all;
+  plain.writer_base = s.block->base;
   auto made = std::make_shared<Releases>();
   if (releases(access.order)) {
     Release& own = made->emplace_back(plain);

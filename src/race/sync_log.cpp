@@ -18,7 +18,12 @@ SyncEdge* SyncLog::edge(uint64_t number) {
 }
 
 const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, const ShadowCell& later) const {
+  // Carried on by a read-modify-write of another thread.
+  const auto carries_its_release = [&](const SyncEdge& e) {
+    return e.released && e.release.lane_epoch >= earlier.epoch && same_block(e.release.block, earlier.block);
+  };
   const auto written_after = [&](const SyncEdge& e) {
+    if (carries_its_release(e)) return true;
     if (same_block(e.write.block, earlier.block)) return e.write.epoch >= earlier.epoch;
     return e.writer_clock &&
            e.writer_clock->covers(agents_.block(earlier.block).stream_epoch, earlier.block,
@@ -31,7 +36,7 @@ const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, 
   };
   // Missed synchronisation explains more than one that worked; then the closer to both threads, the better.
   const auto rank = [&](const SyncEdge& e) {
-    const bool its_block = same_block(e.write.block, earlier.block);
+    const bool its_block = same_block(e.write.block, earlier.block) || carries_its_release(e);
     const bool same_writer = its_block && e.write.warp == earlier.warp && e.write_lane == lane;
     const bool same_reader = e.read.warp == later.warp;
     return std::tuple(e.missed != MissedSync::none, its_block, same_writer, same_reader, e.number);

@@ -25,6 +25,7 @@ struct SyncEdge {
   Scope release_scope = Scope::none;
   ReleaseClock release;
   ClockRef writer_clock;
+  Epoch writer_base = 0;  // accesses of the writer's block up to here happen before the write
   ShadowCell read;
   Mask read_lanes = 0;
   Scope acquire_scope = Scope::none;

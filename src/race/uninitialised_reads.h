@@ -6,21 +6,17 @@
 // Only accesses of which no byte was written are reported: right code may read whole vectors whose last elements it
 // does not use. Copies may carry such bytes along; what they write counts as written.
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
+#include <set>
 
 #include "race/access_context.h"
 #include "race/agents.h"
+#include "race/report.h"
 #include "race/report_names.h"
 
 namespace fb::race {
 
 class UninitialisedReads {
  public:
-  using ReportFn = std::function<void(std::optional<int> rank, std::string text)>;
-
   UninitialisedReads(const Agents& agents, const ReportNames& names) : agents_(agents), names_(names) {}
 
   // They are looked for from now on.
@@ -38,6 +34,7 @@ class UninitialisedReads {
   const Agents& agents_;
   const ReportNames& names_;
   ReportFn report_;
+  std::set<Site> reported_;  // each instruction once
 };
 
 }  // namespace fb::race

@@ -87,7 +87,9 @@ Incident make_incident(IncidentReason reason, std::optional<int> rank, std::stri
           .reason = reason,
           .rank = rank,
           .text = std::move(text),
-          .fatal = row.effect == IncidentEffect::ends_run};
+          .fatal = row.effect == IncidentEffect::ends_run,
+          .finding = {},
+          .sites = {}};
 }
 
 VerdictClass verdict_of(const Incident& incident) {
@@ -96,7 +98,7 @@ VerdictClass verdict_of(const Incident& incident) {
 }
 
 std::optional<Ending> ending_of(const Incident& incident) {
-  if (!incident.fatal && row_of(incident.reason).effect != IncidentEffect::sets_ending) return std::nullopt;
+  if (!incident.fatal && row_of(incident.reason).effect == IncidentEffect::none) return std::nullopt;
   return ending_of(incident.kind);
 }
 

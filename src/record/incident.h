@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "record/verdict_class.h"
@@ -39,12 +40,32 @@ std::optional<IncidentReason> incident_reason_from(std::string_view name);
 
 enum class IncidentEffect : uint8_t { none, sets_ending, ends_run };
 
+// A line of the program's sources.
+struct SourceFrame {
+  std::string file = {};
+  uint32_t line = 0;
+  std::string function = {};  // demangled
+  friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
+};
+
+// An access that a finding is about, or a flag between two.
+struct IncidentSite {
+  std::string role = {};                 // "first", "then", "read"; of a flag: "flag set", "flag read"
+  std::string agent = {};                // "rank 0 (device 0), all_reduce, block 0, thread 33"
+  std::string kernel = {};               // demangled; empty: not of a kernel
+  std::vector<SourceFrame> frames = {};  // the innermost first; the others are calls that were inlined
+  friend bool operator==(const IncidentSite&, const IncidentSite&) = default;
+};
+
 struct Incident {
   IncidentKind kind = IncidentKind::note;
   IncidentReason reason = IncidentReason::unspecified;
   std::optional<int> rank = {};
   std::string text = {};  // for people; nothing is read out of it
   bool fatal = false;     // it ended the run
+  // Of findings: the class as files of suppressions name it, and what it is about.
+  std::string finding = {};
+  std::vector<IncidentSite> sites = {};
   friend bool operator==(const Incident&, const Incident&) = default;
 };
 // With kind and fatality as the table has them. A rank below 0 is none.

@@ -48,6 +48,21 @@ inline bool read_name(std::string_view name, IncidentReason& value) {
 }
 inline bool read_name(std::string_view name, AnswerEnd& value) { return assign(answer_end_from(name), value); }
 
+template <FieldsOf<SourceFrame> T, class F>
+void visit_fields(T& f, F&& field) {
+  field("file", f.file);
+  field("line", f.line);
+  field("function", f.function);
+}
+
+template <FieldsOf<IncidentSite> T, class F>
+void visit_fields(T& s, F&& field) {
+  field("role", s.role);
+  field("agent", s.agent);
+  field("kernel", s.kernel);
+  field("frames", s.frames);
+}
+
 template <FieldsOf<Incident> T, class F>
 void visit_fields(T& i, F&& field) {
   field("kind", i.kind);
@@ -55,6 +70,8 @@ void visit_fields(T& i, F&& field) {
   field("rank", i.rank);
   field("text", i.text);
   field("fatal", i.fatal);
+  field("finding", i.finding);
+  field("sites", i.sites);
 }
 
 template <FieldsOf<DeviceCounters> T, class F>
@@ -104,6 +121,13 @@ void visit_fields(T& o, F&& field) {
 #include "record/run_options.def"
 }
 
+template <FieldsOf<SuppressionUse> T, class F>
+void visit_fields(T& s, F&& field) {
+  field("text", s.text);
+  field("line", s.line);
+  field("uses", s.uses);
+}
+
 template <FieldsOf<RunRecord> T, class F>
 void visit_fields(T& r, F&& field) {
   schema_field<T>(field);
@@ -125,6 +149,8 @@ void visit_fields(T& r, F&& field) {
   field("unsupported_calls", r.unsupported_calls);
   field("failed_calls", r.failed_calls);
   field("old_reads", r.old_reads);
+  field("further_findings", r.further_findings);
+  field("suppressions", r.suppressions);
   field("calls_in_run", r.calls_in_run);
   field("late_requests", r.late_requests);
   field("devices", r.devices);

@@ -56,6 +56,14 @@ struct BranchWays {
 // Adds what another run of the same program saw.
 void merge(std::vector<BranchWays>& all, const std::vector<BranchWays>& more);
 
+// A line of the file of suppressions, and how many findings it kept from being reported.
+struct SuppressionUse {
+  std::string text = {};
+  uint32_t line = 0;
+  uint64_t uses = 0;
+  friend bool operator==(const SuppressionUse&, const SuppressionUse&) = default;
+};
+
 struct RunRecord {
   RunOptions options = {};
 
@@ -73,6 +81,10 @@ struct RunRecord {
   // Where races were looked for: loads that returned what was there before a store, because nothing orders the two, and
   // that did not come again. In the last step, where a judge drove the run.
   std::vector<std::string> old_reads = {};
+  // Findings that are not among the incidents: at lines that were reported before, of the same cause, or beyond
+  // RunOptions::max_reports.
+  uint64_t further_findings = 0;
+  std::vector<SuppressionUse> suppressions = {};
   // Where a judge drove the run: the ranks' requests inside judged steps, by name (wire/messages.def), and the number
   // of requests between steps, when ranks must be idle.
   std::map<std::string, uint64_t> calls_in_run = {};

@@ -28,6 +28,8 @@ struct Access {
   const mem::Address* addresses = nullptr;
   const Inst* inst = nullptr;
   uint8_t element = 0;  // bytes of one element of a vector; 0: it is no vector
+  // Of a store: for each element the values of all lanes, each as many bytes as an element has. Null: not known here.
+  const void* const* values = nullptr;
 };
 
 enum class SyncKind : uint8_t {

@@ -50,18 +50,17 @@ constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
 
 }  // namespace
 
-Checking::Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report)
-    : report_(std::move(report)), keep_going_(keep_going), detector_(options, location_in, [this](race::Report&& f) {
-        report_race(record::IncidentReason::unordered_accesses, f.rank, std::move(f.text));
+Checking::Checking(const race::Options& options, simt::Listener& clock, Findings findings)
+    : findings_(std::move(findings)), detector_(options, location_in, [this](race::Report&& race) {
+        findings_.add(record::IncidentReason::unordered_accesses, std::move(race));
       }) {
   both_ = std::make_unique<Both>(clock, detector_);
 }
 Checking::~Checking() = default;
 
 void Checking::look_for_uninitialised() {
-  detector_.look_for_uninitialised([this](std::optional<int> rank, std::string text) {
-    report_race(record::IncidentReason::uninitialised_read, rank, std::move(text));
-  });
+  detector_.look_for_uninitialised(
+      [this](race::Report&& read) { findings_.add(record::IncidentReason::uninitialised_read, std::move(read)); });
 }
 
 simt::Listener& Checking::listener() { return *both_; }
@@ -158,18 +157,16 @@ void Checking::end_step(uint32_t process, bool threw) {
 }
 
 void Checking::report_early_free(int32_t rank) {
-  report_race(record::IncidentReason::freed_while_open, rank,
-              "freed while open: a rank frees memory that another rank has opened, and nothing orders its close "
-              "before the free\n"
-              "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
-              "  then:   cudaFree on the rank that the memory belongs to\n"
-              "  smallest change: close on all ranks, then synchronise all ranks (rank.barrier()), then free\n");
-}
-
-void Checking::report_race(record::IncidentReason reason, std::optional<int> rank, std::string text) {
-  record::Incident incident = make_incident(reason, rank, std::move(text));
-  incident.fatal &= !keep_going_;
-  report_(std::move(incident));
+  race::Report report;
+  report.id = "freed-while-open";
+  report.rank = rank;
+  report.text =
+      "freed while open: a rank frees memory that another rank has opened, and nothing orders its close "
+      "before the free\n"
+      "  first:  cudaIpcOpenMemHandle and, perhaps too late, cudaIpcCloseMemHandle on another rank\n"
+      "  then:   cudaFree on the rank that the memory belongs to\n"
+      "  smallest change: close on all ranks, then synchronise all ranks (rank.barrier()), then free\n";
+  findings_.add(record::IncidentReason::freed_while_open, std::move(report));
 }
 
 uint32_t Checking::begin_judge_access(uint32_t process, int32_t rank, uint32_t device) {

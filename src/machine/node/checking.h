@@ -3,7 +3,6 @@
 // Connects the node with the race detector: the clocks of operations and hosts.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "machine/node/findings.h"
 #include "machine/node/operation.h"
 #include "race/detector.h"
 #include "record/run_record.h"
@@ -20,10 +20,8 @@ namespace fb::machine {
 
 class Checking {
  public:
-  using Report = std::function<void(record::Incident)>;
-
   // `clock` receives every event before the detector.
-  Checking(const race::Options& options, bool keep_going, simt::Listener& clock, Report report);
+  Checking(const race::Options& options, simt::Listener& clock, Findings findings);
   ~Checking();
 
   void look_for_uninitialised();
@@ -33,6 +31,7 @@ class Checking {
   race::Detector& detector() { return detector_; }
   const race::Detector& detector() const { return detector_; }
   const std::vector<std::string>& history() const { return detector_.history(); }
+  void fill(record::RunRecord& record) const { findings_.fill(record, detector_.further_races()); }
 
   // An operation inherits the clock of its host. Where hosts may communicate unobserved (`hosts_talk`), it is also
   // ordered after all work of other processes that had ended when all hosts last waited.
@@ -69,12 +68,10 @@ class Checking {
   class Both;
 
   void report_early_free(int32_t rank);
-  void report_race(record::IncidentReason reason, std::optional<int> rank, std::string text);
   race::StreamEpoch next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node);
 
   std::unique_ptr<Both> both_;
-  Report report_;
-  bool keep_going_;
+  Findings findings_;
   race::Detector detector_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
   std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when all hosts last waited

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/strings.h"
 #include "machine/node/handlers.h"
 
 namespace fb::machine {
@@ -67,7 +68,12 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   o.strict = options.strict();
   o.weak_lines = options.weak_lines;
   o.why = options.why;
-  auto checking = std::make_unique<Checking>(o, options.keep_going, clock, report);
+  o.sanitizer = options.sanitizer;
+  for (const std::string_view word : split(options.allow, ',')) {
+    o.allow_same_value |= word == "same-value";
+    o.allow_volatile |= word == "volatile";
+  }
+  auto checking = std::make_unique<Checking>(o, clock, Findings(options.max_reports, options.suppressed, report));
   if (options.uninitialised) checking->look_for_uninitialised();
   return checking;
 }

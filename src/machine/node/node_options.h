@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "machine/node/suppressions.h"
 #include "record/run_options.h"
 
 namespace fb::machine {
@@ -11,8 +13,9 @@ struct NodeOptions : record::RunOptions {
   bool trace = false;
   // A folder with candidate.ptx and driver.ptx (driver_link.h); empty: there is no driver.
   std::string driver = {};
-  uint64_t secret = 0;      // of a judge: what ranks must not guess is drawn from it; 0: the seed
-  std::string events = {};  // a file for every event that the log's hash is made of; empty: none
+  uint64_t secret = 0;                       // of a judge: what ranks must not guess is drawn from it; 0: the seed
+  std::vector<Suppression> suppressed = {};  // of the file RunOptions::suppressions
+  std::string events = {};                   // a file for every event that the log's hash is made of; empty: none
 };
 
 }  // namespace fb::machine

@@ -34,7 +34,10 @@ void Node::fill(record::RunRecord& record) const {
   record.event_log_hash = fmt::format("{:016x}", log_.hash(threads_.all()));
   log_.fill(record);
   record.choices = engine_.choices();
-  if (checking_) record.old_reads = std::as_const(*checking_).detector().old_reads().describe();
+  if (checking_) {
+    record.old_reads = std::as_const(*checking_).detector().old_reads().describe();
+    checking_->fill(record);
+  }
   record.branches = modules_.past_branches();
   for (const auto& process : processes_) {
     for (const auto& [device, context] : process->contexts) {

@@ -51,6 +51,14 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "fabricbench-machine: a judged run has at least one rank\n");
       return 2;
     }
+    if (!run.suppressions.empty()) {
+      auto suppressed = machine::parse_suppressions(read_file(run.suppressions));
+      if (!suppressed) {
+        fmt::print(stderr, "{}", to_string(suppressed.error(), run.suppressions));
+        return 2;
+      }
+      options.node.suppressed = std::move(*suppressed);
+    }
     if (run.verbose) cut_nothing();
     options.node.driver = driver_folder;
     options.node.secret = secret;

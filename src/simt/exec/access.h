@@ -92,7 +92,8 @@ HWY_INLINE bool in_one_piece(const mem::Address* a, Mask exec) {
 
 // Reports an access to the listener; addresses become generic ones.
 inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space space, const mem::Address* a,
-                          uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0) {
+                          uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0,
+                          const void* const* values = nullptr) {
   if (!w.listener()) return;
   if (kind == AccessKind::load && space != ptx::Space::global && space != ptx::Space::generic &&
       !w.listener()->sees_local_loads)
@@ -107,7 +108,7 @@ inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space sp
     a = generic.a;
   }
   w.listener()->on_access(w, {kind, order_of(i), scope_of(i), proxy, static_cast<uint8_t>(bytes), w.exec, a, &i,
-                              static_cast<uint8_t>(element)});
+                              static_cast<uint8_t>(element), values});
 }
 
 }  // namespace fb::simt::HWY_NAMESPACE

@@ -89,12 +89,16 @@ template <class T, uint32_t kCount, ptx::Space kSpace, bool kObserved>
 const Inst* store(Warp& w, const Inst& i) {
   AddressRow buffer;
   const mem::Address* a = addresses(w, i, 0, buffer);
-  if constexpr (kObserved)
-    report_access(w, i, AccessKind::store, kSpace, a, sizeof(T) * kCount, Proxy::generic, kCount == 1 ? 0 : sizeof(T));
   T narrowed[kCount][kLanes];
   const T* values[kCount];
   for (uint32_t n = 0; n < kCount; ++n)
     values[n] = read_register(w, element_row<kCount>(i, 1, n), i.width[1], narrowed[n]);
+  if constexpr (kObserved) {
+    const void* rows[kCount];
+    for (uint32_t n = 0; n < kCount; ++n) rows[n] = values[n];
+    report_access(w, i, AccessKind::store, kSpace, a, sizeof(T) * kCount, Proxy::generic, kCount == 1 ? 0 : sizeof(T),
+                  rows);
+  }
   w.note_effect();
   if constexpr (is_contiguous(kSpace)) {
     if constexpr (kSpace == ptx::Space::global || kSpace == ptx::Space::generic) {

@@ -157,6 +157,7 @@ void EventRig::access(simt::Warp& w, AccessKind kind, Mask lanes, const std::vec
   access.proxy = how.proxy;
   access.bytes = how.bytes;
   access.element = how.element;
+  access.values = how.values;
   access.lanes = lanes;
   access.addresses = addresses.data();
   access.inst = &inst(how.line);

@@ -33,7 +33,8 @@ struct How {
   uint8_t bytes = 4;
   uint8_t element = 0;
   Proxy proxy = Proxy::generic;
-  uint32_t line = 0;  // 0: a line of its own
+  uint32_t line = 0;                    // 0: a line of its own
+  const void* const* values = nullptr;  // simt::Access::values
 };
 
 // Lines of instructions that the detector treats differently (SiteTraits).

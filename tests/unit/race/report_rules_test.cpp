@@ -162,6 +162,32 @@ const Scenario kScenarios[] = {
        rig.load({&block, 40}, data, {.line = 40});
      },
      "no __syncthreads() since", "put __syncthreads() between test.cu:20 and test.cu:40"},
+    {"release before the access", RaceClass::not_released,
+     [](EventRig& rig) {
+       const Thread writer = rig.thread(0), reader = rig.thread(0);
+       const mem::Address data = rig.memory(), flag = rig.memory();
+       rig.fence(writer, Scope::gpu, MemoryOrder::acq_rel, 30);
+       rig.store(writer, data, {.line = 20});
+       rig.store(writer, flag, {.order = MemoryOrder::relaxed, .scope = Scope::gpu, .line = 31});
+       rig.load(reader, flag, {.order = MemoryOrder::acquire, .scope = Scope::gpu, .line = 32});
+       rig.load(reader, data, {.line = 40});
+     },
+     "at test.cu:30, comes before the access at test.cu:20", "put __threadfence() between test.cu:20 and it"},
+    {"operations of streams", RaceClass::write_read,
+     [](EventRig& rig) {
+       const mem::Address data = rig.memory();
+       rig.store(rig.thread(0), data, {.line = 20});
+       rig.detector().access(rig.copy(0), AccessKind::load, rig.allocation(data), 0, 4);
+     },
+     "no event", "cudaStreamWaitEvent"},
+    {"flag with a weak access", RaceClass::read_write,
+     [](EventRig& rig) {
+       const mem::Address flag = rig.memory();
+       const Thread reader = rig.thread(0), writer = rig.thread(0);  // the writer's operation is the later one
+       rig.load(reader, flag, {.order = MemoryOrder::volatile_, .scope = Scope::sys, .line = 20});
+       rig.store(writer, flag, {.line = 40});
+     },
+     "the access at test.cu:20 is strong, that at test.cu:40 is weak", "st.relaxed.gpu, or st.release.gpu"},
     {"buffer of the call before", RaceClass::reused_early,
      [](EventRig& rig) {
        const mem::Address data = rig.memory();

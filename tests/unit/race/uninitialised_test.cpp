@@ -13,8 +13,7 @@ namespace {
 class Uninitialised : public testing::Test {
  protected:
   Uninitialised() {
-    rig_.detector().look_for_uninitialised(
-        [this](std::optional<int>, std::string text) { reports_.push_back(std::move(text)); });
+    rig_.detector().look_for_uninitialised([this](Report&& report) { reports_.push_back(std::move(report.text)); });
   }
   mem::Address fresh(uint64_t bytes = 4096) {
     const mem::Address a = rig_.memory(0, bytes);

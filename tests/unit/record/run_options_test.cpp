@@ -22,7 +22,10 @@ RunOptions whole() {
   o.mode = AccessMode::strict;
   o.untimed = true;
   o.check = true;
-  o.keep_going = true;
+  o.max_reports = 3;
+  o.suppressions = "known.txt";
+  o.allow = "volatile";
+  o.sanitizer = false;
   o.why = "m7+0x40";
   o.weak_lines = 0;
   o.fresh_memory = 7;
