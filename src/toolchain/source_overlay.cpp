@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
+#include <optional>
 
 #include "base/strings.h"
 #include "toolchain/asm_escapes.h"
@@ -21,17 +23,44 @@ std::string json_string(const std::string& text) {
   return out + "\"";
 }
 
-// Of the places "file:line:column", those in `file`. A file may be named relative to the working directory.
-std::vector<Location> places_in(const std::string& file, const std::set<std::string>& places) {
+// "file:line:column"
+struct Place {
+  std::string file;
+  Location at;
+};
+std::optional<Place> parse_place(const std::string& text) {
+  const size_t column = text.rfind(':');
+  const size_t line = column == std::string::npos || column == 0 ? std::string::npos : text.rfind(':', column - 1);
+  if (line == std::string::npos) return std::nullopt;
+  const auto number = [&](size_t from) {
+    uint32_t value = 0;
+    std::from_chars(text.data() + from + 1, text.data() + text.size(), value);
+    return value;
+  };
+  return Place{text.substr(0, line), {number(line), number(column)}};
+}
+
+// Of the places those in `text`, the content of `file`, by the lines that it has. Messages count lines as #line says.
+std::vector<Location> places_in(std::string_view text, const std::string& file, const std::set<std::string>& places) {
   std::vector<Location> found;
-  for (const std::string& place : places) {
-    const size_t column = place.rfind(':');
-    const size_t line = column == std::string::npos ? column : place.rfind(':', column - 1);
-    if (line == std::string::npos) continue;
-    const auto named = std::filesystem::absolute(place.substr(0, line)).lexically_normal().string();
-    if (named != file) continue;
-    found.push_back({static_cast<uint32_t>(std::stoul(place.substr(line + 1))),
-                     static_cast<uint32_t>(std::stoul(place.substr(column + 1)))});
+  std::string name = file;
+  uint32_t physical = 0, stated = 0;
+  for (const auto line : split(text, '\n')) {
+    ++physical;
+    ++stated;
+    if (line.starts_with("#line ")) {
+      std::from_chars(line.data() + 6, line.data() + line.size(), stated);
+      --stated;
+      const size_t quote = line.find('"');
+      if (quote != std::string_view::npos) name = line.substr(quote + 1, line.rfind('"') - quote - 1);
+      continue;
+    }
+    for (const std::string& place : places) {
+      const auto parsed = parse_place(place);
+      if (!parsed || parsed->at.line != stated) continue;
+      if (parsed->file == name || std::filesystem::absolute(parsed->file).lexically_normal() == name)
+        found.push_back({physical, parsed->at.column});
+    }
   }
   return found;
 }
@@ -63,7 +92,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     const std::string text = read_file(files[i].string());
     std::string accepted = with_clang_forms(escape_asm(text));
     if (host_lambdas) accepted = with_host_lambdas(accepted);
-    if (!raw_shared.empty()) accepted = with_raw_shared(accepted, places_in(files[i].string(), raw_shared));
+    if (!raw_shared.empty()) accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), raw_shared));
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, accepted);
