@@ -26,6 +26,9 @@ extern "C" {
 #define COMPILER_CALL(name) void name();
 #include "shim/cuda/compiler_calls.def"
 #undef COMPILER_CALL
+#define PER_THREAD(name, ending) void name##ending();
+#include "shim/cuda/per_thread.def"
+#undef PER_THREAD
 }
 
 namespace fb::shim {
@@ -42,6 +45,9 @@ std::unordered_map<std::string_view, Function> read_runtime() {
 #define COMPILER_CALL(name) REAL(name)
 #include "api/cuda_runtime.def"
 #include "shim/cuda/compiler_calls.def"
+#define PER_THREAD(name, ending) table[#name #ending] = &name##ending;
+#include "shim/cuda/per_thread.def"
+#undef PER_THREAD
 #undef COMPILER_CALL
 #undef REAL
 #undef DECLARED

@@ -66,6 +66,7 @@ Registry<cudaStream_t, Stream>& streams() {
 }
 
 Expected<StreamPtr> find_stream(cudaStream_t handle) {
+  if (!handle && thread().own_default_stream) handle = cudaStreamPerThread;
   if (!handle || handle == cudaStreamLegacy) {
     if (const Error e = Session::get().connect(); e != cudaSuccess) return failure(e);
     return legacy_stream(thread().device);

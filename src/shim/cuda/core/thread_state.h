@@ -28,6 +28,7 @@ struct ThreadState {
   // The driver API's current context: false until the runtime or the driver API has made one current.
   bool has_context = false;
   bool in_callback = false;
+  bool own_default_stream = false;  // the default stream is cudaStreamPerThread
   Error last_error = cudaSuccess;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::vector<CallConfiguration> configurations;

@@ -53,7 +53,10 @@ TEST(Symbols, EveryExportedFunctionHasARow) {
   for (const std::string& symbol : exported()) {
     // What compilers call for kernels and variables is no part of an API, nor is what fabricbench-rank calls.
     if (symbol.starts_with("__cuda") || symbol.starts_with("fabricbench_")) continue;
-    EXPECT_TRUE(names.contains(symbol)) << symbol << " has a body and no row in src/api";
+    // Programs that were compiled with --default-stream per-thread call the same functions by other names.
+    const size_t ending = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds") ? 5 : 0;
+    EXPECT_TRUE(names.contains(symbol.substr(0, symbol.size() - ending)))
+        << symbol << " has a body and no row in src/api";
   }
 }
 
