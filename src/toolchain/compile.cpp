@@ -129,7 +129,8 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
   if (!request.plain_c) flags.push_back("-std=" + request.standard);
   if (request.kernels) {
     add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
-    add(flags, {"-Xclang", "-fno-cxx-modules", "-Xclang", "-fcuda-allow-variadic-functions"});
+    // nvcc knows `typeof` in every standard.
+    add(flags, {"-Xclang", "-fno-cxx-modules", "-Xclang", "-fcuda-allow-variadic-functions", "-fgnu-keywords"});
     // The driver would choose an id for each side.
     if (request.relocatable)
       add(flags, {"-fgpu-rdc", "-fuse-cuid=none", "-Xclang", "-cuid=" + request.unique_id, "-D__CUDACC_RDC__=1"});

@@ -66,9 +66,13 @@ Words split_words(std::string_view text) {
 }
 
 // The kinds of rows.
+// -E, -M and -MM are done instead of what the rest of the command asks for.
+void enter(Command& c, NvccPhase phase) {
+  if (c.phase != NvccPhase::preprocess && c.phase != NvccPhase::dependencies) c.phase = phase;
+}
 Act set_phase(NvccPhase phase) {
   return [phase](Command& c, const std::string&) {
-    c.phase = phase;
+    enter(c, phase);
     return "";
   };
 }
@@ -263,14 +267,14 @@ std::vector<NvccOption> make_options() {
       {"--compile", "-c", none, set_phase(NvccPhase::compile), "make an object of each source"},
       {"--device-c", "-dc", none,
        [](Command& c, const std::string&) {
-         c.phase = NvccPhase::compile;
+         enter(c, NvccPhase::compile);
          c.build.relocatable = true;
          return "";
        },
        "-c with device code that may refer to other files"},
       {"--device-w", "-dw", none,
        [](Command& c, const std::string&) {
-         c.phase = NvccPhase::compile;
+         enter(c, NvccPhase::compile);
          c.build.relocatable = false;
          return "";
        },

@@ -59,6 +59,8 @@ TEST(NvccOptions, PhasesAndRelocatableCode) {
   EXPECT_TRUE(parsed({"-dc", "a.cu"}).build.relocatable);
   EXPECT_TRUE(parsed({"-c", "-rdc=true", "a.cu"}).build.relocatable);
   EXPECT_TRUE(parsed({"--relocatable-device-code", "true", "a.cu"}).build.relocatable);
+  EXPECT_EQ(parsed({"-MM", "-dc", "a.cu"}).phase, NvccPhase::dependencies);
+  EXPECT_EQ(parsed({"-c", "-M", "a.cu"}).phase, NvccPhase::dependencies);
   EXPECT_EQ(parsed({"-dlink", "a.o"}).phase, NvccPhase::device_link);
   EXPECT_EQ(parsed({"--lib", "a.o"}).phase, NvccPhase::library);
   EXPECT_TRUE(parsed({"-shared", "a.o"}).build.shared);

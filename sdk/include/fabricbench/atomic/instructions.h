@@ -10,6 +10,8 @@ struct Scope {};
 template <MemoryOrder kOrder>
 struct Order {};
 
+#if defined(__CUDA__)  // a host compiler sees the host's side of operations.h only
+
 // Expands X(order, ".order", scope, ".scope", …) for all scopes. A thread's own scope is within its block's.
 #define EACH_SCOPE(X, order, ptx_order, ...)                    \
   X(order, ptx_order, thread_scope_system, ".sys", __VA_ARGS__) \
@@ -101,5 +103,7 @@ EACH_SCOPE(FENCE, seq_cst, ".sc", )
 #undef FENCE
 #undef PARAMETERS
 #undef EACH_SCOPE
+
+#endif
 
 }  // namespace fabricbench::atomic_ptx

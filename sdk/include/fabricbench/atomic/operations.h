@@ -122,6 +122,7 @@ struct AtomicOperations {
     return order == Order::acq_rel ? Order::acquire : order == Order::release ? Order::relaxed : order;
   }
 
+#if defined(__CUDA__)
   // f with the order as a type.
   template <class F>
   static FABRICBENCH_DEVICE auto in_order(Order order, F f) {
@@ -154,6 +155,7 @@ struct AtomicOperations {
       return false;
     }
   }
+#endif
 };
 
 }  // namespace fabricbench

@@ -16,6 +16,9 @@ inline __host__ cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigne
 inline __host__ cudaError_t cudaMallocManaged(void** pointer, size_t bytes) {
   return cudaMallocManaged(pointer, bytes, cudaMemAttachGlobal);
 }
+inline __host__ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
+}
 
 #define TYPED_ALLOCATION(name, PARAMETERS, ARGUMENTS) \
   template <class T>                                  \
@@ -32,6 +35,8 @@ TYPED_ALLOCATION(cudaMallocManaged, (T * *pointer, size_t bytes, unsigned int fl
 TYPED_ALLOCATION(cudaMallocPitch, (T * *pointer, size_t* pitch, size_t width, size_t height),
                  (AS_VOID, pitch, width, height))
 TYPED_ALLOCATION(cudaMallocAsync, (T * *pointer, size_t bytes, cudaStream_t stream), (AS_VOID, bytes, stream))
+TYPED_ALLOCATION(cudaMallocAsync, (T * *pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+                 (AS_VOID, bytes, pool, stream))
 TYPED_ALLOCATION(cudaMallocFromPoolAsync, (T * *pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
                  (AS_VOID, bytes, pool, stream))
 #undef AS_VOID

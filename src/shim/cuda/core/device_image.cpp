@@ -52,6 +52,20 @@ Expected<Unit> unit_of(const void* image, uint32_t capability) {
   return Unit{"", static_cast<const char*>(image)};
 }
 
+// Those of a list, which the machine links, or the image itself.
+std::vector<const void*> images_of(const void* image) {
+  std::vector<const void*> images;
+  if (first_word(image) == kWrapperMagic) {
+    const Wrapper wrapper = read_wrapper(image);
+    // What the linker has made of them is machine code.
+    if (wrapper.version == kLinkedVersion && wrapper.prelinked) {
+      for (const void* const* one = wrapper.prelinked; *one; ++one) images.push_back(*one);
+    }
+  }
+  if (images.empty()) images.push_back(image);
+  return images;
+}
+
 }  // namespace
 
 Error check_image(const void* image) {
@@ -66,31 +80,21 @@ Error check_image(const void* image) {
   return first_word(image) == kElfMagic ? cudaErrorInvalidKernelImage : cudaSuccess;
 }
 
-const char* plain_text(const void* image) {
-  if (first_word(image) == kWrapperMagic) {
-    const Wrapper wrapper = read_wrapper(image);
-    if (wrapper.version == kLinkedVersion || !wrapper.data) return nullptr;
-    image = wrapper.data;
+std::vector<const char*> plain_texts(const void* image) {
+  std::vector<const char*> texts;
+  for (const void* one : images_of(image)) {
+    if (first_word(one) == kWrapperMagic) one = read_wrapper(one).data;
+    if (one && first_word(one) != fatbin::kContainerMagic && first_word(one) != kElfMagic)
+      texts.push_back(static_cast<const char*>(one));
   }
-  const bool text = first_word(image) != fatbin::kContainerMagic && first_word(image) != kElfMagic;
-  return text ? static_cast<const char*>(image) : nullptr;
+  return texts;
 }
 
 Expected<std::vector<Unit>> units_of(const void* image, uint32_t capability) {
-  std::vector<const void*> images{image};
-  if (first_word(image) == kWrapperMagic) {
-    const Wrapper wrapper = read_wrapper(image);
-    // What the linker has made of them is machine code.
-    if (wrapper.version == kLinkedVersion && wrapper.prelinked && *wrapper.prelinked) {
-      images.clear();
-      for (const void* const* one = wrapper.prelinked; *one; ++one) images.push_back(*one);
-    }
-  }
   std::vector<Unit> units;
-  for (const void* one : images) {
+  for (const void* one : images_of(image)) {
     auto unit = unit_of(one, capability);
     if (!unit) return failure(unit.error());
-    if (unit->name.empty() && images.size() > 1) unit->name = "object " + std::to_string(units.size() + 1);
     units.push_back(std::move(*unit));
   }
   return units;

@@ -19,8 +19,8 @@ struct Unit {
 // cudaErrorInvalidKernelImage unless it is one of the above. Machine code that stands alone has no text.
 Error check_image(const void* image);
 
-// The text of an image that is PTX, or a wrapper around it; null for a container or a list.
-const char* plain_text(const void* image);
+// The texts of an image, as far as they are PTX that is not in a container.
+std::vector<const char*> plain_texts(const void* image);
 
 // The texts for a device of compute capability `capability` (90: 9.0). cudaErrorNoKernelImageForDevice: there is none;
 // the run's record says what there is.

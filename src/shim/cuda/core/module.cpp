@@ -71,12 +71,13 @@ bool Module::declares_managed(const std::string& name) {
   if (!declared_) {
     declared_.emplace();
     // nvcc's containers need no look: its host code registers managed variables as such.
-    const char* const whole = image_ ? plain_text(image_) : text_.c_str();
-    const std::string_view ptx = whole ? std::string_view(whole) : std::string_view();
-    for (size_t at = ptx.find(kAttribute); at != std::string_view::npos; at = ptx.find(kAttribute, at + 1)) {
-      std::string_view line = ptx.substr(at, ptx.find_first_of("[=;\n", at) - at);
-      while (line.ends_with(' ')) line.remove_suffix(1);
-      declared_->emplace(line.substr(line.rfind(' ') + 1));
+    const auto texts = image_ ? plain_texts(image_) : std::vector<const char*>{text_.c_str()};
+    for (const std::string_view ptx : texts) {
+      for (size_t at = ptx.find(kAttribute); at != std::string_view::npos; at = ptx.find(kAttribute, at + 1)) {
+        std::string_view line = ptx.substr(at, ptx.find_first_of("[=;\n", at) - at);
+        while (line.ends_with(' ')) line.remove_suffix(1);
+        declared_->emplace(line.substr(line.rfind(' ') + 1));
+      }
     }
   }
   return declared_->contains(name);

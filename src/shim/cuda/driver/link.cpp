@@ -1,11 +1,14 @@
-// Linking of device code. One piece of text is a program already; putting several together is not supported.
+// Linking of device code: pieces are collected here and linked by the machine.
 
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "shim/cuda/core/device_image.h"
+#include "shim/cuda/core/module.h"
 #include "shim/cuda/core/registry.h"
 #include "shim/cuda/driver/driver.h"
 
@@ -13,9 +16,18 @@ using namespace fb::shim;
 
 namespace {
 
+// What a wrapper of several images looks like (core/device_image.h).
+struct ListOfImages {
+  uint32_t magic = 0x466243b1, version = 2;
+  const void* data = nullptr;
+  const void* const* images = nullptr;
+};
+
 struct Link {
-  std::string text;
-  bool has_text = false;
+  std::vector<std::string> pieces;
+  // Of cuLinkComplete.
+  std::vector<const void*> images;
+  ListOfImages list;
 };
 
 Registry<CUlinkState, Link>& links() {
@@ -23,15 +35,22 @@ Registry<CUlinkState, Link>& links() {
   return *all;
 }
 
-Error add_text(CUlinkState state, CUjitInputType type, std::string text) {
+Error add_piece(CUlinkState state, CUjitInputType type, std::string piece) {
   const auto link = links().find(state);
   if (!link) return cudaErrorInvalidResourceHandle;
   // Machine code has no text, and libraries are made of it.
-  if (type != CU_JIT_INPUT_PTX) return cudaErrorInvalidKernelImage;
-  if (link->has_text) return cudaErrorNotSupported;
-  link->text = std::move(text);
-  link->has_text = true;
+  if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY) return cudaErrorInvalidKernelImage;
+  if (const Error e = check_image(piece.c_str()); e != cudaSuccess) return e;
+  link->pieces.push_back(std::move(piece));
   return cudaSuccess;
+}
+
+// Whether the machine can link it.
+Error try_image(const void* image) {
+  const auto module = Module::from_copy(image);
+  if (!module) return module.error();
+  const auto loaded = (*module)->load();
+  return loaded ? (*module)->unload() : loaded.error();
 }
 
 }  // namespace
@@ -49,7 +68,9 @@ FB_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data
   return in_context([&] {
     if (!data || bytes == 0) return cudaErrorInvalidValue;
     const auto* text = static_cast<const char*>(data);
-    return add_text(state, type, std::string(text, ::strnlen(text, bytes)));
+    // Text may have a NUL behind it, a container has many inside.
+    const size_t used = type == CU_JIT_INPUT_PTX ? ::strnlen(text, bytes) : bytes;
+    return add_piece(state, type, std::string(text, used));
   });
 }
 
@@ -61,7 +82,7 @@ FB_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char
     if (!file) return cudaErrorFileNotFound;
     std::ostringstream text;
     text << file.rdbuf();
-    return add_text(state, type, text.str());
+    return add_piece(state, type, text.str());
   });
 }
 
@@ -70,10 +91,19 @@ FB_API CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
   return in_context([&] {
     const auto link = links().find(state);
     if (!link) return cudaErrorInvalidResourceHandle;
-    if (!image || !link->has_text) return cudaErrorInvalidValue;
-    *image = link->text.data();
-    if (bytes) *bytes = link->text.size() + 1;
-    return cudaSuccess;
+    if (!image || link->pieces.empty()) return cudaErrorInvalidValue;
+    if (link->pieces.size() == 1) {
+      *image = link->pieces[0].data();
+      if (bytes) *bytes = link->pieces[0].size() + 1;
+      return cudaSuccess;
+    }
+    link->images.clear();
+    for (const std::string& piece : link->pieces) link->images.push_back(piece.c_str());
+    link->images.push_back(nullptr);
+    link->list.images = link->images.data();
+    *image = &link->list;
+    if (bytes) *bytes = sizeof link->list;
+    return try_image(&link->list);
   });
 }
 

@@ -115,8 +115,6 @@ TEST_F(DriverModule, LinkingOnePieceGivesThatPiece) {
   ASSERT_EQ(cuLinkCreate(0, nullptr, nullptr, &link), CUDA_SUCCESS);
   std::string text = kAddKernel;
   EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, text.data(), text.size(), "add", 0, nullptr, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, text.data(), text.size(), "add", 0, nullptr, nullptr),
-            CUDA_ERROR_NOT_SUPPORTED);
   void* image = nullptr;
   size_t bytes = 0;
   ASSERT_EQ(cuLinkComplete(link, &image, &bytes), CUDA_SUCCESS);
@@ -126,6 +124,30 @@ TEST_F(DriverModule, LinkingOnePieceGivesThatPiece) {
   EXPECT_EQ(cuLinkDestroy(link), CUDA_SUCCESS);
   EXPECT_EQ(cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(DriverModule, SeveralPiecesAreLinked) {
+  const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  std::string kernel = head + ".extern .func f();\n.visible .entry k() { call f; ret; }\n";
+  std::string function = head + ".visible .func f() { ret; }\n";
+  CUlinkState link = nullptr;
+  ASSERT_EQ(cuLinkCreate(0, nullptr, nullptr, &link), CUDA_SUCCESS);
+  const auto add = [&](std::string& text) {
+    return cuLinkAddData(link, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "", 0, nullptr, nullptr);
+  };
+  EXPECT_EQ(add(kernel), CUDA_SUCCESS);
+  EXPECT_EQ(add(function), CUDA_SUCCESS);
+  void* image = nullptr;
+  ASSERT_EQ(cuLinkComplete(link, &image, nullptr), CUDA_SUCCESS);
+  CUmodule module = nullptr;
+  CUfunction found = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, image), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleGetFunction(&found, module, "k"), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  // A function twice does not link.
+  EXPECT_EQ(add(function), CUDA_SUCCESS);
+  EXPECT_NE(cuLinkComplete(link, &image, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuLinkDestroy(link), CUDA_SUCCESS);
 }
 
 TEST_F(DriverModule, LibrariesAreModules) {
