@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "shim/cuda/core/capture.h"
@@ -52,7 +55,31 @@ PageRun::~PageRun() {
   ::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(begin));
 }
 
+// The file whose pages these are for other mappings, too; empty: they are this process's own.
+std::string shared_file_at(uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t begin = 0, end = 0;
+    char access[5] = {};
+    int path = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %*s %n", &begin, &end, access, &path) < 3) continue;
+    if (address < begin || address >= end) continue;
+    return access[3] == 's' && path > 0 ? line.substr(static_cast<size_t>(path)) : "";
+  }
+  return "";
+}
+
+// Other mappings of the file keep its pages, and a kernel's stores do not reach them.
+void note_shared_file(uint64_t address) {
+  const std::string file = shared_file_at(address);
+  if (file.empty()) return;
+  (void)tell_problem("cudaHostRegister: devices see the pages of " + file +
+                         " through this mapping alone; another mapping of the file sees other memory from here on",
+                     cudaErrorNotSupported);
+}
+
 Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
+  note_shared_file(begin);
   UniqueFd memory(::memfd_create("fabricbench-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return failure(cudaErrorMemoryAllocation);
   ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
