@@ -30,6 +30,16 @@ Table read_cuda_runtime() {
   return table;
 }
 
+Table read_nvml() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#include "api/nvml.def"
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
 Table read_cuda_driver() {
   Table table;
 #define REAL(name, ...) table.add(#name, #name #__VA_ARGS__, true);
@@ -71,6 +81,11 @@ std::span<const Row> cuda_runtime() {
 
 std::span<const Row> cuda_driver() {
   static const Table table = read_cuda_driver();
+  return table.rows();
+}
+
+std::span<const Row> nvml() {
+  static const Table table = read_nvml();
   return table.rows();
 }
 

@@ -18,6 +18,7 @@ struct Row {
 // In the order of the tables, chapter by chapter.
 std::span<const Row> cuda_runtime();
 std::span<const Row> cuda_driver();
+std::span<const Row> nvml();
 
 // One more name of a symbol.
 struct Alias {

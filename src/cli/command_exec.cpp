@@ -18,6 +18,7 @@
 #include "launcher/explore.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
+#include "toolchain/mpi_library.h"
 #include "toolchain/program.h"
 
 namespace fb::cli {
@@ -150,8 +151,14 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
   if (!libraries) return say(libraries.error()), false;
   // Libraries that the program uses may contain NVIDIA's runtime, and look for others by name.
   if (const std::string redirect = *libraries + "/libfabricbench_redirect.so"; fs::exists(redirect))
-    o.launch.preload = redirect;
+    o.launch.preload.push_back(redirect);
+  if (o.launch.options.virtual_clock) o.launch.preload.push_back(*libraries + "/libfabricbench_clock.so");
   o.launch.library_path = std::move(*libraries);
+  if (o.launch.options.mpi) {
+    const std::string library = folder.file("libfabricbench_mpi.so");
+    if (const auto made = toolchain::build_mpi_library(library, !o.no_cache); !made) return say(made.error()), false;
+    o.launch.preload.push_back(library);
+  }
   if (is_program(o.words)) {
     o.launch.program = fs::absolute(o.words[0]).string();
     return true;

@@ -78,6 +78,7 @@ ApiCoverage measure_api_coverage() {
       read_api("cuda_runtime", "CUDA runtime", api::cuda_runtime(), api::cuda_runtime_aliases(), counted, real));
   c.apis.push_back(
       read_api("cuda_driver", "CUDA driver", api::cuda_driver(), api::cuda_driver_aliases(), counted, real));
+  c.apis.push_back(read_api("nvml", "NVIDIA Management Library", api::nvml(), {}, counted, real));
   for (ApiCall& call : c.calls) {
     call.real = call.where != "host" || real.contains(call.name);
     c.calls_total += call.calls;
@@ -121,7 +122,8 @@ std::string to_markdown(const ApiCoverage& c) {
       "finds no "
       "DMA buffers, `cuLinkAddData` takes one piece of PTX, memory of `cuMemCreate` lies on devices and is shared by "
       "file "
-      "descriptor. A *declared* one returns \"not supported\" (801), and the record counts it by name.\n\n"
+      "descriptor. A *declared* one returns \"not supported\" (801), and the record counts it by name. The management "
+      "library has the functions that programs of this field were seen to call.\n\n"
       "| API | real | all |\n|---|---|---|\n";
   for (const Api& api : c.apis) text += fmt::format("| {} | {} | {} |\n", api.title, api.count.real, api.count.total);
   text += fmt::format(

@@ -27,9 +27,9 @@ struct LaunchRequest {
 
   bool prefix = false;  // "[rank 3] " before every line
   std::optional<std::chrono::milliseconds> timeout = {};
-  uint64_t rank_memory = 0;       // bytes of private memory for each rank; 0: default_rank_memory()
-  std::string preload = {};       // a library that ranks load before all others; empty: none
-  std::string library_path = {};  // folder of our libraries; empty: programs know it
+  uint64_t rank_memory = 0;               // bytes of private memory for each rank; 0: default_rank_memory()
+  std::string library_path = {};          // folder of our libraries: programs load some by name
+  std::vector<std::string> preload = {};  // libraries that ranks load before all others
 
   double build_seconds = 0;  // for the record
 

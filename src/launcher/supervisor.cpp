@@ -160,11 +160,16 @@ std::vector<std::string> Supervisor::environment_of(int rank, const std::string&
     const char* path = getenv("LD_LIBRARY_PATH");
     set["LD_LIBRARY_PATH"] = path == nullptr ? request_.library_path : request_.library_path + ":" + path;
   }
-  if (!request_.preload.empty()) {
-    const char* others = getenv("LD_PRELOAD");
-    set["LD_PRELOAD"] = others == nullptr ? request_.preload : request_.preload + ":" + others;
-  }
+  // mpirun itself needs none of them.
+  if (!request_.preload.empty() && !request_.options.mpi) set["LD_PRELOAD"] = preload();
   return environment_with(set);
+}
+
+std::string Supervisor::preload() const {
+  const char* others = getenv("LD_PRELOAD");
+  std::string list = others == nullptr ? "" : others;
+  for (const auto& library : request_.preload) list = list.empty() ? library : library + ":" + list;
+  return list;
 }
 
 // The machine listens at one socket, or at one for each rank that is judged.
@@ -226,6 +231,7 @@ void Supervisor::start_mpi(const std::string& port) {
     for (const auto& [name, value] : rank_variables(rank, request_)) {
       start.command.insert(start.command.end(), {"-x", fmt::format("{}={}", name, value)});
     }
+    if (!request_.preload.empty()) start.command.insert(start.command.end(), {"-x", "LD_PRELOAD=" + preload()});
     start.command.push_back(request_.program);
     start.command.insert(start.command.end(), request_.arguments.begin(), request_.arguments.end());
   }

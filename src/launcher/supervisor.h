@@ -42,6 +42,7 @@ class Supervisor {
   void start_rank(int rank, const std::string& port);
   void start_mpi(const std::string& port);
   std::vector<std::string> environment_of(int rank, const std::string& port) const;
+  std::string preload() const;
   void add_rank(int rank, SpawnOptions start);
 
   bool wait_once(std::chrono::milliseconds longest);  // false: time is up

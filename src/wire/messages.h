@@ -17,7 +17,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
@@ -51,8 +51,9 @@ struct Empty {
 
 // The session
 
+// facts: asks what the devices are, and is neither a thread nor a process to the machine.
 // judge: on the socket that the machine inherits, and nowhere else.
-enum class Purpose : uint32_t { calls, callbacks, judge };
+enum class Purpose : uint32_t { calls, callbacks, facts, judge };
 
 // The first message of every connection; each host thread has one of its own.
 struct Hello {
@@ -73,10 +74,15 @@ struct Welcome {
   uint64_t addresses_begin = 0, addresses_end = 0;
 };
 
+struct PciAddress {
+  uint32_t domain = 0, bus = 0, device = 0;
+};
+inline constexpr uint32_t kMostLinks = 32;
+
 struct DeviceFacts {
   char name[64] = {};
   uint8_t uuid[16] = {};
-  uint32_t pci_domain = 0, pci_bus = 0, pci_device = 0;
+  PciAddress pci;
   uint32_t capability_major = 9, capability_minor = 0;
   uint64_t memory_bytes = 0;
   uint32_t multiprocessors = 0;
@@ -88,6 +94,16 @@ struct DeviceFacts {
   uint32_t copy_engines = 0;
   uint32_t multicast = 0;  // 1: the device takes part in multicast objects
   uint32_t fabric_handles = 0;
+  uint32_t pci_ids = 0;     // device and vendor
+  uint32_t pci_switch = 0;  // devices of one number share a PCI switch; 0: none
+  uint32_t pcie_generation = 0, pcie_lanes = 0;
+  uint32_t numa_node = 0;
+  uint32_t first_cpu = 0, cpus = 0;                                   // processors of the NUMA node
+  uint32_t nvlinks = 0, nvlink_generation = 0, nvlink_megabytes = 0;  // per second and link, each way
+  uint32_t nvswitches = 0;
+  std::array<PciAddress, kMostLinks> link_remote = {};
+  uint32_t zero = 0;
+  uint64_t memory_used = 0;  // when the question was asked
   // Bit d: this device can access the memory of device d.
   std::array<uint64_t, kMostDevices / 64> peers = {};
   // Bit d: … and perform atomic operations there (NVLink).
@@ -423,6 +439,16 @@ struct GraphNodeHeader {
 struct GraphLaunch {
   StreamRef stream;
   Id graph = 0;
+};
+
+// Host clocks
+
+struct HostTime {
+  uint64_t nanoseconds = 0;
+};
+// Answered when the time has passed.
+struct HostSleep {
+  uint64_t nanoseconds = 0;
 };
 
 // Callbacks

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "fabric/pci.h"
 #include "machine/node/handlers.h"
 
 namespace fb::machine {
@@ -156,10 +157,38 @@ std::string name_of(const Process& process) {
   return process.rank >= 0 ? fmt::format("rank {}", process.rank) : fmt::format("process {}", process.number);
 }
 
-Answer Node::welcome(const Process& process) const {
+namespace {
+
+wire::PciAddress to_wire(const fabric::PciAddress& at) { return {at.domain, at.bus, at.device}; }
+
+void describe_place(wire::DeviceFacts& f, const fabric::Platform& p, uint32_t number) {
+  constexpr uint32_t kVendor = 0x10de;
+  const fabric::PciPlace place = fabric::place_of_gpu(p, number);
+  const fabric::Processors near = fabric::processors_of(p, place.numa_node);
+  f.pci = to_wire(place.device);
+  f.pci_ids = p.pci.device_id << 16 | kVendor;
+  f.pci_switch = place.pci_switch;
+  f.pcie_generation = p.pci.generation;
+  f.pcie_lanes = p.pci.lanes;
+  f.numa_node = place.numa_node;
+  f.first_cpu = near.first;
+  f.cpus = near.count;
+  if (!p.peer.nvlink) return;
+  f.nvlinks = std::min(p.nvlink.links, wire::kMostLinks);
+  f.nvlink_generation = p.nvlink.generation;
+  f.nvlink_megabytes = static_cast<uint32_t>(p.nvlink.link_bandwidth / 1e6);
+  f.nvswitches = p.nvlink.switches;
+  for (uint32_t link = 0; link < f.nvlinks; ++link) f.link_remote[link] = to_wire(fabric::remote_end(p, number, link));
+}
+
+}  // namespace
+
+Answer Node::welcome(const Process& process) const { return facts(process.number, process.first_device); }
+
+Answer Node::facts(uint32_t process, uint32_t first_device) const {
   Answer answer;
   wire::Welcome w;
-  w.process = process.number;
+  w.process = process;
   w.devices = platform_.node.devices;
   w.addresses_begin = mem::kConstantBegin;
   w.addresses_end = mem::kGlobalEnd;
@@ -167,11 +196,11 @@ Answer Node::welcome(const Process& process) const {
   for (uint32_t d = 0; d < platform_.node.devices; ++d) {
     wire::DeviceFacts f;
     platform_.device_name.copy(f.name, sizeof f.name - 1);
-    const uint32_t number = global_device(process, d);
+    const uint32_t number = first_device + d;
     uint64_t id[2] = {mix(0x4642, number), mix(0x4652, number)};
     std::memcpy(f.uuid, id, sizeof f.uuid);
-    f.pci_bus = 0x10 + number % 0xE0;
-    f.pci_domain = number / 0xE0;
+    describe_place(f, platform_, number);
+    f.memory_used = budget_.used(number);
     f.capability_major = platform_.device.capability_major;
     f.capability_minor = platform_.device.capability_minor;
     f.memory_bytes = limits_.memory;
@@ -241,6 +270,7 @@ void Node::handle(Call& call) {
   }
   if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process)) return HostThreads::hold(call);
   if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
+  if (call.kind != Kind::host_time) thread.clock_readings = 0;
   if (!wire::has_flag(call.kind, poll)) {
     thread.polls = 0;
     engine_.note_progress();

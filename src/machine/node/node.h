@@ -40,6 +40,9 @@ class Node {
   void set_judge(JudgeRequests& judge) { services_.judge = &judge; }
   NodeServices& services() { return services_; }
 
+  uint32_t devices_per_node() const { return platform_.node.devices; }
+  // What the devices of a node are, for connections that only ask.
+  Answer facts(uint32_t process, uint32_t first_device) const;
   // The answer to hello.
   Answer welcome(const Process& process) const;
 

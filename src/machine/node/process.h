@@ -128,6 +128,7 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   std::vector<OperationPtr> waits_for;  // operations that the request waits for
   uint64_t calls = 0;                   // hash of them
   uint32_t polls = 0;                   // unsuccessful queries in a row
+  uint32_t clock_readings = 0;          // in a row
 
   // Virtual time that a call takes on the host.
   void spend(Time cost) { now += cost; }

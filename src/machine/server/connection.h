@@ -22,6 +22,7 @@ class Connection {
   const uint64_t number;
   int rank = -1;                 // of the socket that it connected to; -1: one socket for all
   HostThread* thread = nullptr;  // after hello
+  bool only_asks = false;        // what the devices are
   int32_t pid = 0;
   uint64_t since = 0;  // wall nanoseconds
 

@@ -235,7 +235,7 @@ void Server::hello(Connection& connection, const wire::Received& message) {
   refusal.status = wire::Status::not_permitted;
   if (message.frame.kind != wire::Kind::hello) return connection.send(refusal, message.frame.kind);
   std::memcpy(&m, message.body.data(), sizeof m);
-  if (m.version != wire::kVersion || m.purpose > wire::Purpose::callbacks) {
+  if (m.version != wire::kVersion || m.purpose > wire::Purpose::facts) {
     if (connection.rank >= 0)
       report(make_incident(IncidentReason::unknown_client, connection.rank,
                            fmt::format("rank {}: a connection that is not of our libraries", connection.rank)));
@@ -248,6 +248,12 @@ void Server::hello(Connection& connection, const wire::Received& message) {
     m.rank = connection.rank;
     m.node = connection.rank / ((options_.node.ranks + nodes - 1) / nodes);
     m.thread = HostWatch::find_thread(connection.pid, m.thread);
+  }
+  if (m.purpose == wire::Purpose::facts) {
+    connection.only_asks = true;
+    const auto node = static_cast<uint32_t>(m.node);
+    if (m.node < 0 || node >= nodes_) return connection.send(refusal, wire::Kind::hello);
+    return connection.send(node_.facts(0, node * node_.devices_per_node()), wire::Kind::hello);
   }
   Process* process = nullptr;
   for (const auto& p : node_.processes()) {
@@ -341,6 +347,7 @@ Activity Server::look_at_all() {
     if (!everybody_came_) return Activity::runs;
   }
   for (const auto& [number, connection] : connections_) {
+    if (connection->only_asks) continue;
     if (!connection->thread) {  // will say hello
       if (connection->rank >= 0 && wall() - connection->since > kPatienceForHello)
         report(make_incident(IncidentReason::silent_connection, connection->rank,

@@ -33,6 +33,7 @@ RunOptions whole() {
   o.count_branches = true;
   o.verbose = true;
   o.mpi = true;
+  o.virtual_clock = true;
   o.slower = "latency=1.1";
   o.budget = 1000;
   o.memory = uint64_t{1} << 30;

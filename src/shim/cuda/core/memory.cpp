@@ -8,6 +8,7 @@
 
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/event.h"
+#include "shim/cuda/core/export.h"
 #include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/core/stream.h"
@@ -207,3 +208,12 @@ Error reset_device(int device) {
 }
 
 }  // namespace fb::shim
+
+// For sdk/mpi: whether the host can't touch this memory. Opens no connection.
+FB_API int fabricbench_is_device_memory(const void* pointer) {
+  using namespace fb::shim;
+  return Session::get().connected() && Session::get().owns(reinterpret_cast<uint64_t>(pointer)) &&
+                 !find_host_range(pointer)
+             ? 1
+             : 0;
+}

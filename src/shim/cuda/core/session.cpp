@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,19 +10,10 @@
 #include <cstring>
 #include <new>
 
+#include "wire/identity.h"
+
 namespace fb::shim {
 namespace {
-
-int read_number(std::initializer_list<const char*> variables, int otherwise) {
-  for (const char* variable : variables) {
-    const char* text = std::getenv(variable);
-    if (!text || !*text) continue;
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    if (*end == '\0' && value >= 0 && value < (1 << 24)) return static_cast<int>(value);
-  }
-  return otherwise;
-}
 
 void print_to_output(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -39,9 +29,6 @@ Session& Session::get() {
 
 Session::Session() {
   if (const char* path = std::getenv(wire::kSocketVariable)) path_ = path;
-  rank_ = read_number({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}, -1);
-  local_rank_ = read_number({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}, -1);
-  node_ = read_number({"FABRICBENCH_NODE", "GROUP_RANK"}, 0);
   pthread_atfork(nullptr, nullptr, &Session::after_fork);
 }
 
@@ -92,11 +79,7 @@ wire::Channel Session::open(wire::Purpose purpose) {
 Error Session::greet(wire::Channel& channel, wire::Purpose purpose, wire::Welcome& welcome,
                      std::vector<std::byte>& facts) {
   channel.print = &print_to_output;
-  wire::Hello hello;
-  hello.rank = rank_;
-  hello.local_rank = local_rank_;
-  hello.node = node_;
-  hello.thread = static_cast<uint32_t>(::syscall(SYS_gettid));
+  wire::Hello hello = wire::hello_of_this_thread();
   hello.purpose = purpose;
   return from_status(channel.call<wire::Kind::hello>(hello, &welcome, {}, &facts));
 }

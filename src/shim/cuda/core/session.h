@@ -60,7 +60,6 @@ class Session {
 
   std::mutex mutex_;
   std::string path_;
-  int rank_ = -1, local_rank_ = -1, node_ = 0;
   std::atomic<bool> connected_ = false, lost_ = false, told_ = false;
   std::atomic<uint32_t> generation_ = 1;
   std::vector<wire::DeviceFacts> devices_;

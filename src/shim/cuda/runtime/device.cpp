@@ -37,7 +37,7 @@ cudaError_t find_by_bus_id(int* device, const char* id) {
   }
   for (int k = 0; k < Session::get().device_count(); ++k) {
     const auto& facts = Session::get().device(k);
-    if (facts.pci_domain != domain || facts.pci_bus != bus || facts.pci_device != slot) continue;
+    if (facts.pci.domain != domain || facts.pci.bus != bus || facts.pci.device != slot) continue;
     *device = k;
     return cudaSuccess;
   }
@@ -106,7 +106,7 @@ FB_API cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   if (!id || length < 13) return record(cudaErrorInvalidValue);
   if (const auto e = shim::check_device(device); e != cudaSuccess) return record(e);
   const auto& facts = Session::get().device(device);
-  std::snprintf(id, static_cast<size_t>(length), "%04x:%02x:%02x.0", facts.pci_domain, facts.pci_bus, facts.pci_device);
+  std::snprintf(id, static_cast<size_t>(length), "%04x:%02x:%02x.0", facts.pci.domain, facts.pci.bus, facts.pci.device);
   return cudaSuccess;
 }
 

@@ -124,13 +124,13 @@ bool attribute_of(const DeviceFacts& d, cudaDeviceAttr attribute, int& value) {
       value = as_int(d.multiprocessors);
       return true;
     case cudaDevAttrPciBusId:
-      value = as_int(d.pci_bus);
+      value = as_int(d.pci.bus);
       return true;
     case cudaDevAttrPciDeviceId:
-      value = as_int(d.pci_device);
+      value = as_int(d.pci.device);
       return true;
     case cudaDevAttrPciDomainId:
-      value = as_int(d.pci_domain);
+      value = as_int(d.pci.domain);
       return true;
     case cudaDevAttrMemoryClockRate:
       value = as_int(d.memory_clock_khz);
@@ -278,9 +278,9 @@ void fill_properties(const DeviceFacts& d, cudaDeviceProp& p) {
   p.globalL1CacheSupported = p.localL1CacheSupported = p.managedMemory = p.concurrentManagedAccess = 1;
   p.computePreemptionSupported = p.canUseHostPointerForRegisteredMem = p.cooperativeLaunch = 1;
   p.hostRegisterSupported = p.memoryPoolsSupported = p.gpuDirectRDMASupported = p.ipcEventSupported = 1;
-  p.pciBusID = as_int(d.pci_bus);
-  p.pciDeviceID = as_int(d.pci_device);
-  p.pciDomainID = as_int(d.pci_domain);
+  p.pciBusID = as_int(d.pci.bus);
+  p.pciDeviceID = as_int(d.pci.device);
+  p.pciDomainID = as_int(d.pci.domain);
   p.asyncEngineCount = as_int(d.copy_engines);
   p.memoryBusWidth = as_int(d.memory_bus_bits);
   p.l2CacheSize = get(cudaDevAttrL2CacheSize);

@@ -1,0 +1,47 @@
+// The host's clock as programs under --virtual-clock read it: the virtual time of the calling thread.
+
+#include <algorithm>
+
+#include "machine/node/handlers.h"
+
+namespace fb::machine {
+
+using wire::Status;
+
+namespace {
+
+constexpr Time kNanosecond = 1000;
+// What a reading takes on a host. A loop that only reads the clock waits for time to pass: behind kManyReadings in a
+// row each one takes a little longer than the last, so that a wait of seconds ends.
+constexpr Time kReading = 25 * kNanosecond, kLongestReading = 1'000'000 * kNanosecond;
+constexpr uint32_t kManyReadings = 1000, kDoubledAfter = 100;
+
+Time price_of_reading(uint32_t readings) {
+  if (readings <= kManyReadings) return kReading;
+  const uint32_t doublings = std::min((readings - kManyReadings) / kDoubledAfter, 20u);
+  return std::min(kReading << doublings, kLongestReading);
+}
+
+}  // namespace
+
+Status on_host_time(NodeServices&, Call& call, const wire::Empty&, wire::HostTime& reply, Answer&) {
+  HostThread& thread = *call.thread;
+  thread.spend(price_of_reading(++thread.clock_readings));
+  reply.nanoseconds = thread.now / kNanosecond;
+  return Status::ok;
+}
+
+Status on_host_sleep(NodeServices& node, Call& call, const wire::HostSleep& m, wire::HostTime&, Answer&) {
+  constexpr uint64_t kLongest = uint64_t{1000} * 3600 * 1'000'000'000;  // a thousand hours
+  HostThread& thread = *call.thread;
+  const Time until = thread.now + std::min(m.nanoseconds, kLongest) * kNanosecond;
+  node.engine.schedule(until, thread.tie, [&node, self = thread.shared_from_this(), until] {
+    if (self->gone) return;
+    Answer answer;
+    answer.set_body(wire::HostTime{until / kNanosecond});
+    node.threads.answer_at(*self, until, std::move(answer));
+  });
+  return kLater;
+}
+
+}  // namespace fb::machine
