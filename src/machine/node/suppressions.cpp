@@ -128,9 +128,9 @@ bool fits_site(const Suppression& s, const record::IncidentSite& site) {
 Result<std::vector<Suppression>> parse_suppressions(std::string_view text) {
   std::vector<Suppression> found;
   Errors errors;
-  uint32_t number = 0;
+  uint32_t line_number = 0;
   for (std::string_view line : split(text, '\n')) {
-    ++number;
+    ++line_number;
     // A comment begins the line or follows a space.
     for (size_t hash = line.find('#'); hash != std::string_view::npos; hash = line.find('#', hash + 1)) {
       if (hash != 0 && line[hash - 1] != ' ' && line[hash - 1] != '\t') continue;
@@ -139,7 +139,7 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text) {
     }
     line = trim(line);
     if (line.empty()) continue;
-    auto one = parse_line(line, number);
+    auto one = parse_line(line, line_number);
     if (one) {
       found.push_back(std::move(*one));
     } else {

@@ -11,7 +11,7 @@ class FindingsTest : public testing::Test {
     return {most, *parse_suppressions(suppressions),
             [this](record::Incident incident) { reported_.push_back(std::move(incident)); }};
   }
-  static race::Report race(uint32_t number, const std::string& kernel, const std::string& cause = "") {
+  static race::Report finding(uint32_t number, const std::string& kernel, const std::string& cause = "") {
     race::Report report;
     report.id = "unordered";
     report.number = number;
@@ -28,7 +28,7 @@ class FindingsTest : public testing::Test {
 
 TEST_F(FindingsTest, TheLastOfThoseThatAreWantedEndsTheRun) {
   Findings findings = make(2);
-  for (uint32_t n = 0; n < 4; ++n) add(findings, race(n, "k"));
+  for (uint32_t n = 0; n < 4; ++n) add(findings, finding(n, "k"));
   ASSERT_EQ(reported_.size(), 2u);
   EXPECT_FALSE(reported_[0].fatal);
   EXPECT_TRUE(reported_[1].fatal);
@@ -39,18 +39,18 @@ TEST_F(FindingsTest, TheLastOfThoseThatAreWantedEndsTheRun) {
 
 TEST_F(FindingsTest, OneCauseIsReportedOnce) {
   Findings findings = make(10);
-  add(findings, race(0, "a", "flag"));
-  add(findings, race(1, "b", "flag"));
-  add(findings, race(2, "c", "another flag"));
-  add(findings, race(3, "d"));
-  add(findings, race(4, "e"));
+  add(findings, finding(0, "a", "flag"));
+  add(findings, finding(1, "b", "flag"));
+  add(findings, finding(2, "c", "another flag"));
+  add(findings, finding(3, "d"));
+  add(findings, finding(4, "e"));
   EXPECT_EQ(reported_.size(), 4u);
 }
 
 TEST_F(FindingsTest, ASuppressedFindingNeitherCountsNorHidesOthersOfItsCause) {
   Findings findings = make(1, "# known\nrace:function:known # why\nrace:function:unused");
-  add(findings, race(0, "known", "flag"));
-  add(findings, race(1, "new", "flag"));
+  add(findings, finding(0, "known", "flag"));
+  add(findings, finding(1, "new", "flag"));
   ASSERT_EQ(reported_.size(), 1u);
   EXPECT_EQ(reported_[0].text, "new");
   EXPECT_TRUE(reported_[0].fatal);
