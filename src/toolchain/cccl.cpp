@@ -16,7 +16,7 @@ namespace fb::toolchain {
 namespace {
 
 // Headers that the SDK has only to include libcu++'s.
-constexpr std::array<std::string_view, 1> kOnlyWhole = {"cuda/std/complex"};
+constexpr std::array<std::string_view, 2> kOnlyWhole = {"cuda/std/complex", "cuda/std/functional"};
 constexpr std::string_view kSystemFolder = "/usr/include";
 
 // A file that others may be reading is not written again: precompiled headers check its time.

@@ -115,6 +115,12 @@ constexpr __SIZE_TYPE__ alignment() {
 }  // namespace fabricbench
 #define alignas(...) __attribute__((aligned(::fabricbench::alignment<__VA_ARGS__>())))
 
+// nvcc's questions about lambdas. The host side of clang knows the result type of every lambda, so none needs the care
+// that libcu++ takes of nvcc's.
+#define __nv_is_extended_device_lambda_closure_type(...) false
+#define __nv_is_extended_host_device_lambda_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
+
 // What fb::toolchain makes of a shared variable with a constructor or destructor: neither runs, as with nvcc.
 namespace fabricbench {
 template <class T>
