@@ -32,7 +32,7 @@ struct ProgramBuild {
   bool mpi = false;
   std::string mpi_compiler = "mpicxx";  // asked for MPI's flags
   bool use_cache = true;
-  std::chrono::seconds time_limit{120};  // of each compiler and linker
+  std::chrono::seconds time_limit{600};  // of each compiler and linker
 };
 
 // Reads command-line words as nvcc would. Unknown ones are refused by name.
