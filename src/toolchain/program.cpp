@@ -149,6 +149,8 @@ Result<std::vector<std::string>> ask_mpi(const std::string& program, const std::
   const ProcessResult run = run_command({path, "--showme:" + what}, kTimeLimit);
   if (run.exit_code != 0) return error(fmt::format("{} --showme:{} failed: {}", path, what, trim(run.output)));
   Words words;
+  // Ours comes first: it says that device pointers may be passed.
+  if (const auto where = locate(); where && what == "compile") words.push_back("-I" + where->sdk + "/mpi/include");
   for (const auto word : split(trim(run.output), ' ')) {
     if (!word.empty()) words.emplace_back(word);
   }

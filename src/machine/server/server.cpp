@@ -210,6 +210,11 @@ void Server::serve_held() {
 
 void Server::serve(Connection& connection) {
   wire::Received message = connection.take();
+  if (connection.rank >= 0 && ++requests_ == kMostRequests) {
+    report(make_incident(IncidentReason::requests_used_up, connection.rank,
+                         fmt::format("The ranks made {} requests: a loop that does not end.", kMostRequests)));
+    return;
+  }
   if (!connection.thread) return hello(connection, message);
   Call call;
   call.thread = connection.thread;
@@ -219,11 +224,6 @@ void Server::serve(Connection& connection) {
   call.descriptor = std::move(message.descriptor);
   if (connection.thread->process->has_shared_memory) node_.look_again();
   const bool was_frozen = frozen();
-  if (connection.rank >= 0 && ++requests_ == kMostRequests) {
-    report(make_incident(IncidentReason::requests_used_up, connection.rank,
-                         fmt::format("The ranks made {} requests: a loop that does not end.", kMostRequests)));
-    return;
-  }
   node_.handle(call);
   if (session_ && node_.out_of_budget() && !finished_) report_work();
   if (was_frozen && !frozen()) serve_held();

@@ -1,6 +1,7 @@
 // MPI calls with device pointers, on any number of ranks: halo exchange of a Jacobi iteration as programs write it, and
 // one call of each kind.
 #include <cuda_runtime.h>
+#include <mpi-ext.h>
 #include <mpi.h>
 
 #include <cstdio>
@@ -13,7 +14,9 @@
     MPI_Abort(MPI_COMM_WORLD, 1);                                                \
   }
 
-extern "C" int MPIX_Query_cuda_support(void);
+#if !defined(MPIX_CUDA_AWARE_SUPPORT) || !MPIX_CUDA_AWARE_SUPPORT
+#error "programs that ask at compile time must be told"
+#endif
 
 static int rank = 0, ranks = 1;
 
