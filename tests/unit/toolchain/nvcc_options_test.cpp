@@ -28,7 +28,7 @@ TEST(NvccOptions, EachNameStandsInOneRow) {
   std::set<std::string_view> names;
   for (const NvccOption& option : nvcc_options()) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
-    if (!option.brief.empty()) EXPECT_TRUE(names.insert(option.brief).second) << option.brief;
+    EXPECT_TRUE(option.brief.empty() || names.insert(option.brief).second) << option.brief;
     EXPECT_FALSE(option.effect.empty()) << option.name;
   }
   EXPECT_GT(nvcc_options().size(), 130u);
