@@ -10,6 +10,7 @@
 #include "fabricbench/groups/cluster.h"
 #include "fabricbench/groups/coalesced.h"
 #include "fabricbench/groups/grid.h"
+#include "fabricbench/groups/invoke.h"
 #include "fabricbench/groups/tile.h"
 #endif
 #endif

@@ -34,6 +34,7 @@
 
 #if defined(__CUDA__)
 #include "fabricbench/device/address_spaces.h"
+#include "fabricbench/device/atomic_builtins.h"
 #include "fabricbench/device/atomics.h"
 #include "fabricbench/device/cached_access.h"
 #include "fabricbench/device/conversions.h"

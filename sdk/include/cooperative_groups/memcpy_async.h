@@ -1,6 +1,9 @@
 // cooperative_groups::memcpy_async: the threads of a group copy from global to shared memory together.
 #pragma once
+#pragma GCC system_header
 #include "cooperative_groups.h"
+
+#if defined(__CUDA__)
 #include "fabricbench/aligned_size.h"
 #include "fabricbench/device/async_copy.h"
 
@@ -29,3 +32,4 @@ FABRICBENCH_DEVICE void wait(const Group& group) {
 }
 
 }  // namespace cooperative_groups
+#endif

@@ -24,6 +24,7 @@ class thread_block : public thread_group {
   struct arrival_token {};
   static FABRICBENCH_DEVICE arrival_token barrier_arrive() { return {}; }
   static FABRICBENCH_DEVICE void barrier_wait(arrival_token&&) { sync(); }
+  static FABRICBENCH_DEVICE void barrier_wait() { sync(); }
 };
 
 FABRICBENCH_DEVICE thread_block this_thread_block() { return {}; }

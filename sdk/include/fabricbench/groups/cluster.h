@@ -36,6 +36,16 @@ class cluster_group {
     return dim3(__nvvm_read_ptx_sreg_cluster_nctaid_x(), __nvvm_read_ptx_sreg_cluster_nctaid_y(),
                 __nvvm_read_ptx_sreg_cluster_nctaid_z());
   }
+  static FABRICBENCH_DEVICE dim3 thread_index() {
+    const dim3 block = block_index();
+    return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                block.z * blockDim.z + threadIdx.z);
+  }
+  static FABRICBENCH_DEVICE dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+  }
+  static FABRICBENCH_DEVICE bool is_valid() { return true; }
   static FABRICBENCH_DEVICE unsigned int block_rank() { return __clusterRelativeBlockRank(); }
   static FABRICBENCH_DEVICE unsigned int num_blocks() { return __clusterSizeInBlocks(); }
   static FABRICBENCH_DEVICE unsigned int thread_rank() {

@@ -85,4 +85,18 @@ FABRICBENCH_DEVICE coalesced_group labeled_partition(const thread_block_tile<Siz
   return labeled_partition(coalesced_group(tile.lanes()), label);
 }
 
+// Tiles of a coalesced group, by rank, are coalesced groups again.
+FABRICBENCH_DEVICE coalesced_group tiled_partition(const coalesced_group& group, unsigned int size) {
+  const unsigned int tile = group.thread_rank() / size;
+  unsigned int mask = 0;
+  for (unsigned int rest = group.lanes(), rank = 0; rest != 0; rest &= rest - 1, ++rank) {
+    if (rank / size == tile) mask |= rest & -rest;
+  }
+  return coalesced_group(mask);
+}
+template <unsigned int Size>
+FABRICBENCH_DEVICE coalesced_group tiled_partition(const coalesced_group& group) {
+  return tiled_partition(group, Size);
+}
+
 }  // namespace cooperative_groups

@@ -41,6 +41,15 @@ class grid_group {
   FABRICBENCH_DEVICE unsigned long long thread_rank() const {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
   }
+  FABRICBENCH_DEVICE unsigned long long cluster_rank() const { return block_rank() / __clusterSizeInBlocks(); }
+  FABRICBENCH_DEVICE unsigned long long num_clusters() const { return num_blocks() / __clusterSizeInBlocks(); }
+  FABRICBENCH_DEVICE dim3 cluster_index() const { return __clusterIdx(); }
+  FABRICBENCH_DEVICE dim3 dim_clusters() const { return __clusterGridDimInClusters(); }
+  // A barrier in two steps: arrive, do other work, wait.
+  struct arrival_token {};
+  FABRICBENCH_DEVICE arrival_token barrier_arrive() const { return {}; }
+  FABRICBENCH_DEVICE void barrier_wait(arrival_token&&) const { sync(); }
+  FABRICBENCH_DEVICE void barrier_wait() const { sync(); }
   FABRICBENCH_DEVICE dim3 dim_blocks() const { return gridDim; }
   FABRICBENCH_DEVICE dim3 group_dim() const { return gridDim; }
   FABRICBENCH_DEVICE dim3 block_index() const { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }

@@ -1,4 +1,4 @@
-// thread_block_tile<N>: N neighbouring lanes of one warp, N a power of two up to 32.
+// thread_block_tile<N>: N neighbouring threads, N a power of two: of one warp up to 32, of several warps above.
 #pragma once
 #include "fabricbench/groups/block.h"
 #include "fabricbench/groups/shuffle.h"
@@ -27,7 +27,7 @@ class coalesced_group;
 
 template <unsigned int Size, class ParentT = void>
 class thread_block_tile {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile is 1, 2, 4, 8, 16 or 32 threads");
+  static_assert(Size >= 1 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile is a power of two of threads");
 
   using Parent = typename fabricbench::TileParent<ParentT>::type;
 
@@ -41,8 +41,21 @@ class thread_block_tile {
 
   FABRICBENCH_DEVICE operator thread_group() const { return thread_group(mask()); }
 
-  static FABRICBENCH_DEVICE void sync() { __syncwarp(mask()); }
-  static FABRICBENCH_DEVICE unsigned int thread_rank() { return lane() & (Size - 1); }
+  // Tiles of several warps meet at the block's named barriers 1 to 15.
+  static FABRICBENCH_DEVICE void sync() {
+    if constexpr (Size <= 32) {
+      __syncwarp(mask());
+    } else {
+      const unsigned int id = 1 + thread_block::thread_rank() / Size;
+      if (id > 15) __trap();
+      __barrier_sync_count(id, Size);
+    }
+  }
+  static FABRICBENCH_DEVICE unsigned int thread_rank() {
+    return Size <= 32 ? lane() & (Size - 1) : thread_block::thread_rank() & (Size - 1);
+  }
+  // Ours, for reduce: the part of the tile that is in this warp.
+  static FABRICBENCH_DEVICE thread_block_tile<(Size < 32 ? Size : 32), thread_block> lanes_of_warp() { return {}; }
   static constexpr FABRICBENCH_DEVICE unsigned int num_threads() { return Size; }
   static constexpr FABRICBENCH_DEVICE unsigned int size() { return Size; }
   // Which of its parent's tiles this is, and how many there are.
@@ -84,11 +97,11 @@ class thread_block_tile {
   static FABRICBENCH_DEVICE unsigned int lane() { return __nvvm_read_ptx_sreg_laneid(); }
   static FABRICBENCH_DEVICE unsigned int first_lane() { return lane() & ~(Size - 1); }
   static FABRICBENCH_DEVICE unsigned int mask() {
-    return Size == 32 ? 0xffffffffu : ((1u << (Size & 31)) - 1) << first_lane();
+    return Size >= 32 ? 0xffffffffu : ((1u << (Size & 31)) - 1) << first_lane();
   }
   // Masks of lanes to masks of ranks.
   static FABRICBENCH_DEVICE unsigned int to_ranks(unsigned int lanes) {
-    return Size == 32 ? lanes : lanes >> first_lane() & ((1u << (Size & 31)) - 1);
+    return Size >= 32 ? lanes : lanes >> first_lane() & ((1u << (Size & 31)) - 1);
   }
 };
 
@@ -96,7 +109,20 @@ template <unsigned int Size, class ParentT>
 FABRICBENCH_DEVICE thread_block_tile<Size, ParentT> tiled_partition(const ParentT&) {
   return {};
 }
-template <unsigned int Size>
-void tiled_partition(const coalesced_group&) = delete;  // not supported: its tiles are coalesced groups again
+
+// Memory that tiles of several warps need on older architectures; here it is enough to name it.
+template <unsigned int MaxBlockSize = 1024>
+struct block_tile_memory {
+  char unused[1];
+};
+template <unsigned int MaxBlockSize>
+FABRICBENCH_DEVICE thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) {
+  return {};
+}
+namespace experimental {
+using cooperative_groups::block_tile_memory;
+using cooperative_groups::this_thread_block;
+using cooperative_groups::tiled_partition;
+}  // namespace experimental
 
 }  // namespace cooperative_groups

@@ -1,0 +1,3 @@
+// The name of NVTX 2 for the header.
+#pragma once
+#include "nvtx3/nvToolsExtCudaRt.h"
