@@ -23,7 +23,7 @@ struct SmallFormat {
   constexpr unsigned int sign() const { return 1u << (exponent_bits + mantissa_bits); }
   constexpr unsigned int infinity() const { return ((1u << exponent_bits) - 1) << mantissa_bits; }
 };
-inline constexpr SmallFormat kHalf{5, 10}, kBfloat16{8, 7}, kE5m2{5, 2}, kE4m3{4, 3};
+inline constexpr SmallFormat kHalf{5, 10}, kBfloat16{8, 7}, kE5m2{5, 2}, kE4m3{4, 3}, kE3m2{3, 2}, kE2m3{2, 3}, kE2m1{2, 1};
 
 // The code of |value| as if exponents went on for ever: codes at or above format.infinity() have overflowed. value is
 // neither infinite nor NaN.
@@ -70,6 +70,15 @@ FABRICBENCH_CONSTEXPR unsigned int encode(double value, SmallFormat format,
   if (code < format.infinity()) return sign | code;
   const bool to_infinity = rounding == Rounding::nearest_even || rounding == (negative ? Rounding::down : Rounding::up);
   return sign | (to_infinity ? format.infinity() : format.infinity() - 1);
+}
+
+// value in a format of numbers alone: beyond the largest, and for NaN, it is the largest.
+FABRICBENCH_CONSTEXPR unsigned char encode_tiny(double value, SmallFormat format) {
+  const unsigned int largest = format.sign() - 1;
+  if (value != value) return static_cast<unsigned char>(largest);
+  const unsigned int sign = __builtin_bit_cast(unsigned long long, value) >> 63 ? format.sign() : 0;
+  const unsigned int code = __builtin_isinf(value) ? ~0u : magnitude_code(value, format, Rounding::nearest_even);
+  return static_cast<unsigned char>(sign | (code < largest ? code : largest));
 }
 
 // Codes at or above format.infinity() are taken for numbers as well: E4M3 has numbers there.
