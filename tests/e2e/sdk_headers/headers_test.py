@@ -11,6 +11,10 @@ import tempfile
 # Header -> the macro that NVIDIA's header of this name defines, and programs test.
 GUARDS = {
     "builtin_types.h": None,
+    "cuComplex.h": "CU_COMPLEX_H_",
+    "cuda_fp4.h": "__CUDA_FP4_H__",
+    "cuda_fp6.h": "__CUDA_FP6_H__",
+    "mma.h": "__CUDA_MMA_H__",
     "channel_descriptor.h": "__CHANNEL_DESCRIPTOR_H__",
     "cooperative_groups.h": "_COOPERATIVE_GROUPS_H_",
     "cuda.h": "__cuda_cuda_h__",

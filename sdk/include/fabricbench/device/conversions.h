@@ -22,18 +22,30 @@ CONVERT(__float2int, __nvvm_f2i, float, int)
 CONVERT(__float2uint, __nvvm_f2ui, float, unsigned int)
 CONVERT(__float2ll, __nvvm_f2ll, float, long long)
 CONVERT(__float2ull, __nvvm_f2ull, float, unsigned long long)
-CONVERT(__int2float, __nvvm_i2f, int, float)
-CONVERT(__uint2float, __nvvm_ui2f, unsigned int, float)
-CONVERT(__ll2float, __nvvm_ll2f, long long, float)
-CONVERT(__ull2float, __nvvm_ull2f, unsigned long long, float)
 CONVERT(__double2float, __nvvm_d2f, double, float)
 CONVERT(__double2int, __nvvm_d2i, double, int)
 CONVERT(__double2uint, __nvvm_d2ui, double, unsigned int)
 CONVERT(__double2ll, __nvvm_d2ll, double, long long)
 CONVERT(__double2ull, __nvvm_d2ull, double, unsigned long long)
-CONVERT(__ll2double, __nvvm_ll2d, long long, double)
-CONVERT(__ull2double, __nvvm_ull2d, unsigned long long, double)
 #undef CONVERT
+
+// LLVM 19 takes the built-ins of integers with _rz for C's conversion, which rounds to nearest.
+#define FROM_INTEGER(name, builtin, from, ptx_from, letter_from, to, ptx_to, letter_to) \
+  FABRICBENCH_DEVICE to name##_rn(from x) { return builtin##_rn(x); }                   \
+  FABRICBENCH_DEVICE to name##_ru(from x) { return builtin##_rp(x); }                   \
+  FABRICBENCH_DEVICE to name##_rd(from x) { return builtin##_rm(x); }                   \
+  FABRICBENCH_DEVICE to name##_rz(from x) {                                             \
+    to y;                                                                               \
+    asm("cvt.rz." ptx_to "." ptx_from " %0, %1;" : letter_to(y) : letter_from(x));      \
+    return y;                                                                           \
+  }
+FROM_INTEGER(__int2float, __nvvm_i2f, int, "s32", "r", float, "f32", "=f")
+FROM_INTEGER(__uint2float, __nvvm_ui2f, unsigned int, "u32", "r", float, "f32", "=f")
+FROM_INTEGER(__ll2float, __nvvm_ll2f, long long, "s64", "l", float, "f32", "=f")
+FROM_INTEGER(__ull2float, __nvvm_ull2f, unsigned long long, "u64", "l", float, "f32", "=f")
+FROM_INTEGER(__ll2double, __nvvm_ll2d, long long, "s64", "l", double, "f64", "=d")
+FROM_INTEGER(__ull2double, __nvvm_ull2d, unsigned long long, "u64", "l", double, "f64", "=d")
+#undef FROM_INTEGER
 
 // Every 32-bit integer is exact as a double.
 FABRICBENCH_DEVICE double __int2double_rn(int x) { return x; }

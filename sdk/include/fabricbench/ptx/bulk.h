@@ -99,6 +99,9 @@ TENSOR(5, "%3, %4, %5, %6, %7", "%4, %5, %6, %7, %8", "r"(at[0]), "r"(at[1]), "r
                  " [%0], %1, [%2];" ::"r"(fabricbench::shared_address(to)),                                    \
                  "r"(value), "r"(fabricbench::shared_address(barrier))                                         \
                  : "memory");                                                                                  \
+  }                                                                                                            \
+  FABRICBENCH_DEVICE void red_async(op_##op##_t tag, type* to, const type& value, uint64_t* barrier) {         \
+    red_async(sem_relaxed, scope_cluster, space_cluster, tag, to, value, barrier);                             \
   }
 #define REDUCE_GLOBAL(op, name, type, ptx)                                                            \
   FABRICBENCH_DEVICE void cp_reduce_async_bulk(space_global_t, space_shared_t, op_##op##_t, type* to, \

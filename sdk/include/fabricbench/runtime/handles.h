@@ -23,6 +23,7 @@ typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
+#define CU_UUID_HAS_BEEN_DEFINED
 struct CUuuid_st {
   char bytes[16];
 };

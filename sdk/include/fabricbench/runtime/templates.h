@@ -107,6 +107,10 @@ inline __host__ cudaError_t cudaFuncSetAttribute(T* kernel, cudaFuncAttribute at
   return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 template <class T>
+inline __host__ cudaError_t cudaFuncSetCacheConfig(T* kernel, cudaFuncCache config) {
+  return cudaFuncSetCacheConfig(reinterpret_cast<const void*>(kernel), config);
+}
+template <class T>
 inline __host__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* kernel) {
   return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
 }
@@ -132,26 +136,46 @@ inline __host__ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* ker
   return cudaOccupancyMaxActiveClusters(clusters, reinterpret_cast<const void*>(kernel), config);
 }
 
-// The block size that fills a multiprocessor best, and the smallest grid that fills the device with it.
-template <class T>
-inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, T kernel,
-                                                               size_t shared_bytes = 0, int limit = 0) {
+// The block size that fills a multiprocessor best, and the smallest grid that fills the device with it;
+// shared_of(threads) is the dynamic shared memory of a block.
+template <class Shared, class T>
+inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid_size, int* block_size, T kernel,
+                                                                           Shared shared_of, int limit = 0) {
   int device = 0, multiprocessors = 0, best_threads = 0;
   cudaFuncAttributes attributes;
-  if (auto e = cudaGetDevice(&device); e != cudaSuccess) return e;
-  if (auto e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); e != cudaSuccess) {
-    return e;
-  }
-  if (auto e = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)); e != cudaSuccess) return e;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error != cudaSuccess) return error;
+  error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+  if (error != cudaSuccess) return error;
   const int most = limit > 0 && limit < attributes.maxThreadsPerBlock ? limit : attributes.maxThreadsPerBlock;
   for (int threads = most / 32 * 32; threads > 0; threads -= 32) {
     int blocks = 0;
-    const auto e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes);
-    if (e != cudaSuccess) return e;
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_of(threads));
+    if (error != cudaSuccess) return error;
     if (blocks * threads <= best_threads) continue;
     best_threads = blocks * threads;
     *block_size = threads;
     *grid_size = blocks * multiprocessors;
   }
   return cudaSuccess;
+}
+template <class Shared, class T>
+inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* grid_size, int* block_size,
+                                                                                    T kernel, Shared shared_of,
+                                                                                    int limit = 0, unsigned int = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_size, block_size, kernel, shared_of, limit);
+}
+template <class T>
+inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, T kernel,
+                                                               size_t shared_bytes = 0, int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+      grid_size, block_size, kernel, [=](int) { return shared_bytes; }, limit);
+}
+template <class T>
+inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid_size, int* block_size, T kernel,
+                                                                        size_t shared_bytes = 0, int limit = 0,
+                                                                        unsigned int = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid_size, block_size, kernel, shared_bytes, limit);
 }
