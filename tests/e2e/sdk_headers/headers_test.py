@@ -14,6 +14,7 @@ GUARDS = {
     "cuComplex.h": "CU_COMPLEX_H_",
     "cuda_fp4.h": "__CUDA_FP4_H__",
     "cuda_fp6.h": "__CUDA_FP6_H__",
+    "curand_kernel.h": "CURAND_KERNEL_H_",
     "mma.h": "__CUDA_MMA_H__",
     "channel_descriptor.h": "__CHANNEL_DESCRIPTOR_H__",
     "cooperative_groups.h": "_COOPERATIVE_GROUPS_H_",
