@@ -9,6 +9,13 @@
 #include <string>
 #include <vector>
 
+// Answers name __half and __nv_bfloat16 without their headers. The short names (half, half2) need the include.
+#if defined(__CUDA__)
+#define FABRICBENCH_NO_SHORT_NAMES
+#include <cuda_bf16.h>
+#undef FABRICBENCH_NO_SHORT_NAMES
+#endif
+
 namespace fabricbench {
 
 // What the process that loads a solution does for it. Zero is success.
