@@ -75,6 +75,14 @@ inline __host__ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes) {
   return cudaMemsetAsync(to, value, bytes, nullptr);
 }
 
+// The form of CUDA 11: the node of an error and a log, of which there is neither.
+inline __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t* error_node,
+                                                 char* log, size_t log_bytes) {
+  if (error_node) *error_node = nullptr;
+  if (log && log_bytes > 0) *log = 0;
+  return cudaGraphInstantiate(exec, graph, 0);
+}
+
 namespace fabricbench {
 
 // An argument converted to the kernel's parameter type before its address is taken.
