@@ -38,7 +38,8 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const p
       storage = allocate(v);
       if (storage.address == 0)
         return error(fmt::format("no memory left for variable {} of {} bytes", v.name, v.bytes), v.at);
-      if (!storage.initialised && !v.init.empty()) std::memcpy(storage.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
+      if (!storage.initialised && !v.init.empty())
+        std::memcpy(storage.host, v.init.data(), std::min<uint64_t>(v.init.size(), v.bytes));
     }
     loaded->variables_.push_back(storage);
   }

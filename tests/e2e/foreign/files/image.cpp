@@ -10,7 +10,7 @@ static int fail(const char* what, CUresult error) {
   std::printf("%s: %d\n", what, static_cast<int>(error));
   return 1;
 }
-#define CHECK(call)                                                   \
+#define CHECK(call) \
   if (const CUresult error = call; error != CUDA_SUCCESS) return fail(#call, error)
 
 int main(int, char** words) {
