@@ -2,6 +2,10 @@
 #pragma GCC system_header
 #ifndef FABRICBENCH_FP16
 #define FABRICBENCH_FP16
+// NVIDIA's header brings these along, and programs rely on it.
+#include <cstring>
+#include <utility>
+
 #include "cuda_runtime.h"
 #include "fabricbench/narrow/encode.h"
 #include "fabricbench/narrow/paste.h"

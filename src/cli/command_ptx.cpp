@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "inspect/ptx_view.h"
-#include "toolchain/compile.h"
+#include "toolchain/compile_both.h"
 
 namespace fb::cli {
 namespace {
@@ -28,7 +28,7 @@ Result<std::string> ptx_of(const Options& o) {
   request.gpu_arch = o.arch;
   request.include_dirs = o.include_dirs;
   request.defines = o.defines;
-  return toolchain::compile_to_ptx(request);
+  return toolchain::ptx_of(request);
 }
 
 int show_ptx(const Options& o) {

@@ -15,6 +15,7 @@
 #include "base/temp_dir.h"
 #include "toolchain/cccl.h"
 #include "toolchain/diagnostics.h"
+#include "toolchain/identity.h"
 #include "toolchain/precompiled_header.h"
 
 namespace fb::toolchain {
@@ -164,6 +165,13 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
     if (again) return again;
   }
   return done;
+}
+
+Result<std::string> ptx_of(const DeviceCompile& unit) {
+  const auto where = locate();
+  if (!where) return std::unexpected(where.error());
+  const TempDir scratch;
+  return compile_both({.unit = unit, .stem = scratch.path() + "/unit"}, Cache(), *where, identity_of(*where));
 }
 
 }  // namespace fb::toolchain

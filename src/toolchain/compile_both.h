@@ -23,4 +23,8 @@ struct BothCompile {
 Result<std::string> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
                                  const std::string& identity);
 
+// The PTX of a source that no object is wanted of. Both sides are compiled, since what is wrong with one may change how
+// the other is compiled.
+Result<std::string> ptx_of(const DeviceCompile& unit);
+
 }  // namespace fb::toolchain

@@ -10,7 +10,7 @@
 #include "base/installed.h"
 #include "base/process.h"
 #include "base/strings.h"
-#include "toolchain/compile.h"
+#include "toolchain/compile_both.h"
 #include "toolchain/device_link.h"
 #include "toolchain/locate.h"
 #include "toolchain/object_builder.h"
@@ -276,7 +276,7 @@ class Driver {
       DeviceCompile unit = objects_.unit_of(source);
       if (!unit.kernels) return error(fmt::format("{}: no CUDA source (-x cu makes it one)", source));
       unit.unique_id = "0";
-      auto ptx = compile_to_ptx(unit);
+      auto ptx = ptx_of(unit);
       if (!ptx) return std::unexpected(named_errors(ptx.error(), source));
       write_file(output_for(source, command_.fatbin ? ".fatbin" : ".ptx"), *ptx);
     }

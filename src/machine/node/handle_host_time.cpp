@@ -1,4 +1,5 @@
-// The host's clock as programs under --virtual-clock read it: the virtual time of the calling thread.
+// The host's clock as programs under --virtual-clock read it: the virtual time of the calling thread. Candidates in a
+// judged run have no use for it, and might tell by it which calls are timed.
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ Time price_of_reading(uint32_t readings) {
 
 }  // namespace
 
-Status on_host_time(NodeServices&, Call& call, const wire::Empty&, wire::HostTime& reply, Answer&) {
+Status on_host_time(NodeServices& node, Call& call, const wire::Empty&, wire::HostTime& reply, Answer&) {
+  if (node.judge) return Status::not_permitted;
   HostThread& thread = *call.thread;
   thread.spend(price_of_reading(++thread.clock_readings));
   reply.nanoseconds = thread.now / kNanosecond;
@@ -32,6 +34,7 @@ Status on_host_time(NodeServices&, Call& call, const wire::Empty&, wire::HostTim
 }
 
 Status on_host_sleep(NodeServices& node, Call& call, const wire::HostSleep& m, wire::HostTime&, Answer&) {
+  if (node.judge) return Status::not_permitted;
   constexpr uint64_t kLongest = uint64_t{1000} * 3600 * 1'000'000'000;  // a thousand hours
   HostThread& thread = *call.thread;
   const Time until = thread.now + std::min(m.nanoseconds, kLongest) * kNanosecond;

@@ -4,9 +4,10 @@
 // were seen twice, under heavy disk load, and 4,800 verified collectives passed after the repair. A fence orders the
 // accesses that happen before it in its own thread. Here thread 0 fences before __syncthreads() orders the stores of the
 // other threads before it, and stores the flag relaxed. Repaired: the thread that stores the flag fences after the
-// barrier, so that the fence covers those stores.
+// barrier, so that the fence covers those stores. Stores that the fence precedes in the run are published without any.
 //
 // class: fence by another thread than the stores
+// also: published without release
 // lines: write read
 #include "gpus.h"
 

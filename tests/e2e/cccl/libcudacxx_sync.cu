@@ -79,6 +79,8 @@ __global__ void pipelined(const int* in, int* out) {
     }
     pipeline.consumer_wait();
     out[tile * kTile + threadIdx.x] = tiles[tile % kStages][kTile - 1 - threadIdx.x];
+    // Where all threads produce and consume, acquiring a stage waits for no other thread that may still read it.
+    block.sync();
     pipeline.consumer_release();
   }
 }

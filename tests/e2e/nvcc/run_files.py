@@ -86,6 +86,9 @@ def main(folder):
     expect((folder / "rule.d").read_text(), "x\\ y: \\\n  ", "a rule")
     nvcc("-ptx", FILES / "race_store.cu", "-rdc=true", "-o", folder / "r.ptx")
     expect((folder / "r.ptx").read_text(), ".visible .func", "PTX")
+    tests = FILES.parent.parent
+    nvcc("-ptx", "-I", tests / "language", tests / "cccl" / "libcudacxx_sync.cu", "-o", folder / "cccl.ptx")
+    expect((folder / "cccl.ptx").read_text(), "mbarrier.", "PTX of a source that includes libcu++")
     (folder / "words").write_text(f'-dc "{FILES}/again.cu"\n-o {folder}/from_file.o')
     nvcc(f"@{folder}/words")
     os.environ["NVCC_APPEND_FLAGS"] = "--frobnicate"
