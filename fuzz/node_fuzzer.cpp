@@ -318,8 +318,9 @@ class Session {
     m = {in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(3)), static_cast<int32_t>(device()), flag()};
   }
   void fill(wire::OfHandle& m) {
-    m.handle = handle({Kind::stream_create, Kind::event_create, Kind::module_load, Kind::graph_create,
-                       Kind::physical_create, Kind::multicast_create, Kind::event_import, Kind::physical_import});
+    m.handle =
+        handle({Kind::stream_create, Kind::event_create, Kind::module_load, Kind::graph_create, Kind::physical_create,
+                Kind::multicast_create, Kind::event_import, Kind::physical_import, Kind::pool_create});
   }
   void fill(wire::RangeReserve& m) {
     m = {in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(4)), in_.one_in(4) ? odd() : 0, 0};
@@ -356,6 +357,11 @@ class Session {
          static_cast<int64_t>(size())};
   }
   void fill(wire::VariableFind& m) { m = {handle({Kind::module_load}), device(), 0}; }
+  void fill(wire::VariablePlace& m) { m = {handle({Kind::module_load}), address()}; }
+  void fill(wire::PoolAccess& m) {
+    m = {handle({Kind::pool_create}), device(), device(), static_cast<wire::Access>(in_.below(4)), 0};
+  }
+  void fill(wire::HostSleep& m) { m.nanoseconds = in_.one_in(4) ? odd() : in_.below(1000); }
   void fill(wire::Occupancy& m) {
     m.function = handle({Kind::function_find});
     m.device = device();
@@ -417,7 +423,9 @@ class Session {
          static_cast<wire::Compare>(in_.below(5))};
   }
   void fill(wire::Callback& m) { m = {stream(), 1}; }
-  void fill(wire::AllocateOrdered& m) { m = {stream(), size()}; }
+  void fill(wire::AllocateOrdered& m) {
+    m = {stream(), size(), in_.one_in(2) ? handle({Kind::pool_create}) : 0, in_.one_in(4) ? device() : 0, 0};
+  }
   void fill(wire::FreeOrdered& m) { m = {stream(), address()}; }
   void fill(wire::GraphCreate& m) {
     m = {in_.one_in(4) ? handle({Kind::graph_create}) : 0, 0, in_.one_in(4) ? 0u : 1u};
@@ -534,7 +542,7 @@ class Session {
       static constexpr const char* kNames[] = {"store", "stop", "bulk", "vprintf", "", "nothing"};
       text(in_.pick(kNames));
     }
-    if constexpr (kKind == Kind::variable_find) {
+    if constexpr (kKind == Kind::variable_find || kKind == Kind::variable_place) {
       static constexpr const char* kNames[] = {"counter", "constant", "small", "", "buffer"};
       text(in_.pick(kNames));
     }
