@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "machine/node/judge_requests.h"
 #include "tests/unit/machine/node_host.h"
 
 namespace fb::machine {
@@ -249,7 +250,34 @@ TEST_F(NodeHostile, AModuleThatDoesNotFitLeavesNothingBehindAndIsReportedOnlySoO
   EXPECT_LE(host.incidents.size(), 20u);
 }
 
-TEST_F(NodeHostile, TextsOfModulesAreLimited) {
+// Between calls: it asks for nothing.
+class IdleJudge final : public JudgeRequests {
+ public:
+  bool in_run() const override { return false; }
+  uint64_t late_requests() const override { return 0; }
+  bool has_returned(const Process&) const override { return false; }
+  std::optional<std::string> explain_wait(const HostThread&) const override { return std::nullopt; }
+  Status next(Call&, const wire::StepNext&) override { return Status::not_permitted; }
+  Status exchange(Call&) override { return Status::not_permitted; }
+  Status exchange_descriptor(Call&, uint32_t) override { return Status::not_permitted; }
+  Status begin(Call&, const wire::JudgeBegin&) override { return Status::not_permitted; }
+  Status make_tensor(const wire::JudgeTensor&, wire::Address&) override { return Status::not_permitted; }
+  Status free_tensor(const wire::JudgeFree&) override { return Status::not_permitted; }
+  Status step(Call&, const wire::JudgeStep&) override { return Status::not_permitted; }
+};
+
+TEST_F(NodeHostile, AJudgedRunHasNoHostClock) {
+  wire::HostTime time;
+  EXPECT_EQ(host.call<Kind::host_time>(a.thread, {}, &time), Status::ok);
+  IdleJudge judge;
+  host.node.set_judge(judge);
+  EXPECT_EQ(host.call<Kind::host_time>(a.thread, {}, &time), Status::not_permitted);
+  EXPECT_EQ(host.call<Kind::host_sleep>(a.thread, {.nanoseconds = 1}, &time), Status::not_permitted);
+}
+
+TEST_F(NodeHostile, TextsOfModulesOfAJudgedRunAreLimited) {
+  IdleJudge judge;
+  host.node.set_judge(judge);
   const std::vector<std::byte> piece(wire::kLargestBlob, std::byte{' '});
   uint64_t most = 0;
   for (int k = 0; k < 8; ++k) {

@@ -45,7 +45,9 @@ TEST(ElfFunctions, ListsWhatAFileDefines) {
   const auto distance =
       reinterpret_cast<uintptr_t>(&redirect_test_behind) - reinterpret_cast<uintptr_t>(&redirect_test_before);
   EXPECT_EQ(found.at("redirect_test_behind") - found.at("redirect_test_before"), distance);
-  EXPECT_FALSE(found.contains("printf")) << "it is used here and defined elsewhere";
+  // A function of the C library might be a sanitizer's own, and defined here.
+  EXPECT_FALSE(found.contains("_ZNSt14basic_ifstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode"))
+      << "the constructor in own_file() is used here and defined elsewhere";
 }
 
 TEST(ElfFunctions, MalformedFilesHaveNone) {
