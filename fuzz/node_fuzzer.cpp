@@ -680,7 +680,9 @@ class Session {
     node_.fill(record);
     (void)to_json(record);
     if (!idle || node_.out_of_budget()) return;
-    FB_CHECK(!node_.anything_running() && node_.memory_in_use() == 0);
+    FB_CHECK(!node_.anything_running());
+    shared_.descriptors.clear();  // each keeps the memory that it stands for
+    FB_CHECK(node_.memory_in_use() == 0);
   }
 
   Reader in_;
