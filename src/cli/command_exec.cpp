@@ -18,7 +18,7 @@
 #include "launcher/explore.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
-#include "toolchain/mpi_library.h"
+#include "toolchain/mpi.h"
 #include "toolchain/program.h"
 
 namespace fb::cli {

@@ -15,12 +15,14 @@
 #include "toolchain/diagnostics.h"
 #include "toolchain/identity.h"
 #include "toolchain/locate.h"
+#include "toolchain/words.h"
 
 namespace fb::judge {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using toolchain::add;
+using toolchain::Words;
 
 // A linker's version script: what an object shows, and nothing else.
 std::string exports_of(const Words& symbols) {
@@ -28,8 +30,6 @@ std::string exports_of(const Words& symbols) {
 }
 
 const Words kEntry = {"fabricbench_args_words", "fabricbench_construct", "fabricbench_run", "fabricbench_destroy"};
-
-void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 template <class T>
 T or_throw(Result<T> result) {

@@ -30,16 +30,22 @@ bool make_private(const fs::path& folder) {
   return S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() && access(folder.c_str(), W_OK) == 0;
 }
 
-void write_and_rename(const std::string& path, std::string_view content) {
+// Writes a file beside `path`, which `place` then puts there.
+template <class Place>
+void write_beside(const std::string& path, std::string_view content, Place place) {
   static std::atomic<unsigned> count = 0;
   const std::string temporary = fmt::format("{}.{}.{}", path, getpid(), count++);
   try {
     write_file(temporary, content);
-    fs::rename(temporary, path);
+    place(temporary);
   } catch (...) {
     unlink(temporary.c_str());
     throw;
   }
+}
+
+void write_and_rename(const std::string& path, std::string_view content) {
+  write_beside(path, content, [&](const std::string& temporary) { fs::rename(temporary, path); });
 }
 
 }  // namespace
@@ -109,6 +115,16 @@ void Cache::trim() const {
   } catch (const std::system_error&) {
     return;  // a full disk: trimmed again next time
   }
+}
+
+void write_once(const std::string& path, const std::string& text) {
+  if (access(path.c_str(), R_OK) == 0) return;
+  write_beside(path, text, [&](const std::string& temporary) {
+    const int linked = link(temporary.c_str(), path.c_str());
+    const int why = errno;
+    unlink(temporary.c_str());
+    if (linked != 0 && why != EEXIST) throw std::system_error(why, std::generic_category(), "cannot write " + path);
+  });
 }
 
 }  // namespace fb::toolchain

@@ -36,4 +36,8 @@ class Cache {
   std::string problem_;
 };
 
+// Writes a file that compilers read by its path, unless it is there: the first process writes it, and its time stays,
+// since clang refuses a precompiled header that was made of a file with another time.
+void write_once(const std::string& path, const std::string& text);
+
 }  // namespace fb::toolchain

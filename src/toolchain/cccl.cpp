@@ -10,7 +10,10 @@
 #include "base/content_hash.h"
 #include "base/strings.h"
 #include "toolchain/asm_escapes.h"
+#include "toolchain/cache.h"
+#include "toolchain/source_overlay.h"
 #include "toolchain/user_files.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
@@ -19,12 +22,45 @@ namespace {
 constexpr std::array<std::string_view, 2> kOnlyWhole = {"cuda/std/complex", "cuda/std/functional"};
 constexpr std::string_view kSystemFolder = "/usr/include";
 
-// A file that others may be reading is not written again: precompiled headers check its time.
-void write_once(const std::string& path, const std::string& text) {
-  if (access(path.c_str(), R_OK) == 0) return;
-  const std::string fresh = fmt::format("{}.{}", path, getpid());
-  write_file(fresh, text);
-  std::filesystem::rename(fresh, path);
+// Whether the user's files name a header of libcu++ that the SDK does not have.
+bool needs_whole_libcudacxx(const DeviceCompile& unit, const std::string& sdk) {
+  return std::ranges::any_of(find_user_files(unit.source, unit.include_dirs).other_includes, [&](const auto& name) {
+    if (!name.starts_with("cuda/")) return false;
+    return std::ranges::find(kOnlyWhole, name) != kOnlyWhole.end() ||
+           access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) != 0;
+  });
+}
+
+// Headers of CCCL with asm that nvcc takes and clang does not (asm_escapes.h): their changed text is written to
+// `folder` and read in their place.
+void replace_asm(DeviceCompile& unit, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const std::string root = unit.cccl.empty() ? std::string(kSystemFolder) : unit.cccl;
+  std::vector<Replacement> replacements;
+  std::vector<std::string> files;
+  for (const auto* part : {"/cuda", "/cuda/std"}) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(root + part, missing)) {
+      if (entry.is_regular_file(missing)) files.push_back(entry.path().string());
+    }
+  }
+  std::ranges::sort(files);
+  for (const auto& file : files) {
+    const std::string text = read_file(file);
+    if (text.find("asm") == std::string::npos) continue;
+    const std::string accepted = escape_asm(text);
+    if (accepted == text) continue;
+    const std::string changed = fmt::format("{}/cccl-{}.h", folder, hash_bytes(accepted));
+    write_once(changed, accepted);
+    unit.reads.push_back(changed);
+    replacements.push_back({file, changed});
+  }
+  if (replacements.empty()) return;
+  const std::string text = overlay_text(replacements);
+  const std::string path = fmt::format("{}/cccl-{}.yaml", folder, hash_bytes(text));
+  write_once(path, text);
+  unit.reads.push_back(path);
+  add(unit.extra_flags, {"-ivfsoverlay", path});
 }
 
 }  // namespace
@@ -32,14 +68,6 @@ void write_once(const std::string& path, const std::string& text) {
 bool is_of_cccl(std::string_view header) {
   return std::ranges::any_of(std::array<std::string_view, 4>{"cub/", "thrust/", "cuda/", "nv/"},
                              [&](std::string_view folder) { return header.starts_with(folder); });
-}
-
-bool needs_whole_libcudacxx(const DeviceCompile& unit, const std::string& sdk) {
-  return std::ranges::any_of(find_user_files(unit.source, unit.include_dirs).other_includes, [&](const auto& name) {
-    if (!name.starts_with("cuda/")) return false;
-    return std::ranges::find(kOnlyWhole, name) != kOnlyWhole.end() ||
-           access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) != 0;
-  });
 }
 
 bool sets_up_cccl(const DeviceCompile& unit) {
@@ -62,39 +90,9 @@ bool sets_up_cccl(const DeviceCompile& unit) {
   return false;
 }
 
-CcclOverlay overlay_of_cccl(const std::string& cccl, const std::string& folder) {
-  namespace fs = std::filesystem;
-  const std::string root = cccl.empty() ? std::string(kSystemFolder) : cccl;
-  CcclOverlay overlay;
-  std::string entries;
-  std::vector<std::string> files;
-  for (const auto* part : {"/cuda", "/cuda/std"}) {
-    std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(root + part, missing)) {
-      if (entry.is_regular_file(missing)) files.push_back(entry.path().string());
-    }
-  }
-  std::ranges::sort(files);
-  for (const auto& file : files) {
-    const std::string text = read_file(file);
-    if (text.find("asm") == std::string::npos) continue;
-    const std::string accepted = escape_asm(text);
-    if (accepted == text) continue;
-    const std::string changed = fmt::format("{}/cccl-{}.h", folder, hash_bytes(accepted));
-    write_once(changed, accepted);
-    overlay.reads.push_back(changed);
-    entries += fmt::format(R"({}{{"type": "file", "name": "{}", "external-contents": "{}"}})",
-                           entries.empty() ? "" : ", ", file, changed);
-  }
-  if (entries.empty()) return overlay;
-  const std::string yaml = fmt::format(R"({{"version": 0, "case-sensitive": true, "use-external-names": false, )"
-                                       R"("overlay-relative": false, "roots": [{}]}})",
-                                       entries);
-  const std::string path = fmt::format("{}/cccl-{}.yaml", folder, hash_bytes(yaml));
-  write_once(path, yaml);
-  overlay.reads.push_back(path);
-  overlay.flags = {"-ivfsoverlay", path};
-  return overlay;
+void choose_cccl(DeviceCompile& unit, const std::string& sdk, const std::string& folder) {
+  unit.whole_libcudacxx = needs_whole_libcudacxx(unit, sdk);
+  if (unit.whole_libcudacxx || !unit.cccl.empty()) replace_asm(unit, folder);
 }
 
 std::string cccl_facts(const std::string& folder) {

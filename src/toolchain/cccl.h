@@ -7,25 +7,18 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "toolchain/compile.h"
 
 namespace fb::toolchain {
 
-// Whether the user's files name a header of libcu++ that the SDK does not have.
-bool needs_whole_libcudacxx(const DeviceCompile& unit, const std::string& sdk);
+// Says which headers of libcu++ a unit reads, its own or the SDK's. Changed copies of some are written to `folder`,
+// which must outlive the compilation and precompiled headers made of them.
+void choose_cccl(DeviceCompile& unit, const std::string& sdk, const std::string& folder);
 
 bool is_of_cccl(std::string_view header);
 // Whether the source defines macros of CCCL, which must come before its headers.
 bool sets_up_cccl(const DeviceCompile& unit);
-
-// Headers of CCCL with asm that nvcc takes and clang does not (asm_escapes.h): their changed text is written to
-// `folder` and read in their place.
-struct CcclOverlay {
-  std::vector<std::string> flags = {}, reads = {};
-};
-CcclOverlay overlay_of_cccl(const std::string& cccl, const std::string& folder);
 
 // What results depend on: the versions that are installed.
 std::string cccl_facts(const std::string& folder);

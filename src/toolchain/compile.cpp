@@ -15,15 +15,12 @@
 #include "toolchain/relocatable.h"
 #include "toolchain/source_overlay.h"
 #include "toolchain/wide_copies.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr const char* kPtxFeature = "+ptx85";
-
-void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 

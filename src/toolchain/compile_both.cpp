@@ -17,6 +17,7 @@
 #include "toolchain/diagnostics.h"
 #include "toolchain/identity.h"
 #include "toolchain/precompiled_header.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
@@ -43,53 +44,12 @@ class Sides {
  public:
   Sides(BothCompile request, const Cache& cache, const Locations& where, const std::string& identity)
       : request_(std::move(request)), cache_(cache), where_(where), identity_(identity) {
-    DeviceCompile& unit = request_.unit;
-    unit.whole_libcudacxx = needs_whole_libcudacxx(unit, where.sdk);
-    if (!unit.whole_libcudacxx && unit.cccl.empty()) return;
-    // Where precompiled headers are kept, so that they find what they were made of.
-    const std::string folder = cache.keeps() ? cache.folder() : scratch_.path();
-    const auto overlay = overlay_of_cccl(unit.cccl, folder);
-    unit.extra_flags.insert(unit.extra_flags.end(), overlay.flags.begin(), overlay.flags.end());
-    unit.reads.insert(unit.reads.end(), overlay.reads.begin(), overlay.reads.end());
+    choose_cccl(request_.unit, where.sdk, cache.keeps() ? cache.folder() : scratch_.path());
   }
 
-  // The host side reads the PTX last, from a FIFO; by then it is usually complete.
-  Result<std::string> compile(bool ahead) {
-    DeviceCompile unit = request_.unit;
-    const bool device = unit.kernels;
-    HostCompile host{.unit = unit, .ptx = device ? request_.stem + ".ptx" : "", .object = request_.stem + ".o"};
-    auto& more = host.unit.extra_flags;
-    more.insert(more.end(), request_.host_only_flags.begin(), request_.host_only_flags.end());
-    host.unit.dependencies = request_.stem + ".host.d";
-    unit.dependencies = request_.stem + ".device.d";
-    if (device) {
-      unlink(host.ptx.c_str());
-      if (mkfifo(host.ptx.c_str(), 0600) != 0) {
-        throw std::system_error(errno, std::generic_category(), "mkfifo " + host.ptx);
-      }
-    }
-    headers_ = {};
-    auto of_host = std::async(std::launch::async, [&]() -> Result<void> {
-      if (ahead) use_header(host.unit, Side::host, headers_.host);
-      return compile_host(host);
-    });
-    if (!device) {
-      if (auto done = of_host.get(); !done) return std::unexpected(std::move(done.error()));
-      return std::string();
-    }
-    Result<std::string> ptx = error("");
-    try {
-      if (ahead) use_header(unit, Side::device, headers_.device);
-      ptx = compile_to_ptx(unit);
-    } catch (...) {
-      feed(host.ptx, "", of_host);
-      throw;
-    }
-    // The runtime reads the text as a C string.
-    feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
-    auto done = of_host.get();
-    if (ptx && !done) return std::unexpected(std::move(done.error()));
-    return ptx;
+  Result<std::string> compile() {
+    auto done = compile_with(Headers::precompiled);
+    return !done && blames_header(done.error()) ? compile_with(Headers::as_text) : done;
   }
 
   // What clang says of a device's lambda that a concept asks about in host code.
@@ -110,6 +70,47 @@ class Sides {
     return found;
   }
 
+ private:
+  enum class Headers : uint8_t { precompiled, as_text };
+
+  // The host side reads the PTX last, from a FIFO; by then it is usually complete.
+  Result<std::string> compile_with(Headers headers) {
+    DeviceCompile unit = request_.unit;
+    const bool device = unit.kernels;
+    HostCompile host{.unit = unit, .ptx = device ? request_.stem + ".ptx" : "", .object = request_.stem + ".o"};
+    add(host.unit.extra_flags, request_.host_only_flags);
+    host.unit.dependencies = request_.stem + ".host.d";
+    unit.dependencies = request_.stem + ".device.d";
+    if (device) {
+      unlink(host.ptx.c_str());
+      if (mkfifo(host.ptx.c_str(), 0600) != 0) {
+        throw std::system_error(errno, std::generic_category(), "mkfifo " + host.ptx);
+      }
+    }
+    headers_ = {};
+    auto of_host = std::async(std::launch::async, [&]() -> Result<void> {
+      if (headers == Headers::precompiled) use_header(host.unit, Side::host, headers_.host);
+      return compile_host(host);
+    });
+    if (!device) {
+      if (auto done = of_host.get(); !done) return std::unexpected(std::move(done.error()));
+      return std::string();
+    }
+    Result<std::string> ptx = error("");
+    try {
+      if (headers == Headers::precompiled) use_header(unit, Side::device, headers_.device);
+      ptx = compile_to_ptx(unit);
+    } catch (...) {
+      feed(host.ptx, "", of_host);
+      throw;
+    }
+    // The runtime reads the text as a C string.
+    feed(host.ptx, ptx ? *ptx + '\0' : "", of_host);
+    auto done = of_host.get();
+    if (ptx && !done) return std::unexpected(std::move(done.error()));
+    return ptx;
+  }
+
   // A precompiled header that clang rejects or crashes on is not the user's error: compile without it.
   bool blames_header(const Errors& errors) const {
     const auto names = [](const Diagnostic& d, const std::string& file) {
@@ -126,7 +127,6 @@ class Sides {
     return true;
   }
 
- private:
   void use_header(DeviceCompile& unit, Side side, std::string& used) const {
     const auto header = precompiled_header(cache_, where_, identity_, unit, side);
     if (!header) return;
@@ -149,19 +149,16 @@ class Sides {
 Result<std::string> compile_both(const BothCompile& request, const Cache& cache, const Locations& where,
                                  const std::string& identity) {
   Sides sides(request, cache, where, identity);
-  auto done = sides.compile(true);
-  if (!done && sides.blames_header(done.error())) done = sides.compile(false);
+  auto done = sides.compile();
   if (!done && sides.blames_shared_variables(done.error())) {
-    auto again = sides.compile(true);
-    if (!again && sides.blames_header(again.error())) again = sides.compile(false);
+    auto again = sides.compile();
     if (again) return again;
     if (Sides::blames_lambda(again.error())) done = std::move(again);
   }
   if (!done && Sides::blames_lambda(done.error())) {
     sides.let_lambdas_be_hosts();
     // The first messages are about the source as it is.
-    auto again = sides.compile(true);
-    if (!again && sides.blames_header(again.error())) again = sides.compile(false);
+    auto again = sides.compile();
     if (again) return again;
   }
   return done;

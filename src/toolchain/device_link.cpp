@@ -21,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::unordered_set<std::string>;
 
-constexpr std::string_view kRegister = "__cudaRegisterLinkedBinary_";
-
 // The functions that the machine supplies (external_functions.def of the SDK).
 bool is_supplied(std::string_view name) {
   static const Names names = {
@@ -147,7 +145,7 @@ std::string registration(const std::vector<Part>& parts) {
     functions += fmt::format(
         "void {}{}(Callback callback, void* wrapper, void* id, void* unused) {{ (void)wrapper, (void)id, (void)unused; "
         "add(callback); }}\n",
-        kRegister, id);
+        kRegisterLinkedBinary, id);
   }
   return fmt::format(R"(struct Wrapper {{ int magic, version; const void* data; void* fatbins; }};
 typedef void (*Callback)(void**);
@@ -208,7 +206,7 @@ Result<bool> link_device_code(const DeviceLink& request, const std::string& outp
   Names registered;
   for (const Part& part : *parts) {
     for (const std::string& name : part.object.defines) {
-      if (name.starts_with(kRegister)) registered.insert(name.substr(kRegister.size()));
+      if (name.starts_with(kRegisterLinkedBinary)) registered.insert(name.substr(kRegisterLinkedBinary.size()));
     }
   }
   for (Part& part : *parts) {

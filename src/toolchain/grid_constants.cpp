@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "toolchain/annotations.h"
 
 namespace fb::toolchain {
 namespace {
 
-constexpr std::string_view kText = "c\"fabricbench.grid_constant\\00\"";
 constexpr std::string_view kAnnotation = "call void @llvm.var.annotation.p0.p0(ptr ";
 constexpr std::string_view kList = "\n!nvvm.annotations = !{";
 
@@ -35,13 +35,10 @@ std::vector<std::string_view> parameters_of(std::string_view define) {
   return names;
 }
 
-std::vector<Marked> find_marked(std::string_view ir) {
-  std::set<std::string_view> texts;
+std::vector<Marked> find_marked(std::string_view ir, const std::set<std::string_view>& texts) {
   std::vector<Marked> found;
   std::vector<std::string_view> parameters;
   for (const auto line : split(ir, '\n')) {
-    if (line.starts_with('@') && line.find(kText) != std::string_view::npos)
-      texts.insert(line.substr(0, line.find(' ')));
     if (line.starts_with("define ")) {
       const size_t name = line.find('@');
       found.push_back({line.substr(name, line.find('(', name) - name), {}});
@@ -62,7 +59,8 @@ std::vector<Marked> find_marked(std::string_view ir) {
 }  // namespace
 
 std::string mark_grid_constants(std::string ir) {
-  if (ir.find(kText) == std::string::npos) return ir;
+  const auto texts = constants_with_text(ir, "fabricbench.grid_constant");
+  if (texts.empty()) return ir;
   const size_t list = ir.find(kList);
   if (list == std::string::npos) return ir;
   std::string marks, nodes;
@@ -70,7 +68,7 @@ std::string mark_grid_constants(std::string ir) {
   size_t number = 0;
   for (size_t at = ir.find("\n!"); at != std::string::npos; at = ir.find("\n!", at + 1)) ++number;
   number += 1000;
-  for (const Marked& m : find_marked(ir)) {
+  for (const Marked& m : find_marked(ir, texts)) {
     marks += fmt::format("!{}, ", number);
     nodes += fmt::format("!{} = !{{ptr {}, !\"grid_constant\", !{}}}\n!{} = !{{i32 {}}}\n", number, m.kernel,
                          number + 1, number + 1, fmt::join(m.parameters, ", i32 "));

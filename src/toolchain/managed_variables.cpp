@@ -3,19 +3,10 @@
 #include <set>
 
 #include "base/strings.h"
+#include "toolchain/annotations.h"
 
 namespace fb::toolchain {
 namespace {
-
-// The number of a line's global text that says `annotation`: "@.str.3 = … c"fabricbench.managed\00" …" → "@.str.3".
-std::set<std::string_view> find_texts(std::string_view ir) {
-  std::set<std::string_view> found;
-  for (const auto line : split(ir, '\n')) {
-    if (line.starts_with('@') && line.find("c\"fabricbench.managed\\00\"") != std::string_view::npos)
-      found.insert(line.substr(0, line.find(' ')));
-  }
-  return found;
-}
 
 // { ptr addrspacecast (ptr addrspace(1) @name to ptr), ptr @text, … }
 std::set<std::string> find_variables(std::string_view ir, const std::set<std::string_view>& texts) {
@@ -38,7 +29,7 @@ std::set<std::string> find_variables(std::string_view ir, const std::set<std::st
 }  // namespace
 
 std::string mark_managed(std::string ptx, std::string_view llvm_ir) {
-  const auto texts = find_texts(llvm_ir);
+  const auto texts = constants_with_text(llvm_ir, "fabricbench.managed");
   if (texts.empty()) return ptx;
   const auto variables = find_variables(llvm_ir, texts);
   constexpr std::string_view kGlobal = ".global ";

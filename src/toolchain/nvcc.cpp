@@ -10,21 +10,21 @@
 #include "base/installed.h"
 #include "base/process.h"
 #include "base/strings.h"
+#include "toolchain/cccl.h"
 #include "toolchain/compile_both.h"
 #include "toolchain/device_link.h"
 #include "toolchain/locate.h"
+#include "toolchain/mpi.h"
 #include "toolchain/object_builder.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 // NCCL's largest kernels take minutes on a busy computer.
 constexpr std::chrono::seconds kTimeLimit{1800};
-
-void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 std::string quoted(const Words& command) {
   std::string line;
@@ -286,8 +286,9 @@ class Driver {
   Result<void> preprocess(const Words& flags) {
     if (auto good = check_one_output(); !good) return good;
     for (const std::string& source : sources()) {
-      const DeviceCompile unit = objects_.unit_of(source);
+      DeviceCompile unit = objects_.unit_of(source);
       const TempDir scratch;
+      choose_cccl(unit, objects_.where().sdk, scratch.path());
       const std::string made = scratch.path() + "/text";
       Words command = {objects_.where().compiler};
       add(command, language_flags(unit, objects_.where().sdk));

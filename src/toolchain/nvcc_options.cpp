@@ -10,13 +10,13 @@
 
 #include "base/strings.h"
 #include "toolchain/object_builder.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
 
 using Command = NvccCommand;
 using Act = std::function<std::string(Command&, const std::string&)>;
-using Words = std::vector<std::string>;
 
 // Libraries that the client library replaces or makes unnecessary.
 constexpr std::array<std::string_view, 4> kOurLibraries = {"cuda", "cudart", "cudart_static", "cudadevrt"};
@@ -120,7 +120,7 @@ Act add_flagged(std::string flag) {
 }
 Act add_flags(Words flags) {
   return [flags](Command& c, const std::string&) {
-    c.build.compile_flags.insert(c.build.compile_flags.end(), flags.begin(), flags.end());
+    add(c.build.compile_flags, flags);
     return "";
   };
 }
@@ -141,7 +141,7 @@ Act choose(std::vector<std::string> words, const std::function<void(Command&, co
 }
 Act choose_flags(const std::string& word, Words flags) {
   return choose({"true", "false"}, [word, flags](Command& c, const std::string& value) {
-    if (value == word) c.build.compile_flags.insert(c.build.compile_flags.end(), flags.begin(), flags.end());
+    if (value == word) add(c.build.compile_flags, flags);
   });
 }
 
@@ -631,9 +631,9 @@ const std::vector<NvccOption>& nvcc_options() {
 Result<std::vector<std::string>> expand_words(const std::vector<std::string>& words, const std::string& prepended,
                                               const std::string& appended) {
   Words all = split_words(prepended), out;
-  all.insert(all.end(), words.begin(), words.end());
+  add(all, words);
   const Words last = split_words(appended);
-  all.insert(all.end(), last.begin(), last.end());
+  add(all, last);
   if (auto added = add_expanded(all, out, 0); !added) return std::unexpected(std::move(added.error()));
   return out;
 }

@@ -16,15 +16,12 @@
 #include "toolchain/compile_both.h"
 #include "toolchain/identity.h"
 #include "toolchain/relocatable.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr const char* kDefaultStandard = "c++17";  // nvcc's
-
-void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 // The names in a dependency file of clang: "target: a.cu b\ c.h \".
 std::vector<std::string> read_dependencies(const std::string& path) {

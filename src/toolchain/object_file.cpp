@@ -15,7 +15,6 @@ namespace fb::toolchain {
 namespace {
 
 constexpr std::string_view kArchive = "!<arch>\n", kThinArchive = "!<thin>\n";
-constexpr std::string_view kRegister = "__cudaRegisterLinkedBinary_";
 
 template <class T>
 std::optional<T> read_at(std::string_view bytes, uint64_t at) {
@@ -97,7 +96,7 @@ std::optional<ObjectFile> read_object(std::string name, std::string_view bytes) 
   object.name = std::move(name);
   elf.read_symbols(object);
   for (const std::string& needed : object.needs) {
-    if (needed.starts_with(kRegister)) object.module_id = needed.substr(kRegister.size());
+    if (needed.starts_with(kRegisterLinkedBinary)) object.module_id = needed.substr(kRegisterLinkedBinary.size());
   }
   if (object.module_id.empty()) return object;
   const std::string_view code = text_at(elf.section("__nv_relfatbin"), 0);

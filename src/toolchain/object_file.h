@@ -4,11 +4,15 @@
 // damaged one is an error, never a fault.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 
 namespace fb::toolchain {
+
+// With a module's id behind it: the function by which an object registers code that a device link puts together.
+inline constexpr std::string_view kRegisterLinkedBinary = "__cudaRegisterLinkedBinary_";
 
 struct ObjectFile {
   std::string name;                         // "b.o", or "libx.a(b.o)"

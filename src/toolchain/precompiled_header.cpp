@@ -17,6 +17,7 @@
 #include "base/temp_dir.h"
 #include "toolchain/cccl.h"
 #include "toolchain/user_files.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
@@ -36,26 +37,18 @@ bool is_whole(const Cache& cache, const std::string& file, const std::string& ke
   }
 }
 
-// Written by the first process only: clang refuses a header whose text has changed since.
-void write_prelude(const std::string& path, const std::string& text, const std::string& fresh) {
-  if (access(path.c_str(), R_OK) == 0) return;
-  write_file(fresh, text);
-  const int linked = link(fresh.c_str(), path.c_str());
-  const int why = errno;
-  unlink(fresh.c_str());
-  if (linked != 0 && why != EEXIST) throw std::system_error(why, std::generic_category(), "cannot write " + path);
-}
-
 // The text of the header: headers that do not depend on macros defined before them, such as <vector> or <cuda/atomic>;
 // others (<sys/socket.h>, a library's) may.
 std::string prelude_text(const DeviceCompile& unit, const std::string& sdk) {
   std::string text = "#include <cuda_runtime.h>\n";
+  std::optional<bool> own_setup;  // reads all of the user's files
   for (const auto& name : find_user_files(unit.source, unit.include_dirs).other_includes) {
     if (name.starts_with('/') || name.find("..") != std::string::npos) continue;
     if (!unit.ahead.empty() && std::ranges::find(unit.ahead, name) == unit.ahead.end()) continue;
     const bool standard = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
     if (is_of_cccl(name)) {
-      if (!sets_up_cccl(unit)) text += fmt::format("#if __has_include(<{0}>)\n#include <{0}>\n#endif\n", name);
+      if (!own_setup) own_setup = sets_up_cccl(unit);
+      if (!*own_setup) text += fmt::format("#if __has_include(<{0}>)\n#include <{0}>\n#endif\n", name);
     } else if (standard || access(fmt::format("{}/include/{}", sdk, name).c_str(), R_OK) == 0)
       text += fmt::format("#include <{}>\n", name);
   }
@@ -94,13 +87,13 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   }
   auto flags = language_flags(prelude, where.sdk);
   const auto of_side = side == Side::device ? device_flags(prelude) : host_flags(prelude);
-  flags.insert(flags.end(), of_side.begin(), of_side.end());
-  flags.insert(flags.end(), unit.extra_flags.begin(), unit.extra_flags.end());
+  add(flags, of_side);
+  add(flags, unit.extra_flags);
   flags.emplace_back("-fpch-instantiate-templates");  // once instead of in every file
 
   const std::string text = prelude_text(unit, where.sdk);
   auto words = flags;
-  words.insert(words.end(), {"precompiled header", identity, text});
+  add(words, {"precompiled header", identity, text});
   const std::string key = hash_words(words);
   PrecompiledHeader header{cache.path_of(key + ".pch"), cache.path_of(fmt::format("prelude-{}.h", hash_bytes(text)))};
   if (is_whole(cache, header.file, key)) {
@@ -112,12 +105,11 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     const TempDir scratch;
     const std::string made = scratch.path() + "/header.pch";
     const std::string fresh = fmt::format("{}.{}", header.file, getpid());
-    write_prelude(header.text, text, fresh + ".h");
+    write_once(header.text, text);
     keep_the_latest(cache.folder());
-    std::vector<std::string> command = {where.compiler};
-    command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(),
-                   {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
+    Words command = {where.compiler};
+    add(command, flags);
+    add(command, {"-Xclang", "-emit-pch", side == Side::device ? "-S" : "-c", "-o", made, header.text});
     Invocation invocation{command, {where.sdk + "/include", header.text}, {scratch.path()}};
     if (!unit.cccl.empty()) invocation.reads.push_back(unit.cccl);
     const ProcessResult run = run_command(wrapped(unit.wrapper, invocation), unit.time_limits.wall);

@@ -12,14 +12,12 @@
 #include "base/strings.h"
 #include "toolchain/device_link.h"
 #include "toolchain/locate.h"
+#include "toolchain/mpi.h"
 #include "toolchain/object_builder.h"
+#include "toolchain/words.h"
 
 namespace fb::toolchain {
 namespace {
-
-using Words = std::vector<std::string>;
-
-void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 void write_program(const std::string& output, std::string_view program) {
   write_file(output, program);
@@ -140,22 +138,6 @@ class ProgramBuilder {
 };
 
 }  // namespace
-
-Result<std::vector<std::string>> ask_mpi(const std::string& program, const std::string& what) {
-  constexpr std::chrono::seconds kTimeLimit{60};
-  const std::string path = find_program(program);
-  if (path.empty())
-    return error(fmt::format("{} not found in PATH: install it (apt install openmpi-bin libopenmpi-dev)", program));
-  const ProcessResult run = run_command({path, "--showme:" + what}, kTimeLimit);
-  if (run.exit_code != 0) return error(fmt::format("{} --showme:{} failed: {}", path, what, trim(run.output)));
-  Words words;
-  // Ours comes first: it says that device pointers may be passed.
-  if (const auto where = locate(); where && what == "compile") words.push_back("-I" + where->sdk + "/mpi/include");
-  for (const auto word : split(trim(run.output), ' ')) {
-    if (!word.empty()) words.emplace_back(word);
-  }
-  return words;
-}
 
 Result<BuiltProgram> build_program(const ProgramBuild& request, const std::string& output) {
   if (request.sources.empty()) return error("no source file");

@@ -47,7 +47,4 @@ struct BuiltProgram {
 // themselves ("prog.cu:3:5: …").
 Result<BuiltProgram> build_program(const ProgramBuild& request, const std::string& output);
 
-// The flags of MPI's compiler wrapper: `what` is "compile" or "link".
-Result<std::vector<std::string>> ask_mpi(const std::string& program, const std::string& what);
-
 }  // namespace fb::toolchain

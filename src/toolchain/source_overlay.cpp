@@ -81,10 +81,21 @@ std::string with_host_lambdas(std::string_view text) {
   return out += text.substr(copied);
 }
 
+std::string overlay_text(const std::vector<Replacement>& replacements) {
+  std::string entries;
+  for (const auto& [original, contents] : replacements) {
+    entries += fmt::format(R"({}{{"type": "file", "name": {}, "external-contents": {}}})", entries.empty() ? "" : ", ",
+                           json_string(original), json_string(contents));
+  }
+  return fmt::format(R"({{"version": 0, "case-sensitive": true, "use-external-names": false, )"
+                     R"("overlay-relative": false, "roots": [{}]}})",
+                     entries);
+}
+
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
                                        const std::string& folder, bool host_lambdas,
                                        const std::set<std::string>& raw_shared) {
-  std::string entries;
+  std::vector<Replacement> replacements;
   const auto files = find_user_files(source, include_dirs).files;
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
@@ -96,14 +107,11 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, accepted);
-    entries += fmt::format(R"({}{{"type": "file", "name": {}, "external-contents": {}}})", entries.empty() ? "" : ", ",
-                           json_string(files[i].string()), json_string(changed));
+    replacements.push_back({files[i].string(), changed});
   }
-  if (entries.empty()) return {};
+  if (replacements.empty()) return {};
   const std::string overlay = folder + "/overlay.yaml";
-  write_file(overlay, fmt::format(R"({{"version": 0, "case-sensitive": true, "use-external-names": false, )"
-                                  R"("overlay-relative": false, "roots": [{}]}})",
-                                  entries));
+  write_file(overlay, overlay_text(replacements));
   return {"-ivfsoverlay", overlay};
 }
 

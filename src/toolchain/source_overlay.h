@@ -7,6 +7,13 @@
 
 namespace fb::toolchain {
 
+// A file that clang reads in place of another, under the other's name.
+struct Replacement {
+  std::string original, contents;
+};
+// The text of a file for -ivfsoverlay.
+std::string overlay_text(const std::vector<Replacement>& replacements);
+
 // The user's files in a form that clang accepts (asm_escapes.h, nvcc_forms.h). Changed files are written to `folder`,
 // with a file for -ivfsoverlay that replaces the originals, so that messages and line tables name the originals. Reads
 // the source and the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none

@@ -89,6 +89,8 @@ def main(folder):
     tests = FILES.parent.parent
     nvcc("-ptx", "-I", tests / "language", tests / "cccl" / "libcudacxx_sync.cu", "-o", folder / "cccl.ptx")
     expect((folder / "cccl.ptx").read_text(), "mbarrier.", "PTX of a source that includes libcu++")
+    nvcc("-M", "-I", tests / "language", tests / "cccl" / "libcudacxx_sync.cu", "-o", folder / "cccl.d")
+    expect((folder / "cccl.d").read_text(), "/usr/include/cuda/std/", "headers of libcu++, not the SDK's small versions")
     (folder / "words").write_text(f'-dc "{FILES}/again.cu"\n-o {folder}/from_file.o')
     nvcc(f"@{folder}/words")
     os.environ["NVCC_APPEND_FLAGS"] = "--frobnicate"
