@@ -42,7 +42,9 @@
 #include "fabricbench/device/kernel_variables.h"
 #include "fabricbench/device/rounded_arithmetic.h"
 #include "fabricbench/device/simd_words.h"
+#include "fabricbench/device/surfaces.h"
 #include "fabricbench/device/synchronize.h"
+#include "fabricbench/device/textures.h"
 #include "fabricbench/device/warp.h"
 #include "fabricbench/math/min_max.h"
 #endif

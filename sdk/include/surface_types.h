@@ -1,4 +1,4 @@
-// What happens at the border of a surface. Surfaces themselves are not supported.
+// What happens at the border of a surface.
 #ifndef __SURFACE_TYPES_H__
 #define __SURFACE_TYPES_H__
 #pragma GCC system_header

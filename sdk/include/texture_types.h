@@ -1,4 +1,4 @@
-// How a texture is read. Textures themselves are not supported: the calls that make them say so.
+// How a texture is read.
 #ifndef __TEXTURE_TYPES_H__
 #define __TEXTURE_TYPES_H__
 #pragma GCC system_header

@@ -208,6 +208,7 @@ class OperandChecker {
   void unwrap_lists_of_one() {
     const auto& forms = written_.match->forms;
     const std::string_view opcode = forms.front()->opcode;
+    if (opcode == "suld" && !written_.operands.empty()) return wrap_register(written_.operands.front().operand);
     if (opcode != "ld" && opcode != "ldu" && opcode != "st" && opcode != "mov") return;
     if (vector_length(written_.match->mods) != 0) return;
     for (auto& [operand, after_bar] : written_.operands) {
@@ -215,6 +216,16 @@ class OperandChecker {
       Operand only = std::move(operand.elements.front());
       operand = std::move(only);
     }
+  }
+
+  // suld.b.1d.b32.trap r, … is suld.b.1d.b32.trap {r}, ….
+  static void wrap_register(Operand& operand) {
+    if (operand.kind != OperandKind::reg) return;
+    Operand list;
+    list.kind = OperandKind::vector;
+    list.at = operand.at;
+    list.elements.push_back(std::move(operand));
+    operand = std::move(list);
   }
 
   bool fits_shapes(const FormSpec& form) const {
@@ -343,8 +354,9 @@ class OperandChecker {
     }
     if (operand.elements.size() < 2) return std::nullopt;
     for (const Operand& coordinate : operand.elements[1].elements) {
-      if (coordinate.kind != OperandKind::reg && coordinate.kind != OperandKind::integer) {
-        return problem(coordinate, "a coordinate must be a register or an integer");
+      if (coordinate.kind != OperandKind::reg && coordinate.kind != OperandKind::integer &&
+          coordinate.kind != OperandKind::float32) {
+        return problem(coordinate, "a coordinate must be a register or a constant of 32 bits");
       }
     }
     return std::nullopt;

@@ -117,6 +117,68 @@ Problem check_packing(const Instruction& i, const Function& function, const Oper
   return std::nullopt;
 }
 
+// Coordinates of a texture or surface: its dimensions, and the layer in front of them. Three are written as three or
+// four.
+size_t coordinates_of(const Instruction& i) {
+  if (i.has(Mod::dim_1d)) return 1;
+  if (has_any(i, {Mod::dim_2d, Mod::a1d})) return 2;
+  return i.has(Mod::acube) ? 4 : 3;
+}
+
+Problem check_list_of(const Function& function, const Operand& list, size_t count, uint32_t least_bits) {
+  if (list.kind != OperandKind::vector) {
+    if (count != 1) return fmt::format("a list of {} is needed", count);
+  } else if (list.elements.size() != count && !(count == 3 && list.elements.size() == 4)) {
+    return fmt::format("a list of {} is needed, not of {}", count, list.elements.size());
+  }
+  const auto fits = [&](const Operand& o) {
+    if (o.kind != OperandKind::reg) return true;
+    const Type type = function.registers[o.index].type;
+    return type != Type::pred && bits_of(type) >= least_bits && bits_of(type) <= 64;
+  };
+  if (list.kind != OperandKind::vector) return fits(list) ? std::nullopt : Problem("a register of another width");
+  for (const Operand& element : list.elements) {
+    if (!fits(element)) return "a register of another width";
+  }
+  return std::nullopt;
+}
+
+Problem check_coordinates(const Instruction& i, const Function& function, const Operand& address) {
+  if (address.elements[0].kind == OperandKind::reg &&
+      bits_of(function.registers[address.elements[0].index].type) != 64) {
+    return "a handle has 64 bits";
+  }
+  const Operand& list = address.elements[1];
+  for (const Operand& c : list.elements) {
+    if (c.kind == OperandKind::reg && bits_of(function.registers[c.index].type) != 32)
+      return "a coordinate has 32 bits";
+  }
+  return check_list_of(function, list, coordinates_of(i), 32);
+}
+
+Problem check_texture(const Instruction& i, const Function& function) {
+  if (auto problem = check_list_of(function, i.operands[0], 4, 32)) return problem;
+  for (const Operand& element : i.operands[0].elements) {
+    if (element.kind == OperandKind::reg && bits_of(function.registers[element.index].type) != 32)
+      return "the result of a texture has 32 bits";
+  }
+  if (i.form == Form::tex_grad) {
+    const size_t count = has_any(i, {Mod::dim_1d, Mod::a1d}) ? 1 : has_any(i, {Mod::dim_2d, Mod::a2d}) ? 2 : 3;
+    for (const size_t k : {3, 4}) {
+      if (auto problem = check_list_of(function, i.operands[k], count, 32)) return problem;
+    }
+  }
+  return check_coordinates(i, function, i.operands[2]);
+}
+
+Problem check_surface(const Instruction& i, const Function& function) {
+  const bool loads = i.form == Form::suld;
+  const size_t count = i.has(Mod::v4) ? 4 : i.has(Mod::v2) ? 2 : 1;
+  if (bits_of(i.type()) * count > 128) return "a surface is accessed by 16 bytes at most";
+  if (auto problem = check_list_of(function, i.operands[loads ? 0 : 1], count, bits_of(i.type()))) return problem;
+  return check_coordinates(i, function, i.operands[loads ? 1 : 0]);
+}
+
 // What another block's barrier returns cannot be waited for.
 Problem check_arrive(const Instruction& i) {
   const bool remote = !i.spaces.empty() && i.spaces.front() == Space::shared_cluster;
@@ -148,6 +210,14 @@ Problem find_problem(const Instruction& i, const Function& function) {
       return check_atomic(i);
     case Form::redux:
       return check_redux(i);
+    case Form::tex:
+    case Form::tex_level:
+    case Form::tex_grad:
+    case Form::tld4:
+      return check_texture(i, function);
+    case Form::suld:
+    case Form::sust:
+      return check_surface(i, function);
     case Form::setp_int:
       return check_comparison(i, i.type(0));
     case Form::set_int:

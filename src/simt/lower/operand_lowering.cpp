@@ -148,8 +148,8 @@ void OperandLowering::lower_address(const ptx::Instruction& inst, size_t k, Inst
   if (op.elements.size() < 2) return;
   for (const ptx::Operand& c : op.elements[1].elements) {
     uint8_t ignored = 4;
-    list.push_back(c.kind == ptx::OperandKind::integer ? context_.constants.row(4, c.bits)
-                                                       : lower_value(inst, k, c, ignored));
+    const bool constant = c.kind == ptx::OperandKind::integer || c.kind == ptx::OperandKind::float32;
+    list.push_back(constant ? context_.constants.row(4, c.bits) : lower_value(inst, k, c, ignored));
   }
 }
 

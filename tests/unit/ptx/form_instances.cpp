@@ -145,6 +145,8 @@ class OperandWriter {
 
   size_t dimensions() const {
     if (has(Mod::tile_gather4) || has(Mod::tile_scatter4)) return 5;
+    if (has(Mod::a1d)) return 2;
+    if (has(Mod::a2d) || has(Mod::cube) || has(Mod::acube)) return 4;
     return has(Mod::dim_1d) ? 1 : has(Mod::dim_2d) ? 2 : has(Mod::dim_3d) ? 3 : has(Mod::dim_4d) ? 4 : 5;
   }
 
@@ -180,6 +182,13 @@ class OperandWriter {
       case Form::cp_async_bulk_tensor_g2s:
       case Form::cp_async_bulk_prefetch_tensor:
         return list(has(Mod::im2col) && dimensions() > 2 ? dimensions() - 2 : 2, 16);
+      case Form::suld:
+      case Form::sust:
+        return list(has(Mod::v4) ? 4 : has(Mod::v2) ? 2 : 1, bits(operand.width));
+      case Form::tex_grad:
+        if (operand.role == OperandRole::list_source)
+          return list(has(Mod::a1d) ? 1 : has(Mod::a2d) ? 2 : has(Mod::cube) || has(Mod::acube) ? 3 : dimensions(), 32);
+        return list(4, 32);
       default:
         return list(4, 32);
     }

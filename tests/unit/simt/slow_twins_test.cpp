@@ -26,6 +26,12 @@ struct WithoutTwin {
 
 constexpr WithoutTwin kWithoutTwin[] = {
     {Form::st_bulk, "writes zeros"},
+    {Form::tex, "texels are found lane by lane, outside the SIMD targets; tests/e2e/textures has the oracle"},
+    {Form::tex_level, "as tex"},
+    {Form::tex_grad, "as tex"},
+    {Form::tld4, "as tex"},
+    {Form::suld, "as tex"},
+    {Form::sust, "as tex"},
     {Form::tensormap_replace, "sets a field of a tensor map"},
     {Form::tensormap_replace_dim, "sets a field of a tensor map"},
     {Form::tensormap_replace_mode, "sets a field of a tensor map"},

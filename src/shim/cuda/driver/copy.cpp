@@ -1,20 +1,22 @@
 #include "shim/cuda/driver/copy.h"
 
+#include "shim/cuda/core/array.h"
 #include "shim/cuda/core/copy.h"
 #include "shim/cuda/driver/driver.h"
 
 namespace fb::shim {
 namespace {
 
-// One end of a box: where its first byte is.
+// One end of a box as the program describes it.
 struct End {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
+  CUarray array;
   size_t x, y, z, pitch, height;
 };
 
-Expected<uint64_t> first_byte(const End& end) {
+Expected<BoxEnd> box_at(const End& end, size_t width, size_t height, size_t depth) {
   uint64_t base = 0;
   switch (end.type) {
     case CU_MEMORYTYPE_HOST:
@@ -24,29 +26,30 @@ Expected<uint64_t> first_byte(const End& end) {
     case CU_MEMORYTYPE_UNIFIED:
       base = end.device;
       break;
-    case CU_MEMORYTYPE_ARRAY:
-      return failure(cudaErrorNotSupported);
+    case CU_MEMORYTYPE_ARRAY: {
+      const auto array = find_array(reinterpret_cast<cudaArray_t>(end.array));
+      if (!array) return failure(array.error());
+      return box_in_array(**array, end.x, end.y, end.z, width, height, depth);
+    }
     default:
       return failure(cudaErrorInvalidValue);
   }
-  return base + end.x + end.pitch * (end.y + end.height * end.z);
+  // A box that has one row or one plane may leave the distance of rows or planes 0.
+  const size_t pitch = end.pitch == 0 ? width : end.pitch, rows = end.height == 0 ? height : end.height;
+  if (height > 1 && pitch < width) return failure(cudaErrorInvalidValue);
+  return BoxEnd{reinterpret_cast<std::byte*>(base + end.x + pitch * (end.y + rows * end.z)), pitch, pitch * rows};
 }
 
-// A box that has one row or one plane may leave the distance of rows or planes 0.
-size_t pitch_of(size_t pitch, size_t width) { return pitch == 0 ? width : pitch; }
-size_t rows_of(size_t rows, size_t height) { return rows == 0 ? height : rows; }
-
 Expected<CopyWork> box_between(const End& to, const End& from, size_t width, size_t height, size_t depth) {
-  const auto first_to = first_byte(to), first_from = first_byte(from);
-  if (!first_to) return failure(first_to.error());
-  if (!first_from) return failure(first_from.error());
-  if (height > 1 && (to.pitch < width || from.pitch < width)) return failure(cudaErrorInvalidValue);
-  return CopyWork{.to = reinterpret_cast<void*>(*first_to),
-                  .to_pitch = to.pitch,
-                  .to_plane = to.pitch * to.height,
-                  .from = reinterpret_cast<const void*>(*first_from),
-                  .from_pitch = from.pitch,
-                  .from_plane = from.pitch * from.height,
+  const auto to_box = box_at(to, width, height, depth), from_box = box_at(from, width, height, depth);
+  if (!to_box) return failure(to_box.error());
+  if (!from_box) return failure(from_box.error());
+  return CopyWork{.to = to_box->first,
+                  .to_pitch = to_box->pitch,
+                  .to_plane = to_box->plane,
+                  .from = from_box->first,
+                  .from_pitch = from_box->pitch,
+                  .from_plane = from_box->plane,
                   .width = width,
                   .height = height,
                   .depth = depth,
@@ -57,33 +60,19 @@ Expected<CopyWork> box_between(const End& to, const End& from, size_t width, siz
 
 Expected<CopyWork> to_box(const CUDA_MEMCPY2D* c) {
   if (!c) return failure(cudaErrorInvalidValue);
-  const End to{
-      c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0, pitch_of(c->dstPitch, c->WidthInBytes),
-      c->Height};
-  const End from{
-      c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0, pitch_of(c->srcPitch, c->WidthInBytes),
-      c->Height};
+  const End to{c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes,
+               c->dstY,          0,          c->dstPitch,  c->Height};
+  const End from{c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes,
+                 c->srcY,          0,          c->srcPitch,  c->Height};
   return box_between(to, from, c->WidthInBytes, c->Height, 1);
 }
 
 Expected<CopyWork> to_box(const CUDA_MEMCPY3D* c) {
   if (!c || c->srcLOD != 0 || c->dstLOD != 0) return failure(cudaErrorInvalidValue);
-  const End to{c->dstMemoryType,
-               c->dstHost,
-               c->dstDevice,
-               c->dstXInBytes,
-               c->dstY,
-               c->dstZ,
-               pitch_of(c->dstPitch, c->WidthInBytes),
-               rows_of(c->dstHeight, c->Height)};
-  const End from{c->srcMemoryType,
-                 c->srcHost,
-                 c->srcDevice,
-                 c->srcXInBytes,
-                 c->srcY,
-                 c->srcZ,
-                 pitch_of(c->srcPitch, c->WidthInBytes),
-                 rows_of(c->srcHeight, c->Height)};
+  const End to{c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes,
+               c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
+  const End from{c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes,
+                 c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
   return box_between(to, from, c->WidthInBytes, c->Height, c->Depth);
 }
 

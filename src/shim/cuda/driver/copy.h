@@ -7,7 +7,7 @@
 
 namespace fb::shim {
 
-// What the driver's descriptions of boxes mean. cudaErrorNotSupported: an array is an end.
+// What the driver's descriptions of boxes mean.
 Expected<CopyWork> to_box(const CUDA_MEMCPY2D* copy);
 Expected<CopyWork> to_box(const CUDA_MEMCPY3D* copy);
 

@@ -1,5 +1,6 @@
 #include "shim/cuda/core/copy.h"
 
+#include "shim/cuda/core/array.h"
 #include "shim/cuda/core/export.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/runtime/boxes.h"
@@ -115,23 +116,48 @@ cudaError_t copy_batch(const void* const* to, const void* const* from, const siz
 
 namespace fb::shim {
 
-Expected<CopyWork> to_box(const cudaMemcpy3DParms& p) {
-  if (p.srcArray || p.dstArray) return failure(cudaErrorNotSupported);
-  const auto at = [](const cudaPitchedPtr& pointer, const cudaPos& pos) {
-    return static_cast<std::byte*>(pointer.ptr) + (pos.z * pointer.ysize + pos.y) * pointer.pitch + pos.x;
-  };
-  if (p.extent.width > 0 && p.extent.height > 0 && p.extent.depth > 0) {
-    if (!p.srcPtr.ptr || !p.dstPtr.ptr) return failure(cudaErrorInvalidValue);
-    if (p.extent.width + p.srcPos.x > p.srcPtr.pitch || p.extent.width + p.dstPos.x > p.dstPtr.pitch)
-      return failure(cudaErrorInvalidPitchValue);
+namespace {
+
+// One end of a copy of `width` bytes × rows × planes. Offsets in arrays count elements, those in memory bytes.
+Expected<BoxEnd> end_of(cudaArray_t array, const cudaPitchedPtr& pointer, const cudaPos& pos, size_t width,
+                        const cudaExtent& extent) {
+  if (array) {
+    const auto found = find_array(array);
+    if (!found) return failure(found.error());
+    const size_t x = pos.x * (*found)->image.texel_bytes();
+    return box_in_array(**found, x, pos.y, pos.z, width, extent.height, extent.depth);
   }
-  return CopyWork{.to = at(p.dstPtr, p.dstPos),
-                  .to_pitch = p.dstPtr.pitch,
-                  .to_plane = p.dstPtr.pitch * p.dstPtr.ysize,
-                  .from = at(p.srcPtr, p.srcPos),
-                  .from_pitch = p.srcPtr.pitch,
-                  .from_plane = p.srcPtr.pitch * p.srcPtr.ysize,
-                  .width = p.extent.width,
+  if (width > 0 && extent.height > 0 && extent.depth > 0) {
+    if (!pointer.ptr) return failure(cudaErrorInvalidValue);
+    if (width + pos.x > pointer.pitch) return failure(cudaErrorInvalidPitchValue);
+  }
+  return BoxEnd{static_cast<std::byte*>(pointer.ptr) + (pos.z * pointer.ysize + pos.y) * pointer.pitch + pos.x,
+                pointer.pitch, pointer.pitch * pointer.ysize};
+}
+
+}  // namespace
+
+Expected<CopyWork> to_box(const cudaMemcpy3DParms& p) {
+  size_t element = 1;  // widths count elements where an array takes part
+  for (const cudaArray_t handle : {p.srcArray, p.dstArray}) {
+    if (!handle) continue;
+    const auto array = find_array(handle);
+    if (!array) return failure(array.error());
+    if (element != 1 && element != (*array)->image.texel_bytes()) return failure(cudaErrorInvalidValue);
+    element = (*array)->image.texel_bytes();
+  }
+  const size_t width = p.extent.width * element;
+  const auto to = end_of(p.dstArray, p.dstPtr, p.dstPos, width, p.extent);
+  if (!to) return failure(to.error());
+  const auto from = end_of(p.srcArray, p.srcPtr, p.srcPos, width, p.extent);
+  if (!from) return failure(from.error());
+  return CopyWork{.to = to->first,
+                  .to_pitch = to->pitch,
+                  .to_plane = to->plane,
+                  .from = from->first,
+                  .from_pitch = from->pitch,
+                  .from_plane = from->plane,
+                  .width = width,
                   .height = p.extent.height,
                   .depth = p.extent.depth,
                   .kind = p.kind};

@@ -10,6 +10,61 @@ using shim::record;
 
 namespace {
 
+// The sizes of textures and surfaces: the same on all devices of these generations.
+struct TextureLimit {
+  cudaDeviceAttr attribute;
+  int value;
+};
+constexpr TextureLimit kTextureLimits[] = {
+    {cudaDevAttrMaxTexture1DWidth, 131072},
+    {cudaDevAttrMaxTexture2DWidth, 131072},
+    {cudaDevAttrMaxTexture2DHeight, 65536},
+    {cudaDevAttrMaxTexture3DWidth, 16384},
+    {cudaDevAttrMaxTexture3DHeight, 16384},
+    {cudaDevAttrMaxTexture3DDepth, 16384},
+    {cudaDevAttrMaxTexture2DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture2DLayeredHeight, 32768},
+    {cudaDevAttrMaxTexture2DLayeredLayers, 2048},
+    {cudaDevAttrMaxTexture1DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture1DLayeredLayers, 2048},
+    {cudaDevAttrMaxTexture2DGatherWidth, 32768},
+    {cudaDevAttrMaxTexture2DGatherHeight, 32768},
+    {cudaDevAttrMaxTexture3DWidthAlt, 8192},
+    {cudaDevAttrMaxTexture3DHeightAlt, 8192},
+    {cudaDevAttrMaxTexture3DDepthAlt, 32768},
+    {cudaDevAttrMaxTextureCubemapWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxSurface1DWidth, 32768},
+    {cudaDevAttrMaxSurface2DWidth, 131072},
+    {cudaDevAttrMaxSurface2DHeight, 65536},
+    {cudaDevAttrMaxSurface3DWidth, 16384},
+    {cudaDevAttrMaxSurface3DHeight, 16384},
+    {cudaDevAttrMaxSurface3DDepth, 16384},
+    {cudaDevAttrMaxSurface1DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface1DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurface2DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface2DLayeredHeight, 32768},
+    {cudaDevAttrMaxSurface2DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurfaceCubemapWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxTexture1DLinearWidth, 268435456},
+    {cudaDevAttrMaxTexture2DLinearWidth, 131072},
+    {cudaDevAttrMaxTexture2DLinearHeight, 65000},
+    {cudaDevAttrMaxTexture2DLinearPitch, 2097120},
+    {cudaDevAttrMaxTexture2DMipmappedWidth, 32768},
+    {cudaDevAttrMaxTexture2DMipmappedHeight, 32768},
+    {cudaDevAttrMaxTexture1DMipmappedWidth, 32768},
+};
+
+int texture_limit(cudaDeviceAttr attribute) {
+  for (const TextureLimit& row : kTextureLimits) {
+    if (row.attribute == attribute) return row.value;
+  }
+  return 0;
+}
+
 constexpr int kWarp = 32;
 constexpr int kSharedPerBlock = 48 << 10;  // without asking for more
 constexpr int kConstantBytes = 64 << 10;
@@ -57,7 +112,6 @@ bool attribute_of(const DeviceFacts& d, cudaDeviceAttr attribute, int& value) {
     case cudaDevAttrSurfaceAlignment:
       value = 512;
       return true;
-    // There are no textures and no surfaces.
     case cudaDevAttrMaxTexture1DWidth:
     case cudaDevAttrMaxTexture2DWidth:
     case cudaDevAttrMaxTexture2DHeight:
@@ -98,7 +152,7 @@ bool attribute_of(const DeviceFacts& d, cudaDeviceAttr attribute, int& value) {
     case cudaDevAttrMaxTexture2DMipmappedWidth:
     case cudaDevAttrMaxTexture2DMipmappedHeight:
     case cudaDevAttrMaxTexture1DMipmappedWidth:
-      value = 0;
+      value = texture_limit(attribute);
       return true;
     case cudaDevAttrReserved92:
     case cudaDevAttrReserved93:
@@ -273,6 +327,34 @@ void fill_properties(const DeviceFacts& d, cudaDeviceProp& p) {
   p.minor = as_int(d.capability_minor);
   p.textureAlignment = p.surfaceAlignment = 512;
   p.texturePitchAlignment = kWarp;
+  const auto put = [&](int* to, std::initializer_list<cudaDeviceAttr> attributes) {
+    for (const cudaDeviceAttr attribute : attributes) *to++ = get(attribute);
+  };
+  put(&p.maxTexture1D, {cudaDevAttrMaxTexture1DWidth});
+  put(&p.maxTexture1DMipmap, {cudaDevAttrMaxTexture1DMipmappedWidth});
+  put(p.maxTexture2D, {cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight});
+  put(p.maxTexture2DMipmap, {cudaDevAttrMaxTexture2DMipmappedWidth, cudaDevAttrMaxTexture2DMipmappedHeight});
+  put(p.maxTexture2DLinear,
+      {cudaDevAttrMaxTexture2DLinearWidth, cudaDevAttrMaxTexture2DLinearHeight, cudaDevAttrMaxTexture2DLinearPitch});
+  put(p.maxTexture2DGather, {cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight});
+  put(p.maxTexture3D, {cudaDevAttrMaxTexture3DWidth, cudaDevAttrMaxTexture3DHeight, cudaDevAttrMaxTexture3DDepth});
+  put(p.maxTexture3DAlt,
+      {cudaDevAttrMaxTexture3DWidthAlt, cudaDevAttrMaxTexture3DHeightAlt, cudaDevAttrMaxTexture3DDepthAlt});
+  put(&p.maxTextureCubemap, {cudaDevAttrMaxTextureCubemapWidth});
+  put(p.maxTexture1DLayered, {cudaDevAttrMaxTexture1DLayeredWidth, cudaDevAttrMaxTexture1DLayeredLayers});
+  put(p.maxTexture2DLayered, {cudaDevAttrMaxTexture2DLayeredWidth, cudaDevAttrMaxTexture2DLayeredHeight,
+                              cudaDevAttrMaxTexture2DLayeredLayers});
+  put(p.maxTextureCubemapLayered,
+      {cudaDevAttrMaxTextureCubemapLayeredWidth, cudaDevAttrMaxTextureCubemapLayeredLayers});
+  put(&p.maxSurface1D, {cudaDevAttrMaxSurface1DWidth});
+  put(p.maxSurface2D, {cudaDevAttrMaxSurface2DWidth, cudaDevAttrMaxSurface2DHeight});
+  put(p.maxSurface3D, {cudaDevAttrMaxSurface3DWidth, cudaDevAttrMaxSurface3DHeight, cudaDevAttrMaxSurface3DDepth});
+  put(p.maxSurface1DLayered, {cudaDevAttrMaxSurface1DLayeredWidth, cudaDevAttrMaxSurface1DLayeredLayers});
+  put(p.maxSurface2DLayered, {cudaDevAttrMaxSurface2DLayeredWidth, cudaDevAttrMaxSurface2DLayeredHeight,
+                              cudaDevAttrMaxSurface2DLayeredLayers});
+  put(&p.maxSurfaceCubemap, {cudaDevAttrMaxSurfaceCubemapWidth});
+  put(p.maxSurfaceCubemapLayered,
+      {cudaDevAttrMaxSurfaceCubemapLayeredWidth, cudaDevAttrMaxSurfaceCubemapLayeredLayers});
   p.multiProcessorCount = as_int(d.multiprocessors);
   p.canMapHostMemory = p.concurrentKernels = p.ECCEnabled = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
   p.globalL1CacheSupported = p.localL1CacheSupported = p.managedMemory = p.concurrentManagedAccess = 1;
