@@ -176,7 +176,9 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
-  return request.relocatable ? with_file_name(with_suffixed_names(std::move(text)), request.source) : text;
+  return request.relocatable
+             ? with_file_name(with_suffixed_names(without_list_of_uses(std::move(text))), request.source)
+             : text;
 }
 
 Result<void> compile_host(const HostCompile& request) {

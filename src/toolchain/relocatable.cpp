@@ -62,6 +62,14 @@ std::string with_suffixed_names(std::string ptx) {
   return ptx;
 }
 
+std::string without_list_of_uses(std::string ptx) {
+  const size_t name = ptx.find("__clang_gpu_used_external");
+  if (name == std::string::npos) return ptx;
+  const size_t begin = ptx.rfind('\n', name) + 1, end = ptx.find(';', name);
+  if (ptx.compare(begin, 7, ".global") != 0 || end == std::string::npos) return ptx;
+  return ptx.erase(begin, end + 1 - begin);
+}
+
 std::string with_file_name(std::string ptx, std::string_view source) {
   if (ptx.find("\t.file\t") != std::string::npos) return ptx;
   return ptx + fmt::format("\t.file\t1 \"{}\"\n", source);

@@ -17,6 +17,10 @@ std::string with_unique_module_id(std::string object, std::string_view unique_id
 // where a kernel came before the use, as .extern that nothing defines. Returns the PTX with the new name everywhere.
 std::string with_suffixed_names(std::string ptx);
 
+// clang keeps instances of templates that only the host uses by a list of their addresses, __clang_gpu_used_external,
+// in front of their definitions. PTX has no such names yet at that place, and the definitions stay without the list.
+std::string without_list_of_uses(std::string ptx);
+
 // Device code without a function has no .file; messages of the linker name units by it.
 std::string with_file_name(std::string ptx, std::string_view source);
 

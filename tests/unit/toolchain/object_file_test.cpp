@@ -94,5 +94,12 @@ TEST(Relocatable, StaticNamesHaveOneSpelling) {
             "ld.global.u32 %r1, [_ZL1x__static__ab];\nld.global.u32 %r1, [_ZL1xy];\n");
 }
 
+TEST(Relocatable, ListOfUsesIsLeftOut) {
+  EXPECT_EQ(without_list_of_uses(".version 8.5\n.global .align 8 .u64 __clang_gpu_used_external[1] = {_Z1kILi3EEvv};\n"
+                                 ".weak .entry _Z1kILi3EEvv() { ret; }\n"),
+            ".version 8.5\n\n.weak .entry _Z1kILi3EEvv() { ret; }\n");
+  EXPECT_EQ(without_list_of_uses("// __clang_gpu_used_external;\n"), "// __clang_gpu_used_external;\n");
+}
+
 }  // namespace
 }  // namespace fb::toolchain

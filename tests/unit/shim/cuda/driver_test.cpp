@@ -181,8 +181,8 @@ TEST(DriverStream, WaitsForAValueThatAnotherWrites) {
 
 TEST(DriverDeclared, AnswersNotSupported) {
   void* function = nullptr;
-  ASSERT_EQ(cuGetProcAddress("cuTexObjectDestroy", &function, 13000, 0, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(reinterpret_cast<CUresult (*)(unsigned long long)>(function)(1), CUDA_ERROR_NOT_SUPPORTED);
+  ASSERT_EQ(cuGetProcAddress("cuTexRefDestroy", &function, 13000, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<CUresult (*)(void*)>(function)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 }  // namespace
