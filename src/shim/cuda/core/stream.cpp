@@ -138,4 +138,59 @@ Error wait_for_device(int device) {
   return call_on<wire::Kind::device_wait>(device, {.device = static_cast<uint32_t>(device)});
 }
 
+namespace {
+
+bool is_stream_attribute(cudaLaunchAttributeID id) {
+  return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeSynchronizationPolicy ||
+         id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
+         id == cudaLaunchAttributeMemSyncDomain;
+}
+
+bool is_possible(cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value) {
+  if (id != cudaLaunchAttributeAccessPolicyWindow) return true;
+  const auto& window = value.accessPolicyWindow;
+  return window.hitRatio >= 0 && window.hitRatio <= 1 && window.missProp != cudaAccessPropertyPersisting;
+}
+
+}  // namespace
+
+Error set_stream_attribute(cudaStream_t handle, cudaLaunchAttributeID id, const cudaLaunchAttributeValue* value) {
+  const auto stream = find_stream(handle);
+  if (!stream) return stream.error();
+  if (!value || !is_stream_attribute(id) || !is_possible(id, *value)) return cudaErrorInvalidValue;
+  // The priority of a stream is given when it is made.
+  if (id == cudaLaunchAttributePriority) return cudaErrorNotSupported;
+  const std::lock_guard lock((*stream)->attributes_mutex);
+  (*stream)->attributes[id] = *value;
+  return cudaSuccess;
+}
+
+Error get_stream_attribute(cudaStream_t handle, cudaLaunchAttributeID id, cudaLaunchAttributeValue* value) {
+  const auto stream = find_stream(handle);
+  if (!stream) return stream.error();
+  if (!value || !is_stream_attribute(id)) return cudaErrorInvalidValue;
+  const std::lock_guard lock((*stream)->attributes_mutex);
+  const auto found = (*stream)->attributes.find(id);
+  *value = {};
+  if (found != (*stream)->attributes.end()) {
+    *value = found->second;
+  } else if (id == cudaLaunchAttributePriority) {
+    value->priority = (*stream)->priority;
+  } else if (id == cudaLaunchAttributeSynchronizationPolicy) {
+    value->syncPolicy = cudaSyncPolicyAuto;
+  } else if (id == cudaLaunchAttributeMemSyncDomainMap) {
+    value->memSyncDomainMap.remote = 1;
+  }
+  return cudaSuccess;
+}
+
+Error copy_stream_attributes(cudaStream_t to, cudaStream_t from) {
+  const auto target = find_stream(to), source = find_stream(from);
+  if (!target || !source) return !target ? target.error() : source.error();
+  if (*target == *source) return cudaSuccess;
+  const std::scoped_lock lock((*target)->attributes_mutex, (*source)->attributes_mutex);
+  (*target)->attributes = (*source)->attributes;
+  return cudaSuccess;
+}
+
 }  // namespace fb::shim

@@ -2,7 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "shim/cuda/core/error.h"
@@ -20,6 +22,10 @@ struct Stream {
   unsigned int flags = 0;
   int priority = 0;
   unsigned long long number = 0;  // unique in the process
+
+  // Attributes that were set (under attributes_mutex): hints, which are only kept.
+  std::mutex attributes_mutex;
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes;
 
   // While it captures (under graph_lock()): what the next node of this stream depends on.
   std::shared_ptr<Capture> capture;
@@ -45,6 +51,11 @@ Error query_stream(cudaStream_t handle);
 // `flags`: cudaEventWaitExternal or 0.
 Error stream_wait_event(cudaStream_t handle, cudaEvent_t event, unsigned int flags);
 Error wait_for_device(int device);
+
+// Attributes of a stream: hints about caches, waiting and domains of memory order, and its priority.
+Error set_stream_attribute(cudaStream_t handle, cudaLaunchAttributeID id, const cudaLaunchAttributeValue* value);
+Error get_stream_attribute(cudaStream_t handle, cudaLaunchAttributeID id, cudaLaunchAttributeValue* value);
+Error copy_stream_attributes(cudaStream_t to, cudaStream_t from);
 
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 

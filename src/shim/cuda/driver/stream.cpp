@@ -33,6 +33,24 @@ FB_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int f
   return in_context([&] { return stream_wait_event(stream, event, flags); });
 }
 
+// Both APIs number and lay out attributes alike.
+static_assert(sizeof(CUstreamAttrValue) == sizeof(cudaLaunchAttributeValue));
+FB_API CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID id, const CUstreamAttrValue* value) {
+  return in_context([&] {
+    return set_stream_attribute(stream, static_cast<cudaLaunchAttributeID>(id),
+                                reinterpret_cast<const cudaLaunchAttributeValue*>(value));
+  });
+}
+FB_API CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID id, CUstreamAttrValue* value) {
+  return in_context([&] {
+    return get_stream_attribute(stream, static_cast<cudaLaunchAttributeID>(id),
+                                reinterpret_cast<cudaLaunchAttributeValue*>(value));
+  });
+}
+FB_API CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return in_context([&] { return copy_stream_attributes(to, from); });
+}
+
 FB_API CUresult cuStreamGetPriority(CUstream stream, int* priority) {
   return in_context([&] {
     const auto found = find_stream(stream);

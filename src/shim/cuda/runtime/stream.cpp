@@ -45,6 +45,18 @@ FB_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
   return record(shim::stream_wait_event(stream, event, flags));
 }
 
+FB_API cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID id,
+                                          const cudaLaunchAttributeValue* value) {
+  return record(shim::set_stream_attribute(stream, id, value));
+}
+FB_API cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID id,
+                                          cudaLaunchAttributeValue* value) {
+  return record(shim::get_stream_attribute(stream, id, value));
+}
+FB_API cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  return record(shim::copy_stream_attributes(to, from));
+}
+
 FB_API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return record(tell(stream, priority, [](const shim::Stream& s) { return s.priority; }));
 }

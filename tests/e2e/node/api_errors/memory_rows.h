@@ -220,5 +220,32 @@ inline Rows memory_rows() {
        1},
       {"cudaFreeAsync of no allocation",
        []() -> Code { return cudaFreeAsync(reinterpret_cast<void*>(0x1000), nullptr); }, 1},
+      {"cudaMallocArray of three channels",
+       []() -> Code {
+         const cudaChannelFormatDesc format = cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindUnsigned);
+         cudaArray_t array = nullptr;
+         return cudaMallocArray(&array, &format, 4, 4);
+       },
+       20},
+      {"cudaFreeArray of null", []() -> Code { return cudaFreeArray(nullptr); }, 0},
+      {"cudaFreeArray of no array", []() -> Code { return cudaFreeArray(reinterpret_cast<cudaArray_t>(64)); }, 400},
+      {"cudaCreateTextureObject of nothing",
+       []() -> Code { return cudaCreateTextureObject(nullptr, nullptr, nullptr, nullptr); }, 1},
+      {"a texture that filters integers",
+       []() -> Code {
+         void* memory = nullptr;
+         cudaMalloc(&memory, 4096);
+         cudaResourceDesc resource{};
+         resource.resType = cudaResourceTypePitch2D;
+         resource.res.pitch2D.devPtr = memory;
+         resource.res.pitch2D.desc = cudaCreateChannelDesc<int>();
+         resource.res.pitch2D.width = resource.res.pitch2D.height = 8;
+         resource.res.pitch2D.pitchInBytes = 32;
+         cudaTextureDesc how{};
+         how.filterMode = cudaFilterModeLinear;
+         cudaTextureObject_t texture = 0;
+         return cudaCreateTextureObject(&texture, &resource, &how, nullptr);
+       },
+       26},
   };
 }

@@ -11,6 +11,32 @@ inline Rows stream_rows() {
          return cudaStreamCreateWithFlags(&stream, 0x80);
        },
        1},
+      {"an attribute of a stream is what was set",
+       []() -> Code {
+         cudaStream_t stream = nullptr;
+         cudaStreamCreate(&stream);
+         cudaStreamAttrValue window{}, told{};
+         window.accessPolicyWindow.num_bytes = 4096;
+         window.accessPolicyWindow.hitRatio = 0.5f;
+         const cudaError_t set = cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &window);
+         if (set != cudaSuccess) return set;
+         const cudaError_t got = cudaStreamGetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &told);
+         return told.accessPolicyWindow.num_bytes == 4096 ? got : kNotApplicable;
+       },
+       0},
+      {"cudaStreamSetAttribute with a ratio above one",
+       []() -> Code {
+         cudaStreamAttrValue window{};
+         window.accessPolicyWindow.hitRatio = 2;
+         return cudaStreamSetAttribute(nullptr, cudaStreamAttributeAccessPolicyWindow, &window);
+       },
+       1},
+      {"cudaStreamSetAttribute of what no stream has",
+       []() -> Code {
+         cudaStreamAttrValue value{};
+         return cudaStreamSetAttribute(nullptr, cudaLaunchAttributeCooperative, &value);
+       },
+       1},
       {"cudaStreamDestroy of null", []() -> Code { return cudaStreamDestroy(nullptr); }, 400},
       {"cudaStreamSynchronize of a destroyed stream",
        []() -> Code {
