@@ -3,6 +3,7 @@
 #define CURAND_KERNEL_H_
 #pragma GCC system_header
 #include "cuda_runtime.h"
+#include "fabricbench/random/states.h"
 
 #if defined(__CUDA__)
 #include "fabricbench/random/distributions.h"

@@ -52,6 +52,11 @@ class Detector final : public simt::Listener {
   ClockRef end_operation(uint32_t operation) { return streams_.end_operation(operation); }
   // The blocks of this grid belong to the operation from now on.
   void begin_grid(uint64_t grid, uint32_t operation) { state_.live.begin_grid(grid, operation); }
+  // What has happened before the operation and in parts of it that have ended; what its successors inherit besides.
+  ClockRef so_far(uint32_t operation) { return streams_.so_far(operation); }
+  void inherit(uint32_t operation, const ClockRef& clock) { streams_.inherit(operation, clock); }
+  // A thread launches a grid, which begins with this clock.
+  ClockRef launch_clock(simt::Warp& w, uint32_t lane) { return streams_.launch_clock(w, lane); }
   // Bytes that an operation other than a kernel reads or writes: copies, fills, the judge.
   void access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset, uint64_t bytes) {
     streams_.access(operation, kind, allocation, offset, bytes);

@@ -17,6 +17,23 @@ ClockRef StreamSync::end_operation(uint32_t operation) {
   return outgoing;
 }
 
+ClockRef StreamSync::so_far(uint32_t operation) {
+  const OperationState* op = state_.live.operation(operation);
+  return op ? op->outgoing : nullptr;
+}
+
+void StreamSync::inherit(uint32_t operation, const ClockRef& clock) {
+  if (OperationState* op = state_.live.operation(operation)) op->outgoing = state_.joiner.join(op->outgoing, clock);
+}
+
+ClockRef StreamSync::launch_clock(simt::Warp& w, uint32_t lane) {
+  WarpState& s = state_.live.warp(w);
+  ClockRef clock = state_.joiner.flatten(s.make_release(Mask{1} << lane, state_.joiner));
+  publish(s.observed);
+  ++s.block->epoch;
+  return clock;
+}
+
 AccessContext StreamSync::context_of(OperationState& op, AccessKind kind) {
   AccessContext context;
   context.operation = &op;

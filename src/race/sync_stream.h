@@ -19,6 +19,9 @@ class StreamSync {
 
   // Returns the clock that successors in stream order inherit.
   ClockRef end_operation(uint32_t operation);
+  ClockRef so_far(uint32_t operation);
+  void inherit(uint32_t operation, const ClockRef& clock);
+  ClockRef launch_clock(simt::Warp& w, uint32_t lane);
   void access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset, uint64_t bytes);
   void write_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);
   void wait_value(uint32_t operation, mem::Allocation& allocation, uint64_t offset, uint32_t bytes);

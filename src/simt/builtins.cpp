@@ -15,39 +15,14 @@
 #include "base/check.h"
 #include "num/device_math.h"
 #include "simt/block.h"
+#include "simt/builtin_call.h"
+#include "simt/device_runtime_calls.h"
 #include "simt/environment.h"
 #include "simt/mask.h"
 #include "simt/warp.h"
 
 namespace fb::simt {
 namespace {
-
-// Calls: arguments and results in the caller's frame
-
-uint64_t argument(const Warp& w, const CallSite& site, size_t k, uint32_t lane) {
-  const LaneBytes& slot = site.args[k];
-  uint64_t value = 0;
-  std::memcpy(&value, w.base[0] + slot.offset + static_cast<size_t>(lane) * slot.bytes, slot.bytes);
-  return value;
-}
-
-void set_result(Warp& w, const CallSite& site, uint32_t lane, uint64_t value) {
-  if (site.results.empty()) return;
-  const LaneBytes& slot = site.results[0];
-  std::memcpy(w.base[0] + slot.offset + static_cast<size_t>(lane) * slot.bytes, &value, slot.bytes);
-}
-
-// The guest declares what it calls; a wrong declaration is its fault, not a reason to read beside an argument.
-void check_signature(Warp& w, const Inst& i, const CallSite& site, std::string_view name,
-                     std::span<const uint32_t> params, uint32_t result) {
-  const auto same = [](const LaneBytes& slot, uint32_t bytes) { return slot.bytes == bytes; };
-  const bool params_fit = std::ranges::equal(site.args, params, same);
-  const bool result_fits = site.results.empty() || (site.results.size() == 1 && site.results[0].bytes == result);
-  if (!params_fit || !result_fits) {
-    w.trap(TrapKind::bad_call, i, first_of(w.exec),
-           fmt::format("{} is declared with other parameters than it has", name));
-  }
-}
 
 // Guest memory
 
@@ -278,6 +253,11 @@ void call_assertfail(Warp& w, const Inst& i, const CallSite& site) {
                      thread / size.x % size.y, thread / size.x / size.y, text(0)));
 }
 
+// What stands in a table of virtual functions for one that a class does not define.
+void call_pure_virtual(Warp& w, const Inst& i, const CallSite&) {
+  w.trap(TrapKind::bad_call, i, first_of(w.exec), "a pure virtual function was called");
+}
+
 // malloc and free
 
 void call_malloc(Warp& w, const Inst& i, const CallSite& site) {
@@ -316,25 +296,6 @@ uint32_t bytes_of_letter(char letter) {
   }
 }
 
-// Stores what a function wrote through its pointer parameter `k` for each lane.
-void store_outputs(Warp& w, const Inst& i, const CallSite& site, size_t k, uint32_t bytes, const uint64_t* values) {
-  std::array<mem::Address, kLanes> addresses{};
-  each_lane(w.exec, [&](uint32_t lane) { addresses[lane] = argument(w, site, k, lane); });
-  if (w.listener()) {
-    w.listener()->on_access(w, {.kind = AccessKind::store,
-                                .bytes = static_cast<uint8_t>(bytes),
-                                .lanes = w.exec,
-                                .addresses = addresses.data(),
-                                .inst = &i});
-  }
-  w.note_effect();
-  each_lane(w.exec, [&](uint32_t lane) {
-    std::byte* host = w.resolve(i, ptx::Space::generic, lane, addresses[lane], bytes);
-    std::memcpy(host, &values[lane], bytes);
-    w.environment().watch().written(host, bytes);
-  });
-}
-
 void call_function(Warp& w, const Inst& i, const CallSite& site, const num::DeviceFunction& function) {
   const std::string_view params = function.signature.substr(1);
   std::array<uint32_t, num::kMaxDeviceArguments> bytes{};
@@ -352,8 +313,8 @@ void call_function(Warp& w, const Inst& i, const CallSite& site, const num::Devi
   });
   size_t output = 0;
   for (size_t k = 0; k < params.size(); ++k) {
-    if (params[k] == 'D') store_outputs(w, i, site, k, 8, outs[output++]);
-    if (params[k] == 'F' || params[k] == 'I') store_outputs(w, i, site, k, 4, outs[output++]);
+    if (params[k] == 'D') store_outputs(w, i, site, k, 8, outs[output++], w.exec);
+    if (params[k] == 'F' || params[k] == 'I') store_outputs(w, i, site, k, 4, outs[output++], w.exec);
   }
 }
 
@@ -376,11 +337,17 @@ struct Named {
 
 // new and delete are malloc and free under the names that C++ gives them.
 constexpr Named kRuntime[] = {
-    {"vprintf", call_vprintf}, {"__assertfail", call_assertfail},
-    {"malloc", call_malloc},   {"_Znwm", call_malloc},
-    {"_Znam", call_malloc},    {"free", call_free},
-    {"_ZdlPv", call_free},     {"_ZdaPv", call_free},
-    {"_ZdlPvm", call_free},    {"_ZdaPvm", call_free},
+    {"vprintf", call_vprintf},
+    {"__assertfail", call_assertfail},
+    {"malloc", call_malloc},
+    {"_Znwm", call_malloc},
+    {"_Znam", call_malloc},
+    {"free", call_free},
+    {"_ZdlPv", call_free},
+    {"_ZdaPv", call_free},
+    {"_ZdlPvm", call_free},
+    {"_ZdaPvm", call_free},
+    {"__cxa_pure_virtual", call_pure_virtual},
 };
 
 }  // namespace
@@ -389,6 +356,7 @@ Builtin find_builtin(std::string_view name) {
   for (const Named& row : kRuntime) {
     if (row.name == name) return row.call;
   }
+  if (const Builtin call = find_device_runtime_call(name)) return call;
   const num::DeviceFunction* function = num::find_device_function(name);
   if (!function) return nullptr;
   const auto index = static_cast<size_t>(function - num::device_functions().data());

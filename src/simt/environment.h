@@ -11,6 +11,7 @@
 
 namespace fb::simt {
 
+class DeviceRuntime;
 class Warp;
 struct AsyncCopy;
 
@@ -36,6 +37,8 @@ class Environment {
   // Device heap (malloc and free in kernels); 0 when it is exhausted. release() is false for foreign pointers.
   virtual mem::Address heap_allocate(uint64_t bytes) = 0;
   virtual bool heap_release(mem::Address a) = 0;
+  // What kernels may call of CUDA's runtime; null: nothing.
+  virtual DeviceRuntime* device_runtime() { return nullptr; }
 };
 
 }  // namespace fb::simt

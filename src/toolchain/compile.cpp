@@ -24,6 +24,10 @@ constexpr const char* kPtxFeature = "+ptx85";
 
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
+OverlayForms forms_of(const DeviceCompile& request) {
+  return {request.host_lambdas, request.relocatable, request.raw_shared};
+}
+
 // Runs clang; its messages about `source` are returned as Errors.
 Result<void> run_compiler(const DeviceCompile& request, const Locations& where, Invocation invocation) {
   add(invocation.reads, {where.sdk + "/include", request.source});
@@ -61,7 +65,7 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   add(command, device_flags(request));
   add(command, {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", output});
   add(command, request.extra_flags);
-  add(command, write_overlay(request.source, request.include_dirs, scratch, request.host_lambdas, request.raw_shared));
+  add(command, write_overlay(request.source, request.include_dirs, scratch, forms_of(request)));
   add(command, {"--", request.source});
   if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
     return std::unexpected(std::move(done.error()));
@@ -146,7 +150,11 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
     add(flags, {"-include", "cuda_runtime.h"});
   }
   for (const auto& dir : request.include_dirs) flags.push_back("-I" + dir);
-  for (const auto& define : request.defines) flags.push_back("-D" + define);
+  for (const auto& define : request.defines) {
+    flags.push_back("-D" + define);
+    if (request.kernels && define.starts_with(kOwnDefaultStream))
+      add(flags, {"-Xclang", "-fgpu-default-stream=per-thread"});
+  }
   if (!request.dependencies.empty()) add(flags, {"-MMD", "-MF", request.dependencies});
   add(flags, {"-fno-color-diagnostics", "-fno-caret-diagnostics"});
   return flags;
@@ -178,7 +186,8 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
   return request.relocatable
-             ? with_file_name(with_suffixed_names(without_list_of_uses(std::move(text))), request.source)
+             ? with_file_name(with_declared_kernels(with_suffixed_names(without_list_of_uses(std::move(text)))),
+                              request.source)
              : text;
 }
 
@@ -193,8 +202,7 @@ Result<void> compile_host(const HostCompile& request) {
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);
   const TempDir scratch;
-  add(command, write_overlay(request.unit.source, request.unit.include_dirs, scratch.path(), request.unit.host_lambdas,
-                             request.unit.raw_shared));
+  add(command, write_overlay(request.unit.source, request.unit.include_dirs, scratch.path(), forms_of(request.unit)));
   add(command, {"--", request.unit.source});
   return run_compiler(request.unit, *where, {command, {scratch.path()}, {folder_of(request.object)}});
 }

@@ -3,12 +3,16 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "toolchain/invocation.h"
 
 namespace fb::toolchain {
+
+// Defined for programs whose default stream is each thread's own; kernels are launched accordingly.
+inline constexpr std::string_view kOwnDefaultStream = "CUDA_API_PER_THREAD_DEFAULT_STREAM";
 
 // The device side of one CUDA source file, to be compiled with the headers of the SDK.
 struct DeviceCompile {

@@ -26,6 +26,8 @@ bool is_supplied(std::string_view name) {
   static const Names names = {
 #define EXTERNAL(result, name, parameters) #name,
 #include <fabricbench/external_functions.def>
+#define EXTERNAL(result, name, parameters) #name,
+#include <fabricbench/device_runtime_functions.def>
   };
   return names.contains(std::string(name));
 }

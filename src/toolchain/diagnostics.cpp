@@ -63,6 +63,8 @@ Errors parse_diagnostics(std::string_view output, std::string_view source) {
     if (!note) in_error = line->severity != "warning";
     if (!in_error) continue;
     std::string message = note ? fmt::format("note: {}", line->message) : std::string(line->message);
+    if (line->message.starts_with("reference to __global__ function"))
+      message += ": launches from device code need -rdc=true, and judged runs have none";
     errors.list.push_back(place(*line, std::move(message), source));
   }
   if (errors.list.empty()) errors = Errors(fmt::format("the compiler failed: {}", trim(output)));

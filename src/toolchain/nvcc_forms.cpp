@@ -76,6 +76,128 @@ std::string with_clang_forms(std::string_view source) {
   return apply_edits(source, std::move(edits));
 }
 
+namespace {
+
+bool names_device_function(const Tokens& tokens, size_t k) {
+  return tokens.is(k, "__global__") || tokens.is(k, "__device__");
+}
+
+// The same pieces without line ends and comments, so that lines stay where they are.
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (size_t at = 0; at < text.size();) {
+    const CxxPiece piece = piece_at(text, at);
+    at = piece.end;
+    const bool blank = piece.kind == CxxPiece::Kind::comment || piece.kind == CxxPiece::Kind::blank;
+    line += blank ? " " : piece.text(text);
+  }
+  return line;
+}
+
+// Whether the brace at `k` begins the body of a function of the device: its head has __global__ or __device__ and a
+// list of parameters.
+bool begins_device_function(const Tokens& tokens, size_t k) {
+  bool parameters = false;
+  for (size_t back = k; back > 0; --back) {
+    const size_t t = back - 1;
+    if (tokens.is(t, ";") || tokens.is(t, "{") || tokens.is(t, "}")) return false;
+    parameters |= tokens.is(t, ")");
+    if (parameters && names_device_function(tokens, t)) return true;
+  }
+  return false;
+}
+
+// The first token of the name that ends before `k`: words and template arguments, joined by "::". `k`: there is none.
+size_t begin_of_name(const Tokens& tokens, size_t k) {
+  size_t begin = k;
+  for (size_t at = k; at > 0;) {
+    if (tokens.is(at - 1, ">")) {
+      int depth = 0;
+      do {
+        --at;
+        if (tokens.is(at, ">") || tokens.closes(at)) ++depth;
+        if (tokens.is(at, "<") || tokens.opens(at)) --depth;
+      } while (at > 0 && depth > 0);
+      if (depth != 0 || at == 0) return k;
+    }
+    if (!tokens.is_word(at - 1)) return begin;
+    begin = --at;
+    if (at < 2 || !tokens.is_run(at - 2, ':', 2)) return begin;
+    begin = at -= 2;
+    if (at == 0 || !(tokens.is_word(at - 1) || tokens.is(at - 1, ">")) || tokens.is(at - 1, "return")) return begin;
+  }
+  return begin;
+}
+
+// The token of the bracket that closes the one at `k`; size() if none does.
+size_t closing(const Tokens& tokens, size_t k) {
+  int depth = 0;
+  for (; k < tokens.size(); ++k) {
+    if (tokens.opens(k)) ++depth;
+    if (tokens.closes(k) && --depth == 0) return k;
+  }
+  return k;
+}
+
+}  // namespace
+
+std::set<std::string> kernel_templates(std::string_view source) {
+  std::set<std::string> names;
+  const Tokens tokens(source);
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    if (!tokens.is(k, "__global__")) continue;
+    bool is_template = false;
+    for (size_t back = k; back > 0 && !is_template; --back) {
+      if (tokens.is(back - 1, ";") || tokens.is(back - 1, "}") || tokens.is(back - 1, "{")) break;
+      is_template = tokens.is(back - 1, "template");
+    }
+    // __launch_bounds__(…) may come before the name.
+    for (size_t t = k + 1; is_template && t + 1 < tokens.size() && !tokens.is(t, "{") && !tokens.is(t, ";"); ++t) {
+      if (!tokens.is_word(t) || !tokens.is(t + 1, "(")) continue;
+      if (!tokens[t].text(source).starts_with("__")) {
+        names.emplace(tokens[t].text(source));
+        break;
+      }
+      t = closing(tokens, t + 1);
+    }
+  }
+  return names;
+}
+
+std::string with_device_launches(std::string_view source, const std::set<std::string>& templates) {
+  std::vector<TextEdit> edits;
+  const Tokens tokens(source);
+  std::vector<bool> of_device;  // by open brace
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    if (tokens.is(k, "{"))
+      of_device.push_back((!of_device.empty() && of_device.back()) || begins_device_function(tokens, k));
+    if (tokens.is(k, "}") && !of_device.empty()) of_device.pop_back();
+    if (of_device.empty() || !of_device.back() || !tokens.is_run(k, '<', 3)) continue;
+    const size_t name = begin_of_name(tokens, k);
+    size_t end = k + 3;
+    for (int depth = 0; end < tokens.size() && !(depth == 0 && tokens.is_run(end, '>', 3)); ++end) {
+      if (tokens.opens(end)) ++depth;
+      if (tokens.closes(end) && --depth < 0) break;
+    }
+    if (name == k || end >= tokens.size() || !tokens.is_run(end, '>', 3) || !tokens.is(end + 3, "(")) continue;
+    const size_t last = closing(tokens, end + 3);
+    if (last >= tokens.size()) continue;
+    const bool deduced = templates.contains(std::string(tokens[k - 1].text(source)));
+    const auto text = [&](size_t from, size_t to) {
+      return std::string(source.substr(tokens[from].begin, tokens[to].end - tokens[from].begin));
+    };
+    const std::string before =
+        deduced ? fmt::format("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type{}), ",
+                              in_one_line(text(end + 3, last)))
+                : "::fabricbench::launch_kernel<";
+    edits.push_back({tokens[name].begin, 0, before});
+    edits.push_back({tokens[k].begin, 3, ">("});
+    edits.push_back({tokens[end].begin, 3, ")"});
+    k = end + 2;
+  }
+  return apply_edits(source, std::move(edits));
+}
+
 std::string with_raw_shared(std::string_view source, const std::vector<Location>& names) {
   std::vector<size_t> lines = {0};  // offsets
   for (size_t i = 0; i < source.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,13 @@ namespace fb::toolchain {
 //   T* __restrict__ p[8];           → T* p[8]: outside of parameter lists clang makes nothing of it, and refuses to
 //                                     assign a class that has such a member; std::array<T* __restrict__, 8> likewise
 std::string with_clang_forms(std::string_view source);
+
+// Launches in functions of the device, which clang does not have, as calls of templates of the SDK (device/runtime.h):
+//   kernel<T><<<1, 32>>>(p, n)   → ::fabricbench::launch_kernel<kernel<T>>(1, 32)(p, n)
+//   kernel<<<1, 32>>>(p, n)      → … of `templates` the one that takes the types of the arguments
+std::string with_device_launches(std::string_view source, const std::set<std::string>& templates);
+// Names of the kernels that are templates.
+std::set<std::string> kernel_templates(std::string_view source);
 
 // The shared variables whose names are at these places: `__shared__ T x;` becomes bytes of shared memory and a
 // reference x to a T in them, which neither constructs nor destroys it.

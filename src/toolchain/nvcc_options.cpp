@@ -354,12 +354,11 @@ std::vector<NvccOption> make_options() {
       {"--extended-lambda", "-extended-lambda", none, nothing(), "always on"},
       {"--expt-extended-lambda", "-expt-extended-lambda", none, nothing(), "always on"},
       {"--default-stream", "-default-stream", one,
-       [](Command&, const std::string& value) -> std::string {
-         if (value == "legacy" || value == "null") return "";
-         return value == "per-thread" ? "not supported: pass cudaStreamPerThread to the launches"
-                                      : "expected legacy or per-thread";
+       [](Command& c, const std::string& value) -> std::string {
+         if (value == "per-thread") c.build.defines.emplace_back(std::string(kOwnDefaultStream) + "=1");
+         return value == "legacy" || value == "null" || value == "per-thread" ? "" : "expected legacy or per-thread";
        },
-       "legacy; per-thread is refused"},
+       "legacy, or per-thread: each host thread has a default stream of its own"},
       {"--no-host-device-initializer-list", "-nohdinitlist", none, nothing(), kAsIs},
       {"--no-host-device-move-forward", "-nohdmoveforward", none, nothing(), kAsIs},
       {"--no-exceptions", "-noeh", none,

@@ -25,7 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Macros that headers may test. Others are defined after the precompiled header, so that -DN=4 and -DN=8 share one.
-bool concerns_headers(const std::string& define) { return define.starts_with('_') || define.starts_with("NDEBUG"); }
+bool concerns_headers(const std::string& define) {
+  return define.starts_with('_') || define.starts_with("NDEBUG") || define.starts_with(kOwnDefaultStream);
+}
 
 bool is_whole(const Cache& cache, const std::string& file, const std::string& key) {
   const auto expected = cache.get(key);

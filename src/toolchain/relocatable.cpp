@@ -70,6 +70,23 @@ std::string without_list_of_uses(std::string ptx) {
   return ptx.erase(begin, end + 1 - begin);
 }
 
+std::string with_declared_kernels(std::string ptx) {
+  std::string declarations;
+  constexpr std::string_view kEntry = " .entry ";
+  for (size_t at = ptx.find(kEntry); at != std::string::npos; at = ptx.find(kEntry, at + 1)) {
+    const size_t name = at + kEntry.size(), parenthesis = ptx.find('(', name), end = ptx.find(')', name);
+    if (end == std::string::npos) break;
+    const std::string address = ", " + ptx.substr(name, parenthesis - name) + ";";
+    if (ptx.find(address) > at) continue;
+    const size_t line = ptx.rfind('\n', at) + 1;
+    declarations += ptx.substr(line, end + 1 - line) + "\n;\n";
+  }
+  if (declarations.empty()) return ptx;
+  constexpr std::string_view kSize = ".address_size 64\n";
+  const size_t head = ptx.find(kSize);
+  return head == std::string::npos ? ptx : ptx.insert(head + kSize.size(), declarations);
+}
+
 std::string with_file_name(std::string ptx, std::string_view source) {
   if (ptx.find("\t.file\t") != std::string::npos) return ptx;
   return ptx + fmt::format("\t.file\t1 \"{}\"\n", source);

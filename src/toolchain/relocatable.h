@@ -21,6 +21,9 @@ std::string with_suffixed_names(std::string ptx);
 // in front of their definitions. PTX has no such names yet at that place, and the definitions stay without the list.
 std::string without_list_of_uses(std::string ptx);
 
+// Kernels whose addresses are used before their definitions are declared first: LLVM's text does not do it.
+std::string with_declared_kernels(std::string ptx);
+
 // Device code without a function has no .file; messages of the linker name units by it.
 std::string with_file_name(std::string ptx, std::string_view source);
 

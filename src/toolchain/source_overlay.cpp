@@ -93,17 +93,24 @@ std::string overlay_text(const std::vector<Replacement>& replacements) {
 }
 
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder, bool host_lambdas,
-                                       const std::set<std::string>& raw_shared) {
+                                       const std::string& folder, const OverlayForms& forms) {
   std::vector<Replacement> replacements;
   const auto files = find_user_files(source, include_dirs).files;
+  std::set<std::string> templates;
+  for (size_t i = 0; forms.device_launches && i < files.size(); ++i) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(files[i], ignored))
+      templates.merge(kernel_templates(read_file(files[i].string())));
+  }
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang reports it
     const std::string text = read_file(files[i].string());
     std::string accepted = with_clang_forms(escape_asm(text));
-    if (host_lambdas) accepted = with_host_lambdas(accepted);
-    if (!raw_shared.empty()) accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), raw_shared));
+    if (forms.host_lambdas) accepted = with_host_lambdas(accepted);
+    if (!forms.raw_shared.empty())
+      accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), forms.raw_shared));
+    if (forms.device_launches) accepted = with_device_launches(accepted, templates);
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, accepted);

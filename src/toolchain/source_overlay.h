@@ -17,10 +17,14 @@ std::string overlay_text(const std::vector<Replacement>& replacements);
 // The user's files in a form that clang accepts (asm_escapes.h, nvcc_forms.h). Changed files are written to `folder`,
 // with a file for -ivfsoverlay that replaces the originals, so that messages and line tables name the originals. Reads
 // the source and the files it includes from its own folder and from `include_dirs`. Returns the flags for clang; none
-// if no file changes. With `host_lambdas`, lambdas of the device are also those of the host (see DeviceCompile).
+// if no file changes.
+struct OverlayForms {
+  bool host_lambdas = false;     // lambdas of the device are also those of the host (see DeviceCompile)
+  bool device_launches = false;  // kernels may launch kernels
+  std::set<std::string> raw_shared = {};
+};
 std::vector<std::string> write_overlay(const std::string& source, const std::vector<std::string>& include_dirs,
-                                       const std::string& folder, bool host_lambdas = false,
-                                       const std::set<std::string>& raw_shared = {});
+                                       const std::string& folder, const OverlayForms& forms = {});
 
 // "[=] __device__" → "[=] __host__ __device__"; attributes, which end with "]]", stay.
 std::string with_host_lambdas(std::string_view text);

@@ -440,6 +440,16 @@ struct GraphLaunch {
   StreamRef stream;
   Id graph = 0;
 };
+// A node alone. Its blob is the ids of the bodies, graphs that were created before.
+enum class ConditionalType : uint32_t { if_, while_, switch_ };
+struct GraphConditional {
+  StreamRef stream;
+  uint64_t handle = 0;
+  ConditionalType type{};
+  uint32_t bodies = 0;
+  uint32_t initial = 0;  // value of the handle at each launch of the graph, if `assigned`
+  uint32_t assigned = 0;
+};
 
 // Host clocks
 

@@ -38,6 +38,9 @@ class Checking {
   void issued(Operation& op, bool hosts_talk);
   void begun(Operation& op);
   void ended(Operation& op);
+  // For operations that are parts of another one: the clock with which they begin, and what it inherits from them.
+  race::ClockRef so_far(const Operation& op) { return op.checked != 0 ? detector_.so_far(op.checked) : op.incoming; }
+  void inherit(const Operation& op, const race::ClockRef& clock) { detector_.inherit(op.checked, clock); }
   // The host of this process has waited for the operation.
   void host_acquires(uint32_t process, const Operation& op);
   // A barrier of these hosts.

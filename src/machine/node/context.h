@@ -13,6 +13,7 @@
 #include "machine/engine.h"
 #include "machine/loaded_module.h"
 #include "mem/address_space.h"
+#include "simt/device_runtime.h"
 #include "simt/environment.h"
 #include "wire/messages.h"
 
@@ -41,6 +42,7 @@ class Context final : public simt::Environment {
   mem::AddressSpace space;  // what this device may touch
   std::map<wire::Id, Module> modules;
   std::map<std::pair<wire::Id, std::string>, uint64_t> dynamic_shared_limit;  // by module and function
+  std::unique_ptr<simt::DeviceRuntime> runtime;                               // made with the first kernel
   wire::Status sticky_error = wire::Status::ok;                               // after a fault every call gets this
 
   // simt::Environment
@@ -54,6 +56,7 @@ class Context final : public simt::Environment {
   void start(simt::AsyncCopy copy) override { services_.engine->start(std::move(copy)); }
   mem::Address heap_allocate(uint64_t bytes) override;
   bool heap_release(mem::Address a) override;
+  simt::DeviceRuntime* device_runtime() override { return runtime.get(); }
 
   // Before memory goes away: nothing of this context sleeps on it or is in flight to it afterwards.
   void forget();

@@ -192,17 +192,41 @@ Status on_free_ordered(NodeServices& node, Call& call, const wire::FreeOrdered& 
 
 // Graphs
 
-Status on_graph_create(NodeServices&, Call& call, const wire::GraphCreate& m, wire::Handle& reply, Answer&) {
+namespace {
+
+bool add_bodies(Process& process, Graph& graph, const GraphOperation& node) {
+  wire::GraphConditional m;
+  std::memcpy(&m, node.body.data(), sizeof m);
+  const bool one = m.type == wire::ConditionalType::while_;
+  const bool two = m.type == wire::ConditionalType::if_;
+  if (m.type > wire::ConditionalType::switch_ || m.bodies == 0 || (one && m.bodies != 1) || (two && m.bodies > 2))
+    return false;
+  if (node.blob.size() != m.bodies * sizeof(Id)) return false;
+  auto& bodies = graph.bodies[static_cast<uint32_t>(graph.nodes.size())];
+  for (uint32_t k = 0; k < m.bodies; ++k) {
+    Id id = 0;
+    std::memcpy(&id, node.blob.data() + k * sizeof id, sizeof id);
+    const auto body = process.graphs.find(id);
+    if (body == process.graphs.end() || !body->second->complete) return false;
+    bodies.push_back(body->second);
+  }
+  process.conditionals.try_emplace(m.handle, m.initial);
+  return true;
+}
+
+}  // namespace
+
+Status on_graph_create(NodeServices& services, Call& call, const wire::GraphCreate& m, wire::Handle& reply, Answer&) {
   Process& process = *call.thread->process;
   Id id = m.graph;
   if (id == 0) {
     if (!process.may_make_more()) return Status::out_of_memory;
     id = process.next_id++;
-    process.graphs[id];
+    process.graphs[id] = std::make_shared<Graph>();
   }
   const auto found = process.graphs.find(id);
-  if (found == process.graphs.end() || found->second.complete) return Status::invalid_handle;
-  Graph& graph = found->second;
+  if (found == process.graphs.end() || found->second->complete) return Status::invalid_handle;
+  Graph& graph = *found->second;
   const auto refuse = [&](Status why = Status::invalid_value) {
     process.kept_bytes -= graph.bytes;
     process.graphs.erase(found);
@@ -232,11 +256,20 @@ Status on_graph_create(NodeServices&, Call& call, const wire::GraphCreate& m, wi
       std::memcpy(node.dependencies.data(), rest.data() + head.body + head.blob, head.dependencies * 4);
     const size_t number = graph.nodes.size();
     if (std::ranges::any_of(node.dependencies, [&](uint32_t d) { return d >= number; })) return refuse();
+    if (head.kind == Kind::graph_conditional) {
+      // How often a body runs is for the device to say: the rules of a judged run could not be checked before it does.
+      if (services.judge) return refuse(Status::not_supported);
+      if (!add_bodies(process, graph, node)) return refuse();
+    }
     graph.nodes.push_back(std::move(node));
     rest = rest.subspan(size);
   }
   if (!rest.empty()) return refuse();
   graph.complete = m.last != 0;
+  if (graph.complete) {
+    graph.first_number = process.next_body_number;
+    process.next_body_number += static_cast<uint32_t>(graph.nodes.size());
+  }
   reply.handle = id;
   return Status::ok;
 }
@@ -245,19 +278,23 @@ Status on_graph_destroy(NodeServices&, Call& call, const wire::OfHandle& m, wire
   Process& process = *call.thread->process;
   const auto found = process.graphs.find(m.handle);
   if (found == process.graphs.end()) return Status::invalid_handle;
-  process.kept_bytes -= found->second.bytes;
+  process.kept_bytes -= found->second->bytes;
   process.graphs.erase(found);
   return Status::ok;
+}
+
+Status on_graph_conditional(NodeServices&, Call&, const wire::GraphConditional&, wire::Empty&, Answer&) {
+  return Status::invalid_value;  // a node of a graph only
 }
 
 Status on_graph_launch(NodeServices& node, Call& call, const wire::GraphLaunch& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   Stream* stream = node.streams.find_stream(process, m.stream);
   const auto graph = process.graphs.find(m.graph);
-  if (!stream || graph == process.graphs.end() || !graph->second.complete) return Status::invalid_handle;
+  if (!stream || graph == process.graphs.end() || !graph->second->complete) return Status::invalid_handle;
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
   if (node.judge && node.judge->in_run()) {
-    for (const GraphOperation& n : graph->second.nodes) node.log.count_in_run(n.kind);
+    for (const GraphOperation& n : graph->second->nodes) node.log.count_in_run(n.kind);
   }
   return node.streams.launch_graph(*call.thread, *stream, m.stream.stream, graph->second);
 }

@@ -18,7 +18,9 @@ constexpr uint64_t kWorkspaceBytes = 256;
 constexpr uint32_t kDefaultDynamicShared = 48 * 1024;
 constexpr size_t kMostResidentGrids = 128;  // of a device (CUDA programming guide, technical specifications)
 
-Status status_of(const LaunchProblem& problem) {
+}  // namespace
+
+Status StreamScheduler::status_of(const LaunchProblem& problem) {
   switch (problem.kind) {
     case LaunchProblem::Kind::no_kernel:
       return Status::invalid_device_function;
@@ -38,7 +40,9 @@ Status status_of(const LaunchProblem& problem) {
   return Status::unknown;
 }
 
-Status status_of(simt::TrapKind kind) {
+namespace {
+
+Status status_of_trap(simt::TrapKind kind) {
   switch (kind) {
     case simt::TrapKind::misaligned:
       return Status::misaligned_address;
@@ -76,13 +80,7 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
   request.params.assign(params.begin(), params.end());
   auto grid = make_grid(*module, request, node_.limits);
   if (!grid) return status_of(grid.error());
-  Context& c = node_.memory.context(process, device);
-  const auto limit = c.dynamic_shared_limit.find({function->second.module, function->second.name});
-  const uint64_t most =
-      limit != c.dynamic_shared_limit.end()
-          ? limit->second
-          : kDefaultDynamicShared - std::min(kDefaultDynamicShared, grid->kernel->static_shared_bytes);
-  if (m.dynamic_shared_bytes > most) return Status::invalid_value;
+  if (!allows_shared(process, device, function->second.module, *grid)) return Status::invalid_value;
   if (grid->kernel->local_bytes != 0) {
     // Of all threads that can be resident.
     const BlockNeeds needs = needs_of(*grid, node_.limits);
@@ -91,23 +89,39 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
   }
   grid->explicit_cluster |= cluster;
   grid->fresh = node_.memory.fresh_bytes();
-  op = make_operation(process, device, demangle(function->second.name));
-  op->kernel = true;
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));
-  op->payload = params.size();
-  op->facts.grid = shared_grid;
-  op->work = [this, &process, device, priority, shared_grid,
-              source = module->share_source()](const OperationPtr& self) {
+  op = make_grid_operation(process, device, *module, shared_grid, priority);
+  return Status::ok;
+}
+
+bool StreamScheduler::allows_shared(Process& process, uint32_t device, wire::Id module, const simt::Grid& grid) {
+  const Context& c = node_.memory.context(process, device);
+  const auto limit = c.dynamic_shared_limit.find({module, grid.kernel->name});
+  const uint64_t most = limit != c.dynamic_shared_limit.end()
+                            ? limit->second
+                            : kDefaultDynamicShared - std::min(kDefaultDynamicShared, grid.kernel->static_shared_bytes);
+  return grid.dynamic_shared_bytes <= most;
+}
+
+OperationPtr StreamScheduler::make_grid_operation(Process& process, uint32_t device, const LoadedModule& module,
+                                                  const std::shared_ptr<simt::Grid>& grid, int32_t priority) {
+  OperationPtr op = make_operation(process, device, demangle(grid->kernel->name));
+  op->kernel = true;
+  op->payload = grid->params.size();
+  op->facts.grid = grid;
+  op->work = [this, &process, device, priority, grid, source = module.share_source()](const OperationPtr& self) {
     if (is_full_of_grids(self->device)) {
       waiting_kernels_[self->device].emplace(priority, self);
       return;
     }
     auto run = std::make_unique<GridRun>();
-    run->grid = *shared_grid;
+    run->grid = *grid;
     run->grid.id = next_grid_++;
     run->gpu = self->device;
     run->priority = priority;
-    run->environment = &node_.memory.context(process, device);
+    Context& context = node_.memory.context(process, device);
+    if (!context.runtime) context.runtime = launches_.runtime_for(process, device);
+    run->environment = &context;
     if (!node_.options.untimed) run->listener = node_.checking ? &node_.checking->listener() : &node_.clock;
     if (node_.checking) node_.checking->detector().begin_grid(run->grid.id, self->checked);
     const simt::FunctionInfo& kernel = *run->grid.kernel;
@@ -115,7 +129,7 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
                             run->grid.params, kernel.param_offsets});
     begin_kernel(self, std::move(run));
   };
-  return Status::ok;
+  return op;
 }
 
 void StreamScheduler::begin_kernel(const OperationPtr& op, std::unique_ptr<GridRun> run) {
@@ -136,6 +150,7 @@ void StreamScheduler::begin_kernel(const OperationPtr& op, std::unique_ptr<GridR
   node_.log.add("begin of kernel", {op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
   node_.log.count_kernel(op->device);
   op->facts.grid_id = run->grid.id;
+  launches_.begin_grid(run->grid.id, op);
   node_.engine.launch(std::move(run));
 }
 
@@ -164,14 +179,16 @@ void StreamScheduler::kernel_ended(const OperationPtr& op, GridRun& run, Outcome
   node_.writes.note_grid_end(run.grid.id);
   const Time at = run.end + node_.platform.kernel.end;
   if (outcome.ending == Ending::finished) {
-    node_.engine.schedule(at, op->tie, [this, op, at] { operations_.finish(op, at); });
+    node_.engine.schedule(at, op->tie, [this, op, at, grid = run.grid.id] {
+      if (!launches_.end_grid(grid, at)) operations_.finish(op, at);
+    });
     return begin_waiting_kernels(op->device);
   }
   const uint32_t device = op->device - process.first_device;
   node_.log.count_fault();
   node_.report(make_incident(record::IncidentReason::kernel_fault, process.rank,
                              fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome))));
-  const Status status = status_of(outcome.fault.kind);
+  const Status status = status_of_trap(outcome.fault.kind);
   // Threads that wait for the kernel read the sticky error when they are answered.
   break_context(process, device, status);
 }

@@ -51,6 +51,16 @@ std::optional<ptx::Module> ModuleTable::parse_one(Process& process, std::string_
   return std::nullopt;
 }
 
+namespace {
+
+// What nvcc links into programs whose kernels call the runtime: the machine has these functions itself.
+bool is_device_runtime(const ptx::Module& module) {
+  return std::ranges::any_of(module.functions,
+                             [](const ptx::Function& f) { return f.defined && f.name == "__cudaCDP2LaunchDeviceV2"; });
+}
+
+}  // namespace
+
 std::optional<ptx::Module> ModuleTable::link(Process& process, std::string_view texts) {
   auto parts = split(texts, '\0');
   if (parts.back().empty()) parts.pop_back();
@@ -59,6 +69,7 @@ std::optional<ptx::Module> ModuleTable::link(Process& process, std::string_view 
     const std::string name(parts[k]);
     auto module = parse_one(process, parts[k + 1], name.empty() ? fmt::format("module {}", k / 2 + 1) : name);
     if (!module) return std::nullopt;
+    if (is_device_runtime(*module)) continue;
     units.push_back({name, std::move(*module)});
   }
   auto whole =

@@ -107,7 +107,11 @@ struct Graph {
   std::vector<GraphOperation> nodes;
   uint64_t bytes = 0;
   bool complete = false;
+  uint32_t first_number = 1;  // of its operations (Operation::graph_node), where it is a body
+  // By node: the bodies of a conditional node.
+  std::map<uint32_t, std::vector<std::shared_ptr<const Graph>>> bodies;
 };
+using GraphRef = std::shared_ptr<const Graph>;
 
 // Allocations are numbered uniquely across processes: the process's number times this, plus a count.
 inline constexpr uint32_t kAllocationsEach = 1'000'000;
@@ -159,7 +163,9 @@ struct ProcessState {
   std::map<uint32_t, DefaultStream> default_streams;  // by device
   std::vector<Orphan> orphans;
   std::map<wire::Id, std::shared_ptr<Event>> events;
-  std::map<wire::Id, Graph> graphs;
+  std::map<wire::Id, std::shared_ptr<Graph>> graphs;
+  std::map<uint64_t, uint32_t> conditionals;      // values of handles of conditional nodes
+  uint32_t next_body_number = uint32_t{1} << 20;  // Graph::first_number
   std::map<wire::Id, std::shared_ptr<Pool>> pools;
   std::map<uint32_t, std::shared_ptr<Pool>> default_pools;  // by device
 

@@ -10,7 +10,7 @@ using wire::Id;
 using wire::Status;
 
 StreamScheduler::StreamScheduler(NodeServices& node)
-    : node_(node), operations_(node.engine), waiting_kernels_(node.platform.devices()) {
+    : node_(node), operations_(node.engine), waiting_kernels_(node.platform.devices()), launches_(node) {
   if (node.checking) {
     operations_.on_begun = [this](Operation& op) { node_.checking->begun(op); };
     operations_.on_ended = [this](Operation& op) { node_.checking->ended(op); };
@@ -71,7 +71,7 @@ OperationPtr StreamScheduler::make_operation(Process& process, uint32_t device, 
   return op;
 }
 
-void StreamScheduler::adopt(const OperationPtr& op) {
+void StreamScheduler::adopt(const OperationPtr& op, bool of_host) {
   constexpr uint64_t kCost = 500;  // in instructions
   node_.engine.charge(kCost);
   Process& process = *op->process;
@@ -80,7 +80,7 @@ void StreamScheduler::adopt(const OperationPtr& op) {
     process.prune_at = std::max<size_t>(64, process.pending.size() * 2);
   }
   process.pending.push_back(op);
-  if (node_.checking) node_.checking->issued(*op, !node_.judge);
+  if (node_.checking && of_host) node_.checking->issued(*op, !node_.judge);
   op->counted = true;
   ++process.live;
   process.payload += op->payload;
@@ -88,6 +88,11 @@ void StreamScheduler::adopt(const OperationPtr& op) {
 
 void StreamScheduler::submit(const OperationPtr& op) {
   adopt(op);
+  operations_.submit(op);
+}
+
+void StreamScheduler::submit_part(const OperationPtr& op) {
+  adopt(op, false);
   operations_.submit(op);
 }
 

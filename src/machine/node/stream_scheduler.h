@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/launch.h"
+#include "machine/node/device_launches.h"
 #include "machine/node/operation.h"
 #include "machine/node/process.h"
 #include "machine/node/services.h"
@@ -31,6 +33,12 @@ class StreamScheduler {
   static OperationPtr make_operation(Process& process, uint32_t device, std::string name);
   wire::Status make_launch(Process& process, const wire::Launch& m, std::span<const std::byte> params, int32_t priority,
                            OperationPtr& op);
+  // A grid that was checked.
+  OperationPtr make_grid_operation(Process& process, uint32_t device, const LoadedModule& module,
+                                   const std::shared_ptr<simt::Grid>& grid, int32_t priority);
+  static wire::Status status_of(const LaunchProblem& problem);
+  // Whether the kernel may have so much dynamic shared memory.
+  bool allows_shared(Process& process, uint32_t device, wire::Id module, const simt::Grid& grid);
   // `read` gets the bytes of a copy to pageable memory; null where there may be none.
   wire::Status make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob, OperationPtr& op,
                          std::shared_ptr<std::vector<std::byte>>* read);
@@ -38,12 +46,14 @@ class StreamScheduler {
   wire::Status make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op);
   OperationPtr make_callback(Process& process, uint32_t device, uint64_t number);
   // Makes and enqueues the operations of a graph, or none of them.
-  wire::Status launch_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const Graph& graph);
+  wire::Status launch_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const GraphRef& graph);
 
   // Behind everything that the stream orders before it.
   void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const OperationPtr& op);
   // Outside of streams: behind what Operations::order() said.
   void submit(const OperationPtr& op);
+  // … and not on behalf of a host: a part of another operation.
+  void submit_part(const OperationPtr& op);
   void finish(const OperationPtr& op, Time at, wire::Status status = wire::Status::ok) {
     operations_.finish(op, at, status);
   }
@@ -59,10 +69,17 @@ class StreamScheduler {
 
  private:
   class ValueWait;
+  struct GraphPlace;
   struct Moving;
 
   // From here on it is waited for, and ends with its context or process.
-  void adopt(const OperationPtr& op);
+  void adopt(const OperationPtr& op, bool of_host = true);
+  wire::Status make_node(Process& process, const GraphOperation& node, const GraphPlace& place, OperationPtr& op);
+  // All operations of a graph, between `entry` and `exit`.
+  wire::Status make_graph(Process& process, const GraphRef& graph, const GraphPlace& place, const OperationPtr& entry,
+                          const OperationPtr& exit);
+  void run_conditional(const OperationPtr& op, const wire::GraphConditional& m, const std::vector<GraphRef>& bodies,
+                       const GraphPlace& place);
   void move_rows(std::shared_ptr<Moving> moving);
   void has_compared(const Operation& op, const Bytes& bytes, uint32_t size);
   void begin_kernel(const OperationPtr& op, std::unique_ptr<GridRun> run);
@@ -76,6 +93,7 @@ class StreamScheduler {
   std::map<uint64_t, std::shared_ptr<ValueWait>> value_waits_;         // by the operation's tie
   std::vector<std::multimap<int32_t, OperationPtr>> waiting_kernels_;  // by device, then priority: no grid slot is free
   uint64_t next_grid_ = 1;
+  DeviceLaunches launches_;
 };
 
 }  // namespace fb::machine

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 FILES = Path(__file__).parent / "files"
+LANGUAGE = Path(__file__).parent.parent / "language"
 TOOL, NVCC = sys.argv[1:3]
 RESULT = "12 502 100 37 1024\n"
 HOPPER = ["-gencode", "arch=compute_90,code=[sm_90,compute_90]"]
@@ -50,9 +51,9 @@ def expect(found, wanted, what):
         sys.exit(f"{what}: expected\n{wanted}\nin\n{found}")
 
 
-def build(folder, options, *names):
+def build(folder, options, *names, files=FILES):
     program = folder / "program"
-    call(NVCC, *options, "-o", program, *[FILES / name for name in names])
+    call(NVCC, *options, "-o", program, *[files / name for name in names])
     return program
 
 
@@ -64,6 +65,14 @@ def main(folder):
         options = ["-arch=sm_90", "-rdc=true", "-cudart", runtime]
         program = build(folder, options, "parts_main.cu", "parts_table.cu")
         expect(call(TOOL, "exec", program)[0], "no error 2 8000\n", f"several files, {runtime} runtime")
+
+    # Kernels that call the runtime, linked with NVIDIA's device runtime.
+    for name in ("device_launches", "graph_conditions"):
+        program = build(folder, ["-std=c++20", "-w", "-arch=sm_90", "-rdc=true", "-cudart", "shared"], f"{name}.cu",
+                        files=LANGUAGE)
+        expect(call(TOOL, "exec", program)[0], "OK\n", name)
+    program = build(folder, ["-std=c++20", "-w", "-arch=sm_90", "-rdc=true"], "device_launches.cu", files=LANGUAGE)
+    expect(call(TOOL, "exec", program)[0], "OK\n", "device_launches, static runtime")
 
     # What the node cannot run is named, with the option that is missing.
     program = build(folder, ["-gencode", "arch=compute_90,code=sm_90"], "program.cu")

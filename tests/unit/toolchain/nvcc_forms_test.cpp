@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <string_view>
+
 namespace fb::toolchain {
 namespace {
 
@@ -50,4 +54,36 @@ TEST(NvccForms, LeaveEverythingElseAlone) {
 }
 
 }  // namespace
+TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
+  const std::set<std::string> templates = {"t"};
+  const auto rewritten = [&](std::string_view body) {
+    return with_device_launches("__global__ void p() {" + std::string(body) + "}", templates);
+  };
+  const auto expected = [](std::string_view body) { return "__global__ void p() {" + std::string(body) + "}"; };
+  EXPECT_EQ(rewritten("k<<<1, 2>>>(a);"), expected("::fabricbench::launch_kernel<k>(1, 2)(a);"));
+  EXPECT_EQ(rewritten("if (x) n::k<T, (3 > 2)><<<f(1, 2), {4}, 0, s>>>();"),
+            expected("if (x) ::fabricbench::launch_kernel<n::k<T, (3 > 2)>>(f(1, 2), {4}, 0, s)();"));
+  EXPECT_EQ(rewritten("return ::k<<<1, 1>>>(a);"), expected("return ::fabricbench::launch_kernel<::k>(1, 1)(a);"));
+  EXPECT_EQ(
+      rewritten("t<<<1, 1>>>(a,  // one\n g(b));"),
+      expected("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type(a,    g(b))), t>(1, 1)(a,  // "
+               "one\n g(b));"));
+  EXPECT_EQ(rewritten("t<int><<<1, 1>>>(a);"), expected("::fabricbench::launch_kernel<t<int>>(1, 1)(a);"));
+  EXPECT_EQ(rewritten("int x = 1 << 2;"), expected("int x = 1 << 2;"));
+  // Lambdas of the device, and nothing of the host.
+  EXPECT_EQ(
+      with_device_launches("void h() { auto f = [=] __device__ (int i) { k<<<1, 1>>>(i); }; k<<<1, 1>>>(0); }",
+                           templates),
+      "void h() { auto f = [=] __device__ (int i) { ::fabricbench::launch_kernel<k>(1, 1)(i); }; k<<<1, 1>>>(0); }");
+  EXPECT_EQ(with_device_launches("struct S { int a; }; void h() { k<<<1, 1>>>(0); }", templates),
+            "struct S { int a; }; void h() { k<<<1, 1>>>(0); }");
+}
+
+TEST(NvccForms, TemplatesOfKernelsAreFoundByTheirNames) {
+  EXPECT_EQ(kernel_templates("template <class T> __global__ void __launch_bounds__(256, f(2)) a(T* p) {}\n"
+                             "__global__ void b(int); template <int N> __device__ void c();\n"
+                             "template <int N> static __global__ void d();"),
+            (std::set<std::string>{"a", "d"}));
+}
+
 }  // namespace fb::toolchain

@@ -92,7 +92,8 @@ TEST(NvccOptions, UnknownOnesAreNamedOrForwarded) {
   EXPECT_TRUE(problem({"-frobnicate"}).starts_with("-frobnicate: unknown option"));
   EXPECT_EQ(parsed({"-fopenmp", "-forward-unknown-to-host-compiler"}).build.extra_flags, Words{"-fopenmp"});
   EXPECT_EQ(parsed({"-forward-unknown-to-host-linker", "-rdynamic"}).build.link_flags, Words{"-rdynamic"});
-  EXPECT_TRUE(problem({"--default-stream=per-thread"}).starts_with("--default-stream=per-thread: not supported"));
+  EXPECT_EQ(parsed({"--default-stream=per-thread"}).build.defines, Words{"CUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
+  EXPECT_NE(problem({"--default-stream=other"}), "");
   EXPECT_NE(problem({"--ftz=maybe"}), "");
   EXPECT_NE(problem({"-x", "fortran", "a.f"}), "");
 }

@@ -27,7 +27,6 @@ FABRICBENCH_DEVICE void __prof_trigger(int) {}
 
 // Clocks are volatile reads: two of them are never merged.
 FABRICBENCH_DEVICE long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
-FABRICBENCH_DEVICE unsigned long long __globaltimer() { return __nvvm_read_ptx_sreg_globaltimer(); }
 
 // Thread-block clusters, as the compiler built-ins of the same names.
 FABRICBENCH_DEVICE void __cluster_barrier_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }

@@ -1,18 +1,7 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3): a counter, enciphered.
 #pragma once
 #include "cuda_runtime.h"
-
-struct curandStatePhilox4_32_10 {
-  uint4 ctr;
-  uint4 output;
-  uint2 key;
-  unsigned int STATE;
-  int boxmuller_flag;
-  int boxmuller_flag_double;
-  float boxmuller_extra;
-  double boxmuller_extra_double;
-};
-typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+#include "fabricbench/random/states.h"
 
 namespace fabricbench {
 namespace random {

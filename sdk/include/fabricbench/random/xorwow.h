@@ -1,17 +1,7 @@
 // XORWOW (Marsaglia: Xorshift RNGs): 160 bits of linear state and a counter.
 #pragma once
 #include "cuda_runtime.h"
-
-struct curandStateXORWOW {
-  unsigned int d, v[5];
-  int boxmuller_flag;
-  int boxmuller_flag_double;
-  float boxmuller_extra;
-  double boxmuller_extra_double;
-};
-typedef struct curandStateXORWOW curandStateXORWOW_t;
-typedef struct curandStateXORWOW curandState_t;
-typedef struct curandStateXORWOW curandState;
+#include "fabricbench/random/states.h"
 
 namespace fabricbench {
 namespace random {

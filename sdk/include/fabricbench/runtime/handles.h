@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "fabricbench/runtime/errors.h"
+#include "fabricbench/runtime/per_thread.h"
 #include "vector_types.h"
 
 typedef struct CUstream_st* cudaStream_t;
@@ -22,6 +23,12 @@ typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
 // The legacy and the per-thread default stream.
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
+// Of kernels that launch: behind the grid and all it has launched; at once, in no order.
+#define cudaStreamTailLaunch ((cudaStream_t)0x3)
+#define cudaStreamFireAndForget ((cudaStream_t)0x4)
+#define cudaStreamGraphTailLaunch (cudaStream_t)0x0100000000000000
+#define cudaStreamGraphFireAndForget (cudaStream_t)0x0200000000000000
+#define cudaStreamGraphFireAndForgetAsSibling (cudaStream_t)0x0300000000000000
 
 #define CU_UUID_HAS_BEEN_DEFINED
 struct CUuuid_st {

@@ -83,6 +83,15 @@ inline __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGrap
   return cudaGraphInstantiate(exec, graph, 0);
 }
 
+inline __host__ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* error_node,
+                                                cudaGraphExecUpdateResult* result) {
+  cudaGraphExecUpdateResultInfo info = {};
+  const cudaError_t error = cudaGraphExecUpdate(exec, graph, &info);
+  if (error_node) *error_node = info.errorNode;
+  if (result) *result = info.result;
+  return error;
+}
+
 namespace fabricbench {
 
 // An argument converted to the kernel's parameter type before its address is taken.

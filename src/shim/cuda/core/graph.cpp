@@ -19,13 +19,22 @@ Expected<std::vector<GraphNode*>> read_nodes(const Graph& graph, const cudaGraph
   return nodes;
 }
 
-// A child graph is copied into its node.
+// A child graph is copied into its node; bodies belong to it already.
 void own_child(Work& work) {
-  auto* child = std::get_if<ChildWork>(&work);
-  if (!child) return;
-  child->graph = clone_graph(*child->graph);
-  child->graph->is_child = true;
-  publish(child->graph);
+  if (auto* child = std::get_if<ChildWork>(&work)) child->graph = clone_graph(*child->graph);
+  for_each_inner(work, [](const GraphPtr& graph) {
+    graph->is_child = true;
+    publish(graph);
+  });
+}
+
+struct Conditionals {
+  std::map<cudaGraphConditionalHandle, ConditionalDefault> defaults;
+  cudaGraphConditionalHandle next = 1;
+};
+Conditionals& conditionals() {
+  static auto* const all = new Conditionals;
+  return *all;
 }
 
 }  // namespace
@@ -40,8 +49,9 @@ Graph::~Graph() {
   const std::lock_guard lock(graph_lock());
   for (const auto& node : nodes) {
     if (node->handle) graph_nodes().take(node->handle);
-    if (const auto* child = std::get_if<ChildWork>(&node->work); child && child->graph->handle)
-      graphs().take(child->graph->handle);
+    for_each_inner(node->work, [](const GraphPtr& inner) {
+      if (inner->handle) graphs().take(inner->handle);
+    });
     node->graph = nullptr;
   }
   for (const auto& [object, count] : objects) object->release(count);
@@ -80,10 +90,10 @@ void publish(const GraphPtr& graph) {
   graph->handle = graphs().add(graph);
   for (const auto& node : graph->nodes) {
     node->handle = graph_nodes().add(node);
-    if (const auto* child = std::get_if<ChildWork>(&node->work)) {
-      child->graph->is_child = true;
-      publish(child->graph);
-    }
+    for_each_inner(node->work, [](const GraphPtr& inner) {
+      inner->is_child = true;
+      publish(inner);
+    });
   }
 }
 
@@ -150,7 +160,7 @@ Error destroy_node(cudaGraphNode_t handle) {
   if (!node) return node.error();
   Graph& graph = *(*node)->graph;
   for (const auto& other : graph.nodes) std::erase(other->after, node->get());
-  if (const auto* child = std::get_if<ChildWork>(&(*node)->work)) graphs().take(child->graph->handle);
+  for_each_inner((*node)->work, [](const GraphPtr& inner) { graphs().take(inner->handle); });
   graph_nodes().take(handle);
   std::erase(graph.nodes, *node);
   return cudaSuccess;
@@ -174,7 +184,7 @@ GraphPtr clone_graph(const Graph& graph) {
     copy->handle = nullptr;
     copy->graph = clone.get();
     copy->original = node->handle;
-    if (auto* child = std::get_if<ChildWork>(&copy->work)) child->graph = clone_graph(*child->graph);
+    for_each_inner(copy->work, [](GraphPtr& inner) { inner = clone_graph(*inner); });
     copies[node.get()] = copy.get();
     clone->nodes.push_back(std::move(copy));
   }
@@ -201,8 +211,36 @@ cudaGraphNodeType type_of(const GraphNode& node) {
       return static_cast<cudaGraphNodeType>(kBatchOfMemoryOperations);
     }
     cudaGraphNodeType operator()(const ChildWork&) const { return cudaGraphNodeTypeGraph; }
+    cudaGraphNodeType operator()(const ConditionalWork&) const { return cudaGraphNodeTypeConditional; }
+    cudaGraphNodeType operator()(const MemoryWork& work) const {
+      return work.frees ? cudaGraphNodeTypeMemFree : cudaGraphNodeTypeMemAlloc;
+    }
   };
   return std::visit(Type{}, node.work);
+}
+
+cudaGraphConditionalHandle make_conditional(const ConditionalDefault& initial) {
+  const std::lock_guard lock(graph_lock());
+  conditionals().defaults[conditionals().next] = initial;
+  return conditionals().next++;
+}
+
+Expected<ConditionalDefault> find_conditional(cudaGraphConditionalHandle handle) {
+  const std::lock_guard lock(graph_lock());
+  const auto found = conditionals().defaults.find(handle);
+  if (found == conditionals().defaults.end()) return failure(cudaErrorInvalidValue);
+  return found->second;
+}
+
+Expected<Work> conditional_work(cudaGraphConditionalHandle handle, cudaGraphConditionalNodeType type,
+                                unsigned int bodies) {
+  if (const auto known = find_conditional(handle); !known) return failure(known.error());
+  const unsigned int most = type == cudaGraphCondTypeIf ? 2 : type == cudaGraphCondTypeWhile ? 1 : 1024;
+  if (type < cudaGraphCondTypeIf || type > cudaGraphCondTypeSwitch || bodies == 0 || bodies > most)
+    return failure(cudaErrorInvalidValue);
+  ConditionalWork work{.handle = handle, .type = type, .bodies = {}, .handles = nullptr};
+  for (unsigned int k = 0; k < bodies; ++k) work.bodies.push_back(std::make_shared<Graph>());
+  return work;
 }
 
 Error list_nodes(std::span<GraphNode* const> nodes, cudaGraphNode_t* into, size_t* count) {

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,6 +56,7 @@ struct GraphExec {
   bool stale = true;  // not sent, or changed since
   std::vector<uint64_t> callbacks;
   std::vector<void*> staging;
+  std::vector<wire::Id> bodies;  // of conditional nodes
 
   ~GraphExec();
 };
@@ -87,6 +89,26 @@ Error list_nodes(std::span<GraphNode* const> nodes, cudaGraphNode_t* into, size_
 std::vector<GraphNode*> dependents_of(const GraphNode& node);
 // The nodes so that each comes behind what it depends on. cudaErrorInvalidValue: there is a cycle.
 Expected<std::vector<GraphNode*>> sorted_nodes(const Graph& graph);
+
+// The value that the handle has at each launch of the graph, if the flags say so.
+struct ConditionalDefault {
+  unsigned int value = 0, flags = 0;
+};
+cudaGraphConditionalHandle make_conditional(const ConditionalDefault& initial);
+Expected<ConditionalDefault> find_conditional(cudaGraphConditionalHandle handle);
+Expected<Work> conditional_work(cudaGraphConditionalHandle handle, cudaGraphConditionalNodeType type,
+                                unsigned int bodies);
+// Calls `f` with each graph inside the node.
+template <class F>
+void for_each_inner(Work& work, F f) {
+  if (auto* child = std::get_if<ChildWork>(&work)) f(child->graph);
+  if (auto* conditional = std::get_if<ConditionalWork>(&work)) std::ranges::for_each(conditional->bodies, f);
+}
+template <class F>
+void for_each_inner(const Work& work, F f) {
+  if (const auto* child = std::get_if<ChildWork>(&work)) f(child->graph);
+  if (const auto* conditional = std::get_if<ConditionalWork>(&work)) std::ranges::for_each(conditional->bodies, f);
+}
 
 Expected<cudaGraphExec_t> instantiate(cudaGraph_t graph, unsigned long long flags);
 Error launch_graph(cudaGraphExec_t exec, cudaStream_t stream);

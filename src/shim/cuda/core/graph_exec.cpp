@@ -7,6 +7,7 @@
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/copy.h"
 #include "shim/cuda/core/graph.h"
+#include "shim/cuda/core/graph_memory.h"
 #include "shim/cuda/core/host_ranges.h"
 #include "shim/cuda/core/launch.h"
 #include "shim/cuda/core/packed_box.h"
@@ -73,7 +74,30 @@ class Writer {
       if (const Error e = add_graph(*child->graph, after, ends); e != cudaSuccess) return failure(e);
       return emit(wire::Kind::none, nullptr, 0, {}, ends.empty() ? after : ends);
     }
+    if (const auto* conditional = std::get_if<ConditionalWork>(&node.work))
+      return add_conditional(*conditional, stream, after);
     return emit(wire::Kind::none, nullptr, 0, {}, after);
+  }
+
+  // Its bodies are graphs of their own, which the machine gets first.
+  Expected<uint32_t> add_conditional(const ConditionalWork& work, wire::StreamRef stream,
+                                     const std::vector<uint32_t>& after) {
+    const auto initial = find_conditional(work.handle);
+    if (!initial) return failure(initial.error());
+    std::vector<wire::Id> bodies;
+    for (const GraphPtr& graph : work.bodies) {
+      Writer body(exec_);
+      if (const Error e = body.write(*graph); e != cudaSuccess) return failure(e);
+      bodies.push_back(body.id());
+      exec_.bodies.push_back(body.id());
+    }
+    const wire::GraphConditional body{.stream = stream,
+                                      .handle = work.handle,
+                                      .type = static_cast<wire::ConditionalType>(work.type),
+                                      .bodies = static_cast<uint32_t>(bodies.size()),
+                                      .initial = initial->value,
+                                      .assigned = initial->flags & cudaGraphCondAssignDefault};
+    return emit(wire::Kind::graph_conditional, &body, sizeof body, std::as_bytes(std::span(bodies)), after);
   }
 
   Expected<uint32_t> add_kernel(const KernelWork& kernel, const std::vector<uint32_t>& after) {
@@ -164,10 +188,20 @@ class Writer {
   uint32_t buffered_ = 0, total_ = 0;
 };
 
+void destroy_graphs(int device, std::vector<wire::Id> ids) {
+  for (const wire::Id id : ids) call_on<wire::Kind::graph_destroy>(device, {.handle = id});
+}
+
 Error send_graph(GraphExec& exec) {
   Writer writer(exec);
-  if (const Error e = writer.write(*exec.graph); e != cudaSuccess) return e;
+  const auto bodies = std::exchange(exec.bodies, {});
+  const Error e = writer.write(*exec.graph);
+  if (e != cudaSuccess) {
+    destroy_graphs(exec.device, std::exchange(exec.bodies, bodies));
+    return e;
+  }
   if (exec.id) call_on<wire::Kind::graph_destroy>(exec.device, {.handle = exec.id});
+  destroy_graphs(exec.device, bodies);
   exec.id = writer.id();
   exec.stale = false;
   return cudaSuccess;
@@ -179,8 +213,25 @@ void mark_recorded(const Graph& graph) {
       event->event->recorded = true;
       event->event->capture = nullptr;
     }
-    if (const auto* child = std::get_if<ChildWork>(&node->work)) mark_recorded(*child->graph);
+    for_each_inner(node->work, [](const GraphPtr& inner) { mark_recorded(*inner); });
   }
+}
+
+std::vector<GraphPtr> inner_of(const Work& work) {
+  std::vector<GraphPtr> list;
+  for_each_inner(work, [&](const GraphPtr& inner) { list.push_back(inner); });
+  return list;
+}
+
+// The node that was made from `original`, in the graph or in one inside it; null: none.
+GraphNode* find_copy(const Graph& graph, cudaGraphNode_t original) {
+  for (const auto& node : graph.nodes) {
+    if (node->original == original) return node.get();
+    for (const GraphPtr& inner : inner_of(node->work)) {
+      if (GraphNode* const found = find_copy(*inner, original)) return found;
+    }
+  }
+  return nullptr;
 }
 
 // Takes over the work of a graph of the same shape. `where`: the node that differs.
@@ -198,13 +249,15 @@ cudaGraphExecUpdateResult take_over(Graph& mine, const Graph& theirs, GraphNode*
     for (size_t i = 0; i < a.after.size(); ++i) {
       if (index_of(mine, a.after[i]) != index_of(theirs, b.after[i])) return cudaGraphExecUpdateErrorTopologyChanged;
     }
-    if (const auto* child = std::get_if<ChildWork>(&a.work)) {
-      const auto result = take_over(*child->graph, *std::get<ChildWork>(b.work).graph, where);
+    const auto inside = inner_of(a.work), their_inside = inner_of(b.work);
+    if (inside.size() != their_inside.size()) return cudaGraphExecUpdateErrorParametersChanged;
+    for (size_t i = 0; i < inside.size(); ++i) {
+      const auto result = take_over(*inside[i], *their_inside[i], where);
       if (result != cudaGraphExecUpdateSuccess) return result;
     }
   }
   for (size_t k = 0; k < mine.nodes.size(); ++k) {
-    if (!std::holds_alternative<ChildWork>(mine.nodes[k]->work)) mine.nodes[k]->work = theirs.nodes[k]->work;
+    if (inner_of(mine.nodes[k]->work).empty()) mine.nodes[k]->work = theirs.nodes[k]->work;
   }
   where = nullptr;
   return cudaGraphExecUpdateSuccess;
@@ -217,6 +270,7 @@ GraphExec::~GraphExec() {
   if (id && !(callbacks.empty() && staging.empty()))
     call_on<wire::Kind::device_wait>(device, {.device = static_cast<uint32_t>(device)});
   if (id) call_on<wire::Kind::graph_destroy>(device, {.handle = id});
+  destroy_graphs(device, bodies);
   for (const uint64_t number : callbacks) forget_callback(number);
   for (void* pointer : staging) free_host_always(pointer);
 }
@@ -255,6 +309,8 @@ Error launch_graph(cudaGraphExec_t handle, cudaStream_t stream_handle) {
   {
     const std::lock_guard lock(graph_lock());
     if (capturing(**stream)) return capture_work(**stream, ChildWork{.graph = (*exec)->graph});
+    const bool frees = ((*exec)->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
+    if (const Error e = allocate_for_launch(*(*exec)->graph, frees); e != cudaSuccess) return e;
     if ((*exec)->stale) {
       if (const Error e = send_graph(**exec); e != cudaSuccess) return e;
     }
@@ -288,10 +344,9 @@ Error update_exec(cudaGraphExec_t exec_handle, cudaGraph_t graph_handle, cudaGra
 }
 
 Expected<GraphNode*> exec_node(GraphExec& exec, cudaGraphNode_t original) {
-  for (const auto& node : exec.graph->nodes) {
-    if (original && node->original == original) return node.get();
-  }
-  return failure(cudaErrorInvalidValue);
+  GraphNode* const node = original ? find_copy(*exec.graph, original) : nullptr;
+  if (!node) return failure(cudaErrorInvalidValue);
+  return node;
 }
 
 Error set_exec_node(cudaGraphExec_t handle, cudaGraphNode_t original, Work work) {

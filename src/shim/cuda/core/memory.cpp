@@ -9,6 +9,7 @@
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/event.h"
 #include "shim/cuda/core/export.h"
+#include "shim/cuda/core/graph_memory.h"
 #include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/core/stream.h"
@@ -56,6 +57,11 @@ Error free_device(void* pointer) {
   if (is_managed(pointer)) return free_managed(pointer);
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!Session::get().owns(address) || find_host_range(pointer)) return cudaErrorInvalidValue;
+  if (const auto of_graph = find_graph_memory(address)) {
+    const int device = of_graph->device;
+    call_on<wire::Kind::device_wait>(device, {.device = static_cast<uint32_t>(device), .zero = 0});
+    return free_graph_memory(*of_graph);
+  }
   const Error e = call<wire::Kind::free>({.address = address, .kind = wire::MemoryKind::device});
   if (e == cudaSuccess) {
     const std::lock_guard lock(book().mutex);
@@ -67,7 +73,13 @@ Error free_device(void* pointer) {
 Expected<uint64_t> allocate_ordered(size_t bytes, cudaStream_t handle, const PoolRef& pool) {
   const auto stream = find_stream(handle);
   if (!stream) return failure(stream.error());
-  if (capturing(**stream)) return failure(refuse_captured(**stream));
+  if (capturing(**stream)) {
+    const auto memory = allocate_for_graph(pool.device, bytes);
+    if (!memory) return failure(memory.error());
+    const Error e = capture_work(**stream, MemoryWork{.memory = *memory, .frees = false});
+    if (e != cudaSuccess) return failure(e);
+    return (*memory)->address;
+  }
   if (const Error e = check_default_stream(**stream); e != cudaSuccess) return failure(e);
   wire::Address made;
   const wire::AllocateOrdered request{.stream = (*stream)->ref(),
@@ -86,9 +98,14 @@ Error free_ordered(void* pointer, cudaStream_t handle) {
   if (!pointer) return cudaErrorInvalidValue;
   const auto stream = find_stream(handle);
   if (!stream) return stream.error();
-  if (capturing(**stream)) return refuse_captured(**stream);
-  if (const Error e = check_default_stream(**stream); e != cudaSuccess) return e;
   const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto of_graph = find_graph_memory(address);
+  if (capturing(**stream)) {
+    if (!of_graph) return refuse_captured(**stream);
+    return capture_work(**stream, MemoryWork{.memory = of_graph, .frees = true});
+  }
+  if (const Error e = check_default_stream(**stream); e != cudaSuccess) return e;
+  if (of_graph) return free_graph_memory(*of_graph);
   const Error e =
       call_on<wire::Kind::free_ordered>((*stream)->device, {.stream = (*stream)->ref(), .address = address});
   if (e == cudaSuccess) {

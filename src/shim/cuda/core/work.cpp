@@ -45,7 +45,10 @@ struct Sender {
     return work.write ? call_on<wire::Kind::stream_write_value>(stream.device, request)
                       : call_on<wire::Kind::stream_wait_value>(stream.device, request);
   }
+  // Nodes of graphs only.
   Error operator()(const ChildWork&) const { return cudaErrorInvalidValue; }
+  Error operator()(const ConditionalWork&) const { return cudaErrorInvalidValue; }
+  Error operator()(const MemoryWork&) const { return cudaErrorInvalidValue; }
 };
 
 }  // namespace

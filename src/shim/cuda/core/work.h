@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -28,6 +29,8 @@ struct KernelWork {
   uint32_t flags = 0;  // wire::LaunchFlags
   size_t shared_bytes = 0;
   std::vector<std::byte> params;  // the parameter block
+  // As the program has set them; those that the machine knows are in the members above, too.
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes = {};
 };
 
 // A box of bytes between two addresses of this process, of whatever kind.
@@ -68,9 +71,25 @@ struct ChildWork {
   std::shared_ptr<Graph> graph;
 };
 
+// A node that runs one of its bodies, or the only one again and again, by a value that kernels set.
+struct ConditionalWork {
+  cudaGraphConditionalHandle handle = 0;
+  cudaGraphConditionalNodeType type = cudaGraphCondTypeIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<cudaGraph_t>> handles;  // of the bodies, as the program was told
+};
+
+struct GraphMemory;
+// Memory of graphs, from the node that allocates it to the one that frees it.
+struct MemoryWork {
+  std::shared_ptr<GraphMemory> memory;
+  bool frees = false;
+};
+
 struct EmptyWork {};
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork>;
+using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork,
+                          ConditionalWork, MemoryWork>;
 
 // `wait`: return when the work has ended; not allowed while capturing (cudaErrorStreamCaptureUnsupported).
 Error submit(Stream& stream, Work work, bool wait = false);

@@ -61,6 +61,22 @@ FB_API cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t exec, cu
 FB_API cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event) {
   return record(set(exec, node, shim::event_work(event, false)));
 }
+FB_API cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                              cudaGraphNodeParams* parameters) {
+  if (parameters && parameters->type == cudaGraphNodeTypeGraph)
+    return record(set_child(exec, node, parameters->graph.graph));
+  return record(set(exec, node, shim::to_work(parameters)));
+}
+FB_API cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                            const void* symbol, const void* from, size_t bytes,
+                                                            size_t offset, cudaMemcpyKind kind) {
+  return record(set(exec, node, shim::copy_to_symbol_work(symbol, from, bytes, offset, kind)));
+}
+FB_API cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
+                                                              const void* symbol, size_t bytes, size_t offset,
+                                                              cudaMemcpyKind kind) {
+  return record(set(exec, node, shim::copy_from_symbol_work(to, symbol, bytes, offset, kind)));
+}
 
 FB_API cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t handle, unsigned int enabled) {
   const std::lock_guard lock(shim::graph_lock());

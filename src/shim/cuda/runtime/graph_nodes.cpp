@@ -5,6 +5,7 @@
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/export.h"
 #include "shim/cuda/core/graph.h"
+#include "shim/cuda/core/graph_memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/runtime/graph_work.h"
 
@@ -21,6 +22,20 @@ cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t*
   if (!made) return made.error();
   *node = *made;
   return cudaSuccess;
+}
+
+// What CUDA tells in the parameters of a new node: the address of memory, the bodies of a conditional node.
+void tell(cudaGraphNode_t handle, cudaGraphNodeParams& parameters) {
+  const std::lock_guard lock(shim::graph_lock());
+  const auto node = shim::find_node(handle);
+  if (!node) return;
+  if (const auto* memory = std::get_if<shim::MemoryWork>(&(*node)->work); memory && !memory->frees)
+    parameters.alloc.dptr = reinterpret_cast<void*>(memory->memory->address);
+  if (auto* conditional = std::get_if<shim::ConditionalWork>(&(*node)->work)) {
+    conditional->handles = std::make_shared<std::vector<cudaGraph_t>>();
+    for (const auto& body : conditional->bodies) conditional->handles->push_back(body->handle);
+    parameters.conditional.phGraph_out = conditional->handles->data();
+  }
 }
 
 cudaError_t set(cudaGraphNode_t node, shim::Expected<shim::Work> work) {
@@ -109,6 +124,75 @@ FB_API cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t
                                               const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
   if (graph == child) return record(cudaErrorInvalidValue);
   return record(add(node, graph, dependencies, count, shim::child_work(child)));
+}
+
+FB_API cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                    const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* parameters) {
+  const auto e = add(node, graph, dependencies, count, shim::to_work(parameters));
+  if (e == cudaSuccess) tell(*node, *parameters);
+  return record(e);
+}
+FB_API cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
+  return record(set(node, shim::to_work(parameters)));
+}
+FB_API cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph,
+                                                    unsigned int value, unsigned int flags) {
+  if (!handle || flags > cudaGraphCondAssignDefault) return record(cudaErrorInvalidValue);
+  if (const auto found = shim::find_graph(graph); !found) return record(found.error());
+  *handle = shim::make_conditional({value, flags});
+  return cudaSuccess;
+}
+FB_API cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                            const cudaGraphNode_t* dependencies, size_t count,
+                                            cudaMemAllocNodeParams* parameters) {
+  if (!parameters) return record(cudaErrorInvalidValue);
+  const auto work = shim::allocation_work(parameters->poolProps, parameters->bytesize);
+  if (work) parameters->dptr = reinterpret_cast<void*>(std::get<shim::MemoryWork>(*work).memory->address);
+  return record(add(node, graph, dependencies, count, work));
+}
+FB_API cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* dependencies, size_t count, void* pointer) {
+  return record(add(node, graph, dependencies, count, shim::release_work(pointer)));
+}
+FB_API cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* parameters) {
+  return record(read<shim::MemoryWork>(node, parameters, [&](const shim::MemoryWork& work) {
+    if (work.frees) return cudaErrorInvalidValue;
+    *parameters = {};
+    parameters->poolProps.allocType = cudaMemAllocationTypePinned;
+    parameters->poolProps.location = {cudaMemLocationTypeDevice, work.memory->device};
+    parameters->bytesize = work.memory->bytes;
+    parameters->dptr = reinterpret_cast<void*>(work.memory->address);
+    return cudaSuccess;
+  }));
+}
+FB_API cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
+  return record(read<shim::MemoryWork>(node, pointer, [&](const shim::MemoryWork& work) {
+    if (!work.frees) return cudaErrorInvalidValue;
+    *static_cast<void**>(pointer) = reinterpret_cast<void*>(work.memory->address);
+    return cudaSuccess;
+  }));
+}
+FB_API cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                  const cudaGraphNode_t* dependencies, size_t dependency_count,
+                                                  const void* symbol, const void* from, size_t bytes, size_t offset,
+                                                  cudaMemcpyKind kind) {
+  return record(
+      add(node, graph, dependencies, dependency_count, shim::copy_to_symbol_work(symbol, from, bytes, offset, kind)));
+}
+FB_API cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                    const cudaGraphNode_t* dependencies, size_t dependency_count,
+                                                    void* to, const void* symbol, size_t bytes, size_t offset,
+                                                    cudaMemcpyKind kind) {
+  return record(
+      add(node, graph, dependencies, dependency_count, shim::copy_from_symbol_work(to, symbol, bytes, offset, kind)));
+}
+FB_API cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* from,
+                                                        size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return record(set(node, shim::copy_to_symbol_work(symbol, from, bytes, offset, kind)));
+}
+FB_API cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* to, const void* symbol,
+                                                          size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return record(set(node, shim::copy_from_symbol_work(to, symbol, bytes, offset, kind)));
 }
 
 FB_API cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* parameters) {

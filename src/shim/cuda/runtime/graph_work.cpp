@@ -2,6 +2,7 @@
 
 #include "shim/cuda/core/copy.h"
 #include "shim/cuda/core/graph.h"
+#include "shim/cuda/core/graph_memory.h"
 #include "shim/cuda/core/launch.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/runtime/boxes.h"
@@ -55,6 +56,30 @@ Expected<Work> copy_work(void* to, const void* from, size_t bytes, cudaMemcpyKin
   return line(to, from, bytes, kind);
 }
 
+namespace {
+
+Expected<std::byte*> bytes_of_symbol(const void* symbol, size_t bytes, size_t offset) {
+  void* begin = nullptr;
+  size_t size = 0;
+  if (const Error e = cudaGetSymbolAddress(&begin, symbol); e != cudaSuccess) return failure(e);
+  if (const Error e = cudaGetSymbolSize(&size, symbol); e != cudaSuccess) return failure(e);
+  if (offset > size || bytes > size - offset) return failure(cudaErrorInvalidValue);
+  return static_cast<std::byte*>(begin) + offset;
+}
+
+}  // namespace
+
+Expected<Work> copy_to_symbol_work(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                   cudaMemcpyKind kind) {
+  const auto to = bytes_of_symbol(symbol, bytes, offset);
+  return to ? copy_work(*to, from, bytes, kind) : failure(to.error());
+}
+
+Expected<Work> copy_from_symbol_work(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  const auto from = bytes_of_symbol(symbol, bytes, offset);
+  return from ? copy_work(to, *from, bytes, kind) : failure(from.error());
+}
+
 Expected<Work> event_work(cudaEvent_t handle, bool record) {
   const auto event = find_event(handle);
   if (!event) return failure(event.error());
@@ -65,6 +90,68 @@ Expected<Work> child_work(cudaGraph_t child) {
   const auto graph = find_graph(child);
   if (!graph) return failure(graph.error());
   return ChildWork{.graph = *graph};
+}
+
+Expected<Work> allocation_work(const cudaMemPoolProps& properties, size_t bytes) {
+  if (properties.allocType != cudaMemAllocationTypePinned || properties.location.type != cudaMemLocationTypeDevice)
+    return failure(cudaErrorInvalidValue);
+  if (const Error e = check_device(properties.location.id); e != cudaSuccess) return failure(e);
+  const auto memory = allocate_for_graph(properties.location.id, bytes);
+  if (!memory) return failure(memory.error());
+  return MemoryWork{.memory = *memory, .frees = false};
+}
+
+Expected<Work> release_work(void* pointer) {
+  const auto memory = find_graph_memory(reinterpret_cast<uint64_t>(pointer));
+  if (!memory) return failure(cudaErrorInvalidValue);
+  return MemoryWork{.memory = memory, .frees = true};
+}
+
+Expected<Work> to_work(const cudaGraphNodeParams* parameters) {
+  if (!parameters) return failure(cudaErrorInvalidValue);
+  const auto& p = *parameters;
+  switch (p.type) {
+    case cudaGraphNodeTypeKernel: {
+      const cudaKernelNodeParams kernel{.func = p.kernel.func,
+                                        .gridDim = p.kernel.gridDim,
+                                        .blockDim = p.kernel.blockDim,
+                                        .sharedMemBytes = p.kernel.sharedMemBytes,
+                                        .kernelParams = p.kernel.kernelParams,
+                                        .extra = p.kernel.extra};
+      return to_work(&kernel);
+    }
+    case cudaGraphNodeTypeMemcpy:
+      return to_work(&p.memcpy.copyParams);
+    case cudaGraphNodeTypeMemset: {
+      const cudaMemsetParams fill{.dst = p.memset.dst,
+                                  .pitch = p.memset.pitch,
+                                  .value = p.memset.value,
+                                  .elementSize = p.memset.elementSize,
+                                  .width = p.memset.width,
+                                  .height = p.memset.height};
+      return to_work(&fill);
+    }
+    case cudaGraphNodeTypeHost: {
+      const cudaHostNodeParams host{.fn = p.host.fn, .userData = p.host.userData};
+      return to_work(&host);
+    }
+    case cudaGraphNodeTypeGraph:
+      return child_work(p.graph.graph);
+    case cudaGraphNodeTypeEmpty:
+      return EmptyWork{};
+    case cudaGraphNodeTypeWaitEvent:
+      return event_work(p.eventWait.event, false);
+    case cudaGraphNodeTypeEventRecord:
+      return event_work(p.eventRecord.event, true);
+    case cudaGraphNodeTypeMemAlloc:
+      return allocation_work(p.alloc.poolProps, p.alloc.bytesize);
+    case cudaGraphNodeTypeMemFree:
+      return release_work(p.free.dptr);
+    case cudaGraphNodeTypeConditional:
+      return conditional_work(p.conditional.handle, p.conditional.type, p.conditional.size);
+    default:
+      return failure(cudaErrorNotSupported);
+  }
 }
 
 }  // namespace fb::shim
