@@ -27,6 +27,7 @@ FABRICBENCH_BOTH __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 low, __nv_bfloa
 
 #if !defined(__CUDA_BF16_H__) && !defined(FABRICBENCH_NO_SHORT_NAMES)
 #define __CUDA_BF16_H__
+#define __CUDA_BF16_TYPES_EXIST__
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
 #endif

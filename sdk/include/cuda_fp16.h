@@ -33,6 +33,7 @@ FABRICBENCH_BOTH __half2 __halves2half2(__half low, __half high) { return {low, 
 // The names without underscores, which a program may use for its own types if it does not include this header.
 #if !defined(__CUDA_FP16_H__) && !defined(FABRICBENCH_NO_SHORT_NAMES)
 #define __CUDA_FP16_H__
+#define __CUDA_FP16_TYPES_EXIST__
 using half = __half;
 using half2 = __half2;
 using __nv_half = __half;

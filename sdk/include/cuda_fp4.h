@@ -1,6 +1,7 @@
 // 4-bit floats, E2M1: two in a byte.
 #ifndef __CUDA_FP4_H__
 #define __CUDA_FP4_H__
+#define __CUDA_FP4_TYPES_EXIST__
 #pragma GCC system_header
 #include "cuda_fp6.h"
 

@@ -1,6 +1,7 @@
 // 6-bit floats, E2M3 and E3M2.
 #ifndef __CUDA_FP6_H__
 #define __CUDA_FP6_H__
+#define __CUDA_FP6_TYPES_EXIST__
 #pragma GCC system_header
 #include "cuda_fp8.h"
 

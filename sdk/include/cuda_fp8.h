@@ -1,6 +1,7 @@
 // 8-bit floats, E4M3 and E5M2.
 #ifndef __CUDA_FP8_H__
 #define __CUDA_FP8_H__
+#define __CUDA_FP8_TYPES_EXIST__
 #pragma GCC system_header
 #include "fabricbench/narrow/fp8_conversions.h"
 #include "fabricbench/narrow/paste.h"

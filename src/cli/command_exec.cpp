@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/platform.h"
+#include "fabric/sysfs.h"
 #include "launcher/explore.h"
 #include "launcher/launch.h"
 #include "toolchain/locate.h"
@@ -175,6 +176,29 @@ bool make_program(Options& o, const launcher::RunDirectory& folder) {
   return true;
 }
 
+// The files of /sys that describe the node's devices, for ranks that look there.
+std::vector<std::string> write_sysfs(const fabric::Platform& platform, const launcher::RunDirectory& folder) {
+  std::vector<std::string> folders;
+  const auto host_memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  for (uint32_t node = 0; node < platform.node.nodes; ++node) {
+    const fs::path sys = folder.file(fmt::format("sys{}", node));
+    std::string made;  // entries of one folder follow each other
+    for (const fabric::SysfsEntry& entry : fabric::sysfs_of(platform, node, host_memory)) {
+      const fs::path path = sys / entry.path;
+      if (std::string parent = path.parent_path().string(); parent != made)
+        fs::create_directories(made = std::move(parent));
+      if (entry.link) {
+        fs::create_symlink(entry.text, path);
+      } else {
+        write_file(path.string(), entry.text);
+      }
+    }
+    folders.push_back(sys.string());
+  }
+  return folders;
+}
+
 // What is reported by --check.
 Result<void> complete_check(Options& o) {
   record::RunOptions& run = o.launch.options;
@@ -215,8 +239,8 @@ Result<void> choose_schedules(Options& o) {
   return {};
 }
 
-Result<void> complete(Options& o) {
-  if (auto good = choose_schedules(o); !good) return good;
+Result<fabric::Platform> complete(Options& o) {
+  if (auto good = choose_schedules(o); !good) return std::unexpected(std::move(good.error()));
   if (o.timeout > 0) {
     o.launch.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(o.timeout));
   }
@@ -226,15 +250,15 @@ Result<void> complete(Options& o) {
     o.launch.rank_memory = *bytes;
   }
   if (o.launch.options.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
-  const auto platform = fabric::load_platform(o.launch.options.platform);
-  if (!platform) return std::unexpected(platform.error());
+  auto platform = fabric::load_platform(o.launch.options.platform);
+  if (!platform) return platform;
   const auto devices = static_cast<int>(platform->devices());
   o.launch.nodes = static_cast<int>(platform->node.nodes);
   if (o.launch.options.ranks > devices) {
     say(fmt::format("note: {} ranks share the {} GPUs of {}", o.launch.options.ranks, devices,
                     o.launch.options.platform));
   }
-  return {};
+  return platform;
 }
 
 void show_times(const record::RunRecord& record, double build, double all) {
@@ -301,9 +325,11 @@ int execute(Options& o) {
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   if (o.words.empty()) return say("no source file (try: fabricbench exec prog.cu)");
-  if (const auto good = complete(o); !good) return say(good.error().list[0].message);
+  const auto platform = complete(o);
+  if (!platform) return say(platform.error().list[0].message);
   const launcher::RunDirectory folder;
   if (!make_program(o, folder)) return kExitUsage;
+  o.launch.sysfs = write_sysfs(*platform, folder);
   const double build = seconds();
   o.launch.build_seconds = build;
   SuppressionUses uses;

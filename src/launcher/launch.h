@@ -31,6 +31,9 @@ struct LaunchRequest {
   std::string library_path = {};          // folder of our libraries: programs load some by name
   std::vector<std::string> preload = {};  // libraries that ranks load before all others
 
+  // Folders with the files of /sys that describe the virtual hardware, by node; empty: the host's are seen.
+  std::vector<std::string> sysfs = {};
+
   double build_seconds = 0;  // for the record
 
   std::string machine = {};   // path of fabricbench-machine; empty: find_machine()

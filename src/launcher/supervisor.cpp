@@ -74,11 +74,14 @@ std::map<std::string, std::string> rank_variables(int rank, const LaunchRequest&
   const int per_node = (request.options.ranks + request.nodes - 1) / request.nodes;
   const int node = rank / per_node;
   const int of_node = std::min(per_node, request.options.ranks - node * per_node);
-  return {{"RANK", std::to_string(rank)},
-          {"WORLD_SIZE", std::to_string(request.options.ranks)},
-          {"LOCAL_RANK", std::to_string(rank % per_node)},
-          {"LOCAL_WORLD_SIZE", std::to_string(of_node)},
-          {"GROUP_RANK", std::to_string(node)}};
+  std::map<std::string, std::string> variables = {{"RANK", std::to_string(rank)},
+                                                  {"WORLD_SIZE", std::to_string(request.options.ranks)},
+                                                  {"LOCAL_RANK", std::to_string(rank % per_node)},
+                                                  {"LOCAL_WORLD_SIZE", std::to_string(of_node)},
+                                                  {"GROUP_RANK", std::to_string(node)}};
+  if (const auto k = static_cast<size_t>(node); k < request.sysfs.size())
+    variables["FABRICBENCH_SYSFS"] = request.sysfs[k];
+  return variables;
 }
 
 UniqueFd catch_signals() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "toolchain/text_edits.h"
@@ -47,6 +48,23 @@ bool of_array(const Tokens& tokens, size_t k) {
   return false;
 }
 
+// A program's own declval(), from the token "template": where this is a function without attributes, the place of its
+// declaration behind the template's parameters.
+std::optional<size_t> place_in_declval(const Tokens& tokens, size_t k) {
+  if (!tokens.is(k, "template") || !tokens.is(k + 1, "<")) return std::nullopt;
+  size_t at = k + 2;
+  for (int depth = 1; depth > 0; ++at) {
+    if (at >= tokens.size() || tokens.is(at, ";") || tokens.is(at, "{")) return std::nullopt;
+    depth += tokens.is(at, "<") ? 1 : tokens.is(at, ">") ? -1 : 0;
+  }
+  for (size_t name = at; tokens.is_word(name) || tokens.is(name, "&") || tokens.is(name, ":"); ++name) {
+    if (tokens.is(name, "__host__") || tokens.is(name, "__device__")) return std::nullopt;
+    if (name > at && tokens.is(name, "declval") && tokens.is(name + 1, "(") && tokens.is(name + 2, ")"))
+      return tokens[at].begin;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string with_clang_forms(std::string_view source) {
@@ -59,6 +77,7 @@ std::string with_clang_forms(std::string_view source) {
       k = edit_launch(tokens, k + 3, edits);
       if (k >= tokens.size()) break;
     }
+    if (const auto place = place_in_declval(tokens, k)) edits.push_back({*place, 0, "__host__ __device__ "});
     if (tokens.is(k, "{")) {
       outer.push_back(parentheses);
       parentheses = 0;

@@ -13,6 +13,8 @@ namespace fb::toolchain {
 //   kernel<<<{2, 2}, {x, y, 1}>>>   → kernel<<<dim3{2, 2}, dim3{x, y, 1}>>>
 //   T* __restrict__ p[8];           → T* p[8]: outside of parameter lists clang makes nothing of it, and refuses to
 //                                     assign a class that has such a member; std::array<T* __restrict__, 8> likewise
+//   template <class T> T&& declval() noexcept;   → __host__ __device__: clang resolves calls in a device function without
+//                                     regard to whether they are evaluated
 std::string with_clang_forms(std::string_view source);
 
 // Launches in functions of the device, which clang does not have, as calls of templates of the SDK (device/runtime.h):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "machine/node/handlers.h"
 
@@ -244,6 +245,19 @@ Status on_multicast_create(NodeServices& node, Call& call, const wire::Multicast
   return Status::ok;
 }
 
+namespace {
+
+bool is_complete(const Physical& p) { return p.multicast->members.size() >= p.multicast_devices; }
+
+// Memory can be bound once all devices were added; until then the call waits, as it does in CUDA.
+bool waits_for_devices(Physical& multicast, Call& call) {
+  if (is_complete(multicast)) return false;
+  HostThreads::hold(call, multicast.binds);
+  return true;
+}
+
+}  // namespace
+
 Status on_multicast_add_device(NodeServices& node, Call& call, const wire::MulticastDevice& m, wire::Empty&, Answer&) {
   Process& process = *call.thread->process;
   const auto physical = find_physical(process, m.multicast);
@@ -259,6 +273,7 @@ Status on_multicast_add_device(NodeServices& node, Call& call, const wire::Multi
   // Sorted by device: processes add theirs in no particular order, and a run must not depend on it.
   const auto at = std::ranges::lower_bound(members, device, {}, &mem::Multicast::Member::device);
   members.insert(at, mem::Multicast::Member{device, {}});
+  if (is_complete(*physical)) node.threads.resume(std::exchange(physical->binds, {}));
   return Status::ok;
 }
 
@@ -266,7 +281,6 @@ namespace {
 
 Status bind_memory(const std::shared_ptr<Physical>& physical, const std::shared_ptr<mem::Allocation>& allocation,
                    uint64_t offset, uint64_t memory_offset, uint64_t bytes) {
-  if (physical->multicast->members.size() < physical->multicast_devices) return Status::illegal_state;
   if (bytes == 0 || bytes % kGranularity != 0 || offset % kGranularity != 0 || memory_offset % kGranularity != 0 ||
       offset > physical->bytes || bytes > physical->bytes - offset || memory_offset > allocation->size ||
       bytes > allocation->size - memory_offset)
@@ -291,6 +305,7 @@ Status on_multicast_bind_memory(NodeServices&, Call& call, const wire::Multicast
   const auto physical = find_physical(process, m.multicast);
   const auto memory = find_physical(process, m.memory);
   if (!physical || !physical->multicast || !memory || !memory->allocation) return Status::invalid_value;
+  if (waits_for_devices(*physical, call)) return kLater;
   return bind_memory(physical, memory->allocation, m.multicast_offset, m.memory_offset, m.bytes);
 }
 
@@ -299,6 +314,7 @@ Status on_multicast_bind_address(NodeServices&, Call& call, const wire::Multicas
   const auto physical = find_physical(process, m.multicast);
   const mem::Window* w = process.all.find(m.memory);
   if (!physical || !physical->multicast || !w || !w->allocation) return Status::invalid_value;
+  if (waits_for_devices(*physical, call)) return kLater;
   return bind_memory(physical, w->allocation, m.multicast_offset, m.memory - w->begin + w->offset, m.bytes);
 }
 

@@ -105,16 +105,20 @@ bool HostThreads::is_full(const Process& process) {
   return process.live >= kMostQueued || process.payload >= kMostPayload;
 }
 
-void HostThreads::hold(Call& call) {
-  call.thread->process->held.push_back({call.thread->shared_from_this(),
-                                        call.kind,
-                                        {call.body.begin(), call.body.end()},
-                                        {call.blob.begin(), call.blob.end()}});
+void HostThreads::hold(Call& call, std::vector<HeldCall>& into) {
+  into.push_back({call.thread->shared_from_this(),
+                  call.kind,
+                  {call.body.begin(), call.body.end()},
+                  {call.blob.begin(), call.blob.end()}});
 }
 
 void HostThreads::resume_held(Process& process) {
   if (process.held.empty() || process.live > kMostQueued / 2 || process.payload > kMostPayload / 2) return;
-  for (HeldCall& held : std::exchange(process.held, {})) {
+  resume(std::exchange(process.held, {}));
+}
+
+void HostThreads::resume(std::vector<HeldCall> calls) {
+  for (HeldCall& held : calls) {
     const Time at = std::max(held.thread->now, engine_.now());
     const uint64_t tie = held.thread->tie;
     engine_.schedule(at, tie, [this, held = std::move(held)] {

@@ -38,9 +38,11 @@ class HostThreads {
 
   // Backpressure: a process has too many operations or bytes queued to add another.
   static bool is_full(const Process& process);
-  static void hold(Call& call);
+  static void hold(Call& call, std::vector<HeldCall>& into);
   // To be called when an operation of the process has ended.
   void resume_held(Process& process);
+  // Handles these requests again, each at its thread's time.
+  void resume(std::vector<HeldCall> calls);
 
  private:
   const Time wake_;

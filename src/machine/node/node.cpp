@@ -268,7 +268,8 @@ void Node::handle(Call& call) {
     log_.add_call(thread, refusal.status);
     return threads_.answer(thread, std::move(refusal));
   }
-  if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process)) return HostThreads::hold(call);
+  if (wire::has_flag(call.kind, enqueues) && HostThreads::is_full(*thread.process))
+    return HostThreads::hold(call, thread.process->held);
   if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
   if (call.kind != Kind::host_time) thread.clock_readings = 0;
   if (!wire::has_flag(call.kind, poll)) {

@@ -39,6 +39,15 @@ struct Region {
   bool of_judge = false;       // the process may use it but not free it
 };
 
+struct HostThread;
+
+// A request that is handled again later: when fewer operations are queued, or a multicast object is complete.
+struct HeldCall {
+  std::shared_ptr<HostThread> thread;
+  wire::Kind kind{};
+  std::vector<std::byte> body, blob;
+};
+
 // The object of a physical handle: memory or a multicast object. Several processes may hold it.
 struct Physical {
   uint64_t bytes = 0;
@@ -47,6 +56,7 @@ struct Physical {
   std::shared_ptr<mem::Allocation> allocation;
   std::shared_ptr<mem::Multicast> multicast;
   uint32_t multicast_devices = 0;  // how many are to be added
+  std::vector<HeldCall> binds;     // that wait for the last of them
 };
 
 struct Mapping {
@@ -138,13 +148,6 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   void spend(Time cost) { now += cost; }
 };
 
-// A request that waits until fewer operations are queued.
-struct HeldCall {
-  std::shared_ptr<HostThread> thread;
-  wire::Kind kind{};
-  std::vector<std::byte> body, blob;
-};
-
 // Everything that a process has asked for.
 struct ProcessState {
   std::map<uint32_t, std::unique_ptr<Context>> contexts;  // by device
@@ -178,7 +181,7 @@ struct ProcessState {
   size_t prune_at = 64;               // when to drop those that have ended
   uint64_t live = 0;                  // operations that have not ended
   uint64_t payload = 0;               // bytes that these carry
-  std::deque<HeldCall> held;
+  std::vector<HeldCall> held;
   uint64_t kept_bytes = 0;  // of modules and graphs
   uint64_t refused = 0;     // requests in a row that failed for want of memory
   uint32_t notes = 0;       // about its mistakes, so far

@@ -192,3 +192,19 @@ __device__ int value(unsigned t) { return t < 16 ? __ballot_sync(0xffffu, t & 1)
 
 // construct: cluster_functions
 __device__ int value(unsigned) { return __clusterSizeInBlocks() + __clusterRelativeBlockRank() + __clusterDimIsSpecified() + __clusterDim().x; }
+
+// construct: own_declval_in_a_device_function
+namespace own { template <class T> T&& declval() noexcept { static_assert(sizeof(T) != sizeof(T), "never evaluated"); } }
+template <class E, class F> __device__ auto twice(E e, F f) -> decltype(f(own::declval<E>())) { using R = decltype(f(own::declval<E>())); R r = f(e); return r + r; }
+__device__ int value(unsigned t) { return twice(int(t), [] __device__(int x) { return x * 3; }); }
+
+// construct: macros_of_narrow_types
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp4.h>
+#include <cuda_fp6.h>
+#include <cuda_fp8.h>
+#if defined(__CUDA_FP16_TYPES_EXIST__) && defined(__CUDA_BF16_TYPES_EXIST__) && defined(__CUDA_FP8_TYPES_EXIST__) && \
+    defined(__CUDA_FP6_TYPES_EXIST__) && defined(__CUDA_FP4_TYPES_EXIST__)
+__device__ int value(unsigned) { return 1; }
+#endif

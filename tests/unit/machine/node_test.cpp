@@ -203,7 +203,6 @@ TEST(NodeMemory, AStoreToAMulticastObjectReachesAllItsMembers) {
   bind.multicast = object;
   bind.memory = memory[0];
   bind.bytes = kGranularity;
-  EXPECT_EQ(a.status<Kind::multicast_bind_memory>(bind), Status::illegal_state);  // a device is missing
   a.ask<Kind::multicast_add_device>({object, 1, 0});
   for (uint32_t d = 0; d < 2; ++d) {
     // The upper half first: the order of bindings does not matter.
@@ -228,6 +227,25 @@ TEST(NodeMemory, AStoreToAMulticastObjectReachesAllItsMembers) {
   EXPECT_EQ(a.status<Kind::device_wait>({}), Status::ok);
   ASSERT_EQ(a.launch(kDefault, "spread", {at, 78}), Status::ok);
   EXPECT_EQ(a.status<Kind::device_wait>({}), Status::illegal_address);
+}
+
+TEST(NodeMemory, BindingToAMulticastObjectWaitsForItsDevices) {
+  NodeHost host;
+  Rank a(host, 0);
+  const wire::Id object = a.ask<Kind::multicast_create>({kGranularity, 2, 0}).handle;
+  a.ask<Kind::multicast_add_device>({object, 0, 0});
+  wire::MulticastBind bind;
+  bind.multicast = object;
+  bind.memory = a.ask<Kind::physical_create>({kGranularity, 0, 0}).handle;
+  bind.bytes = kGranularity;
+  host.say<Kind::multicast_bind_memory>(a.thread, bind);
+  EXPECT_FALSE(host.is_answered(a.thread));
+  HostThread& other = host.add_thread(a.process);
+  EXPECT_EQ(host.call<Kind::multicast_add_device>(other, {object, 1, 0}), Status::ok);
+  EXPECT_TRUE(host.settle());
+  ASSERT_TRUE(host.is_answered(a.thread));
+  EXPECT_EQ(host.answer(a.thread).status, Status::ok);
+  EXPECT_EQ(a.status<Kind::multicast_bind_memory>(bind), Status::invalid_value);  // it is bound
 }
 
 TEST(NodeMemory, IsAllFreeAgainWhenAProcessHasGoneInTheMiddleOfEverything) {

@@ -28,6 +28,17 @@ TEST(NvccForms, DropRestrictFromElementsOfArrays) {
   EXPECT_EQ(with_clang_forms("f([&] { T* __restrict__ p[2]; });"), "f([&] { T*  p[2]; });");
 }
 
+TEST(NvccForms, GiveADeclvalOfTheProgramToBothSides) {
+  EXPECT_EQ(with_clang_forms("template <typename T>\nT&& declval() noexcept;"),
+            "template <typename T>\n__host__ __device__ T&& declval() noexcept;");
+  EXPECT_EQ(with_clang_forms("template <class T> typename std::add_rvalue declval() { }"),
+            "template <class T> __host__ __device__ typename std::add_rvalue declval() { }");
+  for (const char* text : {"template <class T> __device__ T declval();", "using std::declval;",
+                           "template <class T> using U = decltype(declval<T>());",
+                           "template <class T, class = decltype(declval<T>() + 1)> struct S {};"})
+    EXPECT_EQ(with_clang_forms(text), text);
+}
+
 TEST(NvccForms, MakeBytesOfSharedObjects) {
   EXPECT_EQ(with_raw_shared("{\n  __shared__ N::T<2> b;\n  __shared__ T a[2][3];\n}", {{2, 22}, {3, 16}}),
             "{\n  __shared__ ::fabricbench::RawShared< N::T<2> > b_raw_; auto& b = b_raw_.object();\n"

@@ -4,7 +4,8 @@
 #include "vector_types.h"
 
 // Accesses keep their place among others (volatile, "memory"), except __ldg: it promises that no thread writes the
-// location while the kernel runs, so the compiler may move it.
+// location while the kernel runs, so the compiler may move it. They are templates, so that a program's own function of
+// such a name is preferred: some define those that clang's headers lack.
 #define ALL_LOADS(LOAD, ...)                          \
   LOAD(__ldg, "nc", , , __VA_ARGS__)                  \
   LOAD(__ldca, "ca", volatile, "memory", __VA_ARGS__) \
@@ -19,12 +20,14 @@
   STORE(__stwt, "wt", __VA_ARGS__)
 
 #define LOAD1(name, op, order, clobber, type, ptx, letter, reg)                                                       \
+  template <int = 0>                                                                                                  \
   FABRICBENCH_DEVICE type name(const type* from) {                                                                    \
     reg x;                                                                                                            \
     asm order("ld.global." op "." #ptx " %0, [%1];" : "=" letter(x) : "l"(__cvta_generic_to_global(from)) : clobber); \
     return static_cast<type>(x);                                                                                      \
   }
 #define STORE1(name, op, type, ptx, letter, reg)                                            \
+  template <int = 0>                                                                        \
   FABRICBENCH_DEVICE void name(type* to, type value) {                                      \
     asm volatile("st.global." op "." #ptx " [%0], %1;" ::"l"(__cvta_generic_to_global(to)), \
                  letter(static_cast<reg>(value))                                            \
@@ -33,6 +36,7 @@
 #define CACHED1(...) ALL_LOADS(LOAD1, __VA_ARGS__) ALL_STORES(STORE1, __VA_ARGS__)
 
 #define LOAD2(name, op, order, clobber, type, ptx, letter, reg)                    \
+  template <int = 0>                                                               \
   FABRICBENCH_DEVICE type name(const type* from) {                                 \
     reg x, y;                                                                      \
     asm order("ld.global." op ".v2." #ptx " {%0, %1}, [%2];"                       \
@@ -42,6 +46,7 @@
     return {static_cast<decltype(type::x)>(x), static_cast<decltype(type::x)>(y)}; \
   }
 #define STORE2(name, op, type, ptx, letter, reg)                                                     \
+  template <int = 0>                                                                                 \
   FABRICBENCH_DEVICE void name(type* to, type v) {                                                   \
     asm volatile("st.global." op ".v2." #ptx " [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), \
                  letter(static_cast<reg>(v.x)), letter(static_cast<reg>(v.y))                        \
@@ -50,6 +55,7 @@
 #define CACHED2(...) ALL_LOADS(LOAD2, __VA_ARGS__) ALL_STORES(STORE2, __VA_ARGS__)
 
 #define LOAD4(name, op, order, clobber, type, ptx, letter, reg)                                                      \
+  template <int = 0>                                                                                                 \
   FABRICBENCH_DEVICE type name(const type* from) {                                                                   \
     reg x, y, z, w;                                                                                                  \
     asm order("ld.global." op ".v4." #ptx " {%0, %1, %2, %3}, [%4];"                                                 \
@@ -60,6 +66,7 @@
             static_cast<decltype(type::x)>(w)};                                                                      \
   }
 #define STORE4(name, op, type, ptx, letter, reg)                                                              \
+  template <int = 0>                                                                                          \
   FABRICBENCH_DEVICE void name(type* to, type v) {                                                            \
     asm volatile("st.global." op ".v4." #ptx " [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),  \
                  letter(static_cast<reg>(v.x)), letter(static_cast<reg>(v.y)), letter(static_cast<reg>(v.z)), \
