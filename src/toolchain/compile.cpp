@@ -25,7 +25,7 @@ constexpr const char* kPtxFeature = "+ptx85";
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
 OverlayForms forms_of(const DeviceCompile& request) {
-  return {request.host_lambdas, request.relocatable, request.raw_shared};
+  return {request.host_lambdas, request.relocatable, request.refused_places};
 }
 
 // Runs clang; its messages about `source` are returned as Errors.

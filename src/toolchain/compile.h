@@ -45,8 +45,9 @@ struct DeviceCompile {
   bool relocatable = false;
   std::string unique_id = {};
   bool plain_c = false;  // with `kernels` off: C
-  // Places of shared variables, "file:line:column", whose constructor and destructor clang refuses: they become bytes.
-  std::set<std::string> raw_shared = {};
+  // Places, "file:line:column", of what clang refuses and nvcc accepts: shared variables with a constructor or
+  // destructor, which become bytes, and names of types without "typename".
+  std::set<std::string> refused_places = {};
   Wrapper wrapper = {};
   std::vector<std::string> reads = {};  // further files and folders that the wrapper makes visible
 };

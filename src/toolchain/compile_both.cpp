@@ -60,12 +60,15 @@ class Sides {
   }
   void let_lambdas_be_hosts() { request_.unit.host_lambdas = true; }
 
-  // Whether clang refuses shared variables because of their constructor or destructor. nvcc warns and runs neither.
-  bool blames_shared_variables(const Errors& errors) {
+  // Whether clang refuses forms that can be put otherwise at their places: shared variables with a constructor or
+  // destructor (nvcc warns and runs neither), and names of types without "typename".
+  bool blames_places(const Errors& errors) {
     bool found = false;
     for (const Diagnostic& d : errors.list) {
-      if (d.message.find("initialization is not supported for __shared__ variables") == std::string::npos) continue;
-      found |= request_.unit.raw_shared.insert(place_of(d, request_.unit.source)).second;
+      if (d.message.find("initialization is not supported for __shared__ variables") == std::string::npos &&
+          d.message.find("missing 'typename' prior to dependent type name") == std::string::npos)
+        continue;
+      found |= request_.unit.refused_places.insert(place_of(d, request_.unit.source)).second;
     }
     return found;
   }
@@ -150,7 +153,7 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
                                  const std::string& identity) {
   Sides sides(request, cache, where, identity);
   auto done = sides.compile();
-  if (!done && sides.blames_shared_variables(done.error())) {
+  if (!done && sides.blames_places(done.error())) {
     auto again = sides.compile();
     if (again) return again;
     if (Sides::blames_lambda(again.error())) done = std::move(again);

@@ -65,6 +65,19 @@ std::optional<size_t> place_in_declval(const Tokens& tokens, size_t k) {
   return std::nullopt;
 }
 
+// Where lines and columns are in the text; places beyond its end are left out.
+std::vector<size_t> offsets_of(const std::vector<Location>& places, std::string_view text) {
+  std::vector<size_t> lines = {0};  // where they begin
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') lines.push_back(i + 1);
+  }
+  std::vector<size_t> offsets;
+  for (const Location& at : places) {
+    if (at.line != 0 && at.line <= lines.size()) offsets.push_back(lines[at.line - 1] + at.column - 1);
+  }
+  return offsets;
+}
+
 }  // namespace
 
 std::string with_clang_forms(std::string_view source) {
@@ -77,6 +90,8 @@ std::string with_clang_forms(std::string_view source) {
       k = edit_launch(tokens, k + 3, edits);
       if (k >= tokens.size()) break;
     }
+    if (tokens.is(k, "template") && tokens.is(k + 1, "~"))
+      edits.push_back({tokens[k].begin, tokens[k].end - tokens[k].begin, ""});
     if (const auto place = place_in_declval(tokens, k)) edits.push_back({*place, 0, "__host__ __device__ "});
     if (tokens.is(k, "{")) {
       outer.push_back(parentheses);
@@ -217,16 +232,22 @@ std::string with_device_launches(std::string_view source, const std::set<std::st
   return apply_edits(source, std::move(edits));
 }
 
-std::string with_raw_shared(std::string_view source, const std::vector<Location>& names) {
-  std::vector<size_t> lines = {0};  // offsets
-  for (size_t i = 0; i < source.size(); ++i) {
-    if (source[i] == '\n') lines.push_back(i + 1);
-  }
+std::string with_typenames(std::string_view source, const std::vector<Location>& places) {
   std::vector<TextEdit> edits;
   const Tokens tokens(source);
-  for (const Location& at : names) {
-    if (at.line == 0 || at.line > lines.size()) continue;
-    const size_t offset = lines[at.line - 1] + at.column - 1;
+  for (const size_t offset : offsets_of(places, source)) {
+    size_t k = 0;
+    while (k < tokens.size() && tokens[k].begin != offset) ++k;
+    if (tokens.is(k, "decltype") || (tokens.is_word(k) && (tokens.is(k + 1, ":") || tokens.is(k + 1, "<"))))
+      edits.push_back({offset, 0, "typename "});
+  }
+  return apply_edits(source, std::move(edits));
+}
+
+std::string with_raw_shared(std::string_view source, const std::vector<Location>& names) {
+  std::vector<TextEdit> edits;
+  const Tokens tokens(source);
+  for (const size_t offset : offsets_of(names, source)) {
     size_t name = 0, begin = 0;
     for (; name < tokens.size() && tokens[name].begin != offset; ++name) {
       if (tokens.is(name, "__shared__")) begin = name;

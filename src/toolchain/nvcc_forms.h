@@ -13,8 +13,10 @@ namespace fb::toolchain {
 //   kernel<<<{2, 2}, {x, y, 1}>>>   → kernel<<<dim3{2, 2}, dim3{x, y, 1}>>>
 //   T* __restrict__ p[8];           → T* p[8]: outside of parameter lists clang makes nothing of it, and refuses to
 //                                     assign a class that has such a member; std::array<T* __restrict__, 8> likewise
-//   template <class T> T&& declval() noexcept;   → __host__ __device__: clang resolves calls in a device function without
+//   template <class T> T&& declval() noexcept;   → __host__ __device__: clang resolves calls in a device function
+//   without
 //                                     regard to whether they are evaluated
+//   object.template ~T<U>();        → object.~T<U>()
 std::string with_clang_forms(std::string_view source);
 
 // Launches in functions of the device, which clang does not have, as calls of templates of the SDK (device/runtime.h):
@@ -27,5 +29,8 @@ std::set<std::string> kernel_templates(std::string_view source);
 // The shared variables whose names are at these places: `__shared__ T x;` becomes bytes of shared memory and a
 // reference x to a T in them, which neither constructs nor destroys it.
 std::string with_raw_shared(std::string_view source, const std::vector<Location>& names);
+
+// "typename" before the names of types that begin at these places, unless they are of shared variables.
+std::string with_typenames(std::string_view source, const std::vector<Location>& places);
 
 }  // namespace fb::toolchain

@@ -108,8 +108,10 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     const std::string text = read_file(files[i].string());
     std::string accepted = with_clang_forms(escape_asm(text));
     if (forms.host_lambdas) accepted = with_host_lambdas(accepted);
-    if (!forms.raw_shared.empty())
-      accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), forms.raw_shared));
+    if (!forms.refused_places.empty()) {
+      accepted = with_typenames(accepted, places_in(accepted, files[i].string(), forms.refused_places));
+      accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), forms.refused_places));
+    }
     if (forms.device_launches) accepted = with_device_launches(accepted, templates);
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);

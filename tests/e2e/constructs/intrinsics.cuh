@@ -208,3 +208,13 @@ __device__ int value(unsigned t) { return twice(int(t), [] __device__(int x) { r
     defined(__CUDA_FP6_TYPES_EXIST__) && defined(__CUDA_FP4_TYPES_EXIST__)
 __device__ int value(unsigned) { return 1; }
 #endif
+
+// construct: dependent_type_without_typename
+struct Words { using Element = short; };
+template <class T> __device__ int width(T words) { return int(sizeof(decltype(words)::Element)); }
+__device__ int value(unsigned) { return width(Words{}); }
+
+// construct: destructor_named_with_template
+template <class T> struct Counted { int* count; __device__ ~Counted() { ++*count; } };
+template <class T> __device__ void end(Counted<T>& c) { c.template ~Counted<T>(); }
+__device__ int value(unsigned) { int n = 0; alignas(8) char room[sizeof(Counted<int>)]; auto& c = *new (room) Counted<int>{&n}; end(c); return n; }

@@ -39,6 +39,16 @@ TEST(NvccForms, GiveADeclvalOfTheProgramToBothSides) {
     EXPECT_EQ(with_clang_forms(text), text);
 }
 
+TEST(NvccForms, NameDestructorsWithoutTemplate) {
+  EXPECT_EQ(with_clang_forms("a.template ~T<U>(); p->template f<1>();"), "a. ~T<U>(); p->template f<1>();");
+}
+
+TEST(NvccForms, InsertTypenameWhereClangMissesIt) {
+  EXPECT_EQ(with_typenames("f(\n  sizeof(decltype(p)::Element), T::U());", {{2, 10}, {2, 32}}),
+            "f(\n  sizeof(typename decltype(p)::Element), typename T::U());");
+  EXPECT_EQ(with_typenames("__shared__ T a;", {{1, 14}, {9, 1}}), "__shared__ T a;");
+}
+
 TEST(NvccForms, MakeBytesOfSharedObjects) {
   EXPECT_EQ(with_raw_shared("{\n  __shared__ N::T<2> b;\n  __shared__ T a[2][3];\n}", {{2, 22}, {3, 16}}),
             "{\n  __shared__ ::fabricbench::RawShared< N::T<2> > b_raw_; auto& b = b_raw_.object();\n"
