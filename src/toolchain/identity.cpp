@@ -11,7 +11,6 @@
 #include "toolchain/cccl.h"
 
 namespace fb::toolchain {
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -23,11 +22,10 @@ std::string file_facts(const std::string& path) {
                      fs::last_write_time(real, failed).time_since_epoch().count());
 }
 
-}  // namespace
-
 std::string identity_of(const Locations& where) {
-  // Version of the pipeline from source to PTX (compile.cpp); raised when its results change.
-  std::vector<std::string> words = {"7", file_facts(where.compiler), where.sdk, cccl_facts("")};
+  // This program is a part of the pipeline from source to PTX.
+  std::vector<std::string> words = {file_facts("/proc/self/exe"), file_facts(where.compiler), where.sdk,
+                                    cccl_facts("")};
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
     if (entry.is_regular_file()) files.push_back(entry.path());

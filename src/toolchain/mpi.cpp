@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "base/content_hash.h"
 #include "base/process.h"
 #include "base/strings.h"
 #include "toolchain/cache.h"
+#include "toolchain/identity.h"
 #include "toolchain/locate.h"
 
 namespace fb::toolchain {
@@ -19,15 +19,6 @@ Result<std::string> find_wrapper(const std::string& program) {
   if (path.empty())
     return error(fmt::format("{} not found in PATH: install it (apt install openmpi-bin libopenmpi-dev)", program));
   return path;
-}
-
-// Tells installations of MPI apart: a library that was compiled against another one is not used again.
-std::string installation_of(const std::string& wrapper) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const fs::path file = fs::canonical(wrapper, failed);
-  return fmt::format("{} {} {}", file.string(), fs::file_size(file, failed),
-                     fs::last_write_time(file, failed).time_since_epoch().count());
 }
 
 }  // namespace
@@ -74,7 +65,8 @@ Result<void> build_mpi_library(const std::string& output, bool use_cache) {
                          "-o",
                          output};
   Words words(command.begin(), command.end() - 1);  // without the output's name
-  add(words, {read_file(source), installation_of(*mpicxx)});
+  // Another installation of MPI needs another library.
+  add(words, {read_file(source), file_facts(*mpicxx)});
   const std::string key = hash_words(words) + ".mpi.so";
   Cache cache = use_cache ? Cache::of_user() : Cache();
   if (const auto kept = cache.get(key)) {
