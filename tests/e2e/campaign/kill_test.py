@@ -20,6 +20,7 @@ import harness
 
 PROBLEMS = {"flag_ping_pong": "p2p", "push_copy": "p2p"}
 ROUNDS = 2
+CALL_MS = 400
 SIGNALS = (signal.SIGTERM, signal.SIGKILL)
 ROLES = ("director", "caller", "worker", "judge")
 
@@ -107,7 +108,7 @@ class Campaign:
         return harness.start(self.tool, *self.words(url), env=self.env)
 
     def quiet(self):
-        with harness.provider(self.answers, self.log, delay_ms=150) as url:
+        with harness.provider(self.answers, self.log, delay_ms=CALL_MS) as url:
             process = self.start(url)
             self.errors = process.communicate(timeout=600)[1]
             return process.returncode
@@ -115,16 +116,19 @@ class Campaign:
     def disturbed(self, kills, chance, wait, seen):
         """Up to so many signals; then to the end. Returns how many there were."""
         done = lives = 0
-        with harness.provider(self.answers, self.log, delay_ms=150) as url:
+        first = True
+        with harness.provider(self.answers, self.log, delay_ms=CALL_MS) as url:
             process = self.start(url)
             while True:
                 # A few signals a run: with more, every run would end by the bound on tries.
                 if done < kills:
+                    # Calls are made in a run's first seconds.
+                    role = "caller" if first else chance.choice(ROLES)
+                    first = False
                     try:
-                        process.wait(chance.uniform(0, wait))
+                        process.wait(0 if role == "caller" else chance.uniform(0, wait))
                     except subprocess.TimeoutExpired:
-                        role = chance.choice(ROLES)
-                        there = sorted(by_role(process, self.run_folder)[role])
+                        there = self.live(process, role, chance)
                         if there:
                             sign = chance.choice(SIGNALS)
                             with contextlib.suppress(ProcessLookupError):
@@ -139,6 +143,17 @@ class Campaign:
                 if lives > 10 + 2 * kills:
                     return done
                 process = self.start(url)  # resumes
+
+    def live(self, process, role, chance):
+        """Processes of the role. A caller lives only as long as its call: the next one is waited for."""
+        deadline = time.monotonic() + 20
+        while True:
+            there = sorted(by_role(process, self.run_folder)[role])
+            if there and role == "caller":
+                time.sleep(chance.uniform(0, CALL_MS / 1000 / 2))
+            if there or role != "caller" or process.poll() is not None or time.monotonic() > deadline:
+                return there
+            time.sleep(0.01)
 
     def left_in_scratch(self):
         """After one more check, which removes what killed ones left."""
