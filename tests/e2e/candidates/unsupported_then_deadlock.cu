@@ -1,7 +1,7 @@
 // problem: all_reduce_one_shot
 // expect: deadlock
 // mode: quick
-// explains: cudaDeviceGraphMemTrim
+// explains: cudaDestroyExternalMemory
 // about: A deadlock, after a call that the virtual node lacks and whose error is ignored.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -10,7 +10,6 @@
 
 // [solution]
 #include <cuda/atomic>
-extern "C" cudaError_t cudaDeviceGraphMemTrim(int device);
 __global__ void forever(volatile uint32_t* word) {
   while (*word != 12345) {
   }
@@ -55,7 +54,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), signals_(rank, sizeof(Signals)), inputs_(rank, args.in) {
-    cudaDeviceGraphMemTrim(0);
+    cudaDestroyExternalMemory(nullptr);
     cudaGetLastError();
   }
   void run(const Args& args, cudaStream_t stream) {
