@@ -171,7 +171,7 @@ std::vector<std::string> Supervisor::environment_of(int rank, const std::string&
 std::string Supervisor::preload() const {
   const char* others = getenv("LD_PRELOAD");
   std::string list = others == nullptr ? "" : others;
-  for (const auto& library : request_.preload) list = list.empty() ? library : library + ":" + list;
+  for (const auto& library : request_.preload) list = list.empty() ? library : fmt::format("{}:{}", library, list);
   return list;
 }
 

@@ -88,7 +88,7 @@ Act set_text(std::string Command::* text) {
     return "";
   };
 }
-Act add_each(Words ProgramBuild::* list, std::string prefix = "") {
+Act add_each(Words ProgramBuild::* list, const std::string& prefix = "") {
   return [list, prefix](Command& c, const std::string& value) {
     for (const std::string& words : split_list(value)) {
       for (const std::string& word : split_words(words)) (c.build.*list).push_back(prefix + word);
@@ -109,7 +109,7 @@ Act add_whole(Words ProgramBuild::* list) {
   };
 }
 // For both sides, before each value its flag.
-Act add_flagged(std::string flag) {
+Act add_flagged(const std::string& flag) {
   return [flag](Command& c, const std::string& value) {
     for (const std::string& word : split_list(value)) {
       c.build.compile_flags.push_back(flag);
@@ -118,7 +118,7 @@ Act add_flagged(std::string flag) {
     return "";
   };
 }
-Act add_flags(Words flags) {
+Act add_flags(const Words& flags) {
   return [flags](Command& c, const std::string&) {
     add(c.build.compile_flags, flags);
     return "";
@@ -127,11 +127,11 @@ Act add_flags(Words flags) {
 Act nothing() {
   return [](Command&, const std::string&) { return ""; };
 }
-Act refuse(std::string why) {
+Act refuse(const std::string& why) {
   return [why](Command&, const std::string&) { return why; };
 }
 // A choice among words; `act` gets the one that was chosen.
-Act choose(std::vector<std::string> words, const std::function<void(Command&, const std::string&)>& act) {
+Act choose(const Words& words, const std::function<void(Command&, const std::string&)>& act) {
   return [words, act](Command& c, const std::string& value) -> std::string {
     if (std::ranges::find(words, value) == words.end())
       return fmt::format("{} is not one of {}", value.empty() ? "an empty value" : value, fmt::join(words, ", "));
@@ -139,7 +139,7 @@ Act choose(std::vector<std::string> words, const std::function<void(Command&, co
     return "";
   };
 }
-Act choose_flags(const std::string& word, Words flags) {
+Act choose_flags(const std::string& word, const Words& flags) {
   return choose({"true", "false"}, [word, flags](Command& c, const std::string& value) {
     if (value == word) add(c.build.compile_flags, flags);
   });
@@ -192,7 +192,7 @@ std::optional<Architecture> read_architecture(std::string_view text) {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), found.number);
     if (code != std::errc() || found.number < 20) return std::nullopt;
     const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-    if (rest != "" && rest != "a" && rest != "f") return std::nullopt;
+    if (!rest.empty() && rest != "a" && rest != "f") return std::nullopt;
     found.feature = rest.empty() ? '\0' : 'a';
     return found;
   }
