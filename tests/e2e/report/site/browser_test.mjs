@@ -197,8 +197,8 @@ check("a verdict's lines are marked in the code, and linked", async () => {
   const line = (await link.getAttribute("href")).slice(1);
   assert(await page.locator(`#${line}.hit`).count() === 1);
   await link.click();
-  await page.waitForTimeout(600);
-  assert(await page.locator(`#${line}`).evaluate((element) => { const { top } = element.getBoundingClientRect(); return top > 0 && top < innerHeight; }));
+  // Scrolls smoothly: a busy computer takes its time.
+  await page.waitForFunction((id) => { const { top } = document.getElementById(id).getBoundingClientRect(); return top > 0 && top < innerHeight; }, line);
   assert(await page.locator(".diff .add").count() > 0);
   assert.equal(await page.locator(".timeline li").count(), 3);
   await done();
