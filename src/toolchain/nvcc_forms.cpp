@@ -146,13 +146,15 @@ size_t begin_of_name(const Tokens& tokens, size_t k) {
   size_t begin = k;
   for (size_t at = k; at > 0;) {
     if (tokens.is(at - 1, ">")) {
-      int depth = 0;
+      int angles = 0, brackets = 0;  // in brackets, < and > compare
       do {
         --at;
-        if (tokens.is(at, ">") || tokens.closes(at)) ++depth;
-        if (tokens.is(at, "<") || tokens.opens(at)) --depth;
-      } while (at > 0 && depth > 0);
-      if (depth != 0 || at == 0) return k;
+        if (tokens.closes(at)) ++brackets;
+        if (tokens.opens(at)) --brackets;
+        if (brackets == 0 && tokens.is(at, ">")) ++angles;
+        if (brackets == 0 && tokens.is(at, "<")) --angles;
+      } while (at > 0 && (angles > 0 || brackets > 0));
+      if (angles != 0 || brackets != 0 || at == 0) return k;
     }
     if (!tokens.is_word(at - 1)) return begin;
     begin = --at;

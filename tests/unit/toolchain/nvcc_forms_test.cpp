@@ -44,7 +44,7 @@ TEST(NvccForms, NameDestructorsWithoutTemplate) {
 }
 
 TEST(NvccForms, InsertTypenameWhereClangMissesIt) {
-  EXPECT_EQ(with_typenames("f(\n  sizeof(decltype(p)::Element), T::U());", {{2, 10}, {2, 32}}),
+  EXPECT_EQ(with_typenames("f(\n  sizeof(decltype(p)::Element), T::U());", {{2, 10}, {2, 33}}),
             "f(\n  sizeof(typename decltype(p)::Element), typename T::U());");
   EXPECT_EQ(with_typenames("__shared__ T a;", {{1, 14}, {9, 1}}), "__shared__ T a;");
 }
@@ -85,10 +85,9 @@ TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
   EXPECT_EQ(rewritten("if (x) n::k<T, (3 > 2)><<<f(1, 2), {4}, 0, s>>>();"),
             expected("if (x) ::fabricbench::launch_kernel<n::k<T, (3 > 2)>>(f(1, 2), {4}, 0, s)();"));
   EXPECT_EQ(rewritten("return ::k<<<1, 1>>>(a);"), expected("return ::fabricbench::launch_kernel<::k>(1, 1)(a);"));
-  EXPECT_EQ(
-      rewritten("t<<<1, 1>>>(a,  // one\n g(b));"),
-      expected("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type(a,    g(b))), t>(1, 1)(a,  // "
-               "one\n g(b));"));
+  EXPECT_EQ(rewritten("t<<<1, 1>>>(a,  // one\n g(b));"),
+            expected("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type(a,   g(b))), t>(1, 1)(a,  // "
+                     "one\n g(b));"));
   EXPECT_EQ(rewritten("t<int><<<1, 1>>>(a);"), expected("::fabricbench::launch_kernel<t<int>>(1, 1)(a);"));
   EXPECT_EQ(rewritten("int x = 1 << 2;"), expected("int x = 1 << 2;"));
   // Lambdas of the device, and nothing of the host.

@@ -188,7 +188,7 @@ class Writer {
   uint32_t buffered_ = 0, total_ = 0;
 };
 
-void destroy_graphs(int device, std::vector<wire::Id> ids) {
+void destroy_graphs(int device, const std::vector<wire::Id>& ids) {
   for (const wire::Id id : ids) call_on<wire::Kind::graph_destroy>(device, {.handle = id});
 }
 
