@@ -430,6 +430,12 @@ class Session {
   void fill(wire::GraphCreate& m) {
     m = {in_.one_in(4) ? handle({Kind::graph_create}) : 0, 0, in_.one_in(4) ? 0u : 1u};
   }
+  // No kernel here ends a loop: those of type while are not entered.
+  void fill(wire::GraphConditional& m) {
+    const auto type = static_cast<wire::ConditionalType>(in_.below(4));
+    const uint32_t bodies = type == wire::ConditionalType::while_ ? 1 : in_.below(4);
+    m = {stream(), in_.below(3), type, bodies, type == wire::ConditionalType::while_ ? 0 : flag(), 1};
+  }
   // Of a judgement, which this node has none of: all must be refused.
   void fill(wire::StepNext& m) { m = {handle({Kind::stream_create}), device(), flag()}; }
   void fill(wire::Exchange&) {}
@@ -457,6 +463,13 @@ class Session {
     if constexpr (std::is_same_v<Body, wire::Launch>) carried = parameters(body.function);
     if constexpr (std::is_same_v<Body, wire::Copy>) {
       if (body.from == 0) carried.resize(std::min<uint64_t>(body.width, 5000));
+    }
+    if constexpr (std::is_same_v<Body, wire::GraphConditional>) {
+      carried.resize(body.bodies * sizeof(wire::Id));
+      for (size_t at = 0; at < carried.size(); at += sizeof(wire::Id)) {
+        const wire::Id graph = handle({Kind::graph_create});
+        std::memcpy(carried.data() + at, &graph, sizeof graph);
+      }
     }
     wire::GraphNodeHeader node;
     node.kind = kind;
