@@ -6,7 +6,7 @@
 
 namespace fb::toolchain {
 
-// Hash of compiler and SDK, which every result depends on besides its source and flags.
+// Hash of compiler, SDK, CCCL and this program, which every result depends on besides its source and flags.
 std::string identity_of(const Locations& where);
 
 // Tells two states of a file apart without reading it.
