@@ -204,7 +204,7 @@ void run(CURLM* multi, Transfer& transfer) {
     if (request.cancelled && request.cancelled()) return give_up(End::cancelled, "cancelled");
     if (now - start >= request.total_timeout)
       return give_up(End::too_long,
-                     fmt::format("no end after {:.0f} s", std::chrono::duration<double>(now - start).count()));
+                     fmt::format("no end after {:.3g} s", std::chrono::duration<double>(now - start).count()));
     if (now - transfer.last_byte >= request.stall_timeout)
       return give_up(End::stalled, fmt::format("no data for {:.3g} s",
                                                std::chrono::duration<double>(now - transfer.last_byte).count()));
