@@ -155,7 +155,7 @@ def run_row(row, tool, server, environment, prices):
     watcher = threading.Thread(target=command_lines_of, args=(process, seen, stop))
     watcher.start()
     text = "".join(json.dumps(line) + "\n" for _, _, line in cases)
-    out, err = process.communicate(text.encode(), timeout=120)
+    out, err = process.communicate(text.encode(), timeout=800)
     stop.set()
     watcher.join()
     problems = []

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <future>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -40,8 +41,13 @@ void run_callback(uint64_t number) {
   run();
 }
 
-void serve(wire::Channel channel) {
+// The machine knows a connection's thread by its greeting: this thread opens its own. Opened by another one, that one
+// would look as if it waited here, and a program that computes for long as if it were deadlocked.
+void serve(std::promise<bool> opened) {
   thread().in_callback = true;
+  wire::Channel channel = Session::get().open(wire::Purpose::callbacks);
+  opened.set_value(static_cast<bool>(channel));
+  if (!channel) return;
   while (true) {
     wire::CallbackReady ready;
     if (channel.call<wire::Kind::callback_next>({}, &ready) != wire::Status::ok) return;
@@ -53,14 +59,15 @@ Error start_thread() {
   Session& session = Session::get();
   if (const Error e = session.connect(); e != cudaSuccess) return e;
   if (table().started_in == session.generation()) return cudaSuccess;
-  wire::Channel channel = session.open(wire::Purpose::callbacks);
-  if (!channel) return cudaErrorUnknown;
+  std::promise<bool> promise;
+  std::future<bool> opened = promise.get_future();
   // The program's signals are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(serve, std::move(channel)).detach();
+  std::thread(serve, std::move(promise)).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!opened.get()) return cudaErrorUnknown;
   table().started_in = session.generation();
   return cudaSuccess;
 }
