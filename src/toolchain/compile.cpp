@@ -9,6 +9,7 @@
 #include "base/temp_dir.h"
 #include "toolchain/cluster_dims.h"
 #include "toolchain/diagnostics.h"
+#include "toolchain/gpu_target.h"
 #include "toolchain/grid_constants.h"
 #include "toolchain/locate.h"
 #include "toolchain/managed_variables.h"
@@ -73,15 +74,6 @@ Result<std::string> compile_to_ir(const DeviceCompile& request, const Locations&
   return read_file(output);
 }
 
-// sm_90a is 900 to the preprocessor.
-std::string arch_number(std::string_view arch) {
-  std::string digits;
-  for (const char c : arch) {
-    if (c >= '0' && c <= '9') digits += c;
-  }
-  return digits + '0';
-}
-
 // What nvcc defines for .cpp files, which it gives to the host's compiler; kernels get the same from language.h.
 Words host_version_macros() {
   return {"-D__NVCC__=1",
@@ -100,7 +92,7 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
   write_file(input, ir);
   Words command = {where.compiler,
                    "--target=nvptx64-nvidia-cuda",
-                   "-march=" + request.gpu_arch,
+                   "-march=" + clang_architecture(request.gpu_arch),
                    "-Xclang",
                    "-target-feature",
                    "-Xclang",
@@ -140,7 +132,7 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
   }
   // As lenient as nvcc: variadic functions of the device, narrowing of what is no constant, `register`.
   add(flags, {"-Wno-c++11-narrowing", "-Wno-register", "-fdebug-compilation-dir=."});
-  flags.push_back("-D__CUDA_ARCH_LIST__=" + arch_number(request.gpu_arch));
+  flags.push_back("-D__CUDA_ARCH_LIST__=" + architecture_number(request.gpu_arch));
   add(flags, {"-isystem", sdk + "/include"});
   if (!request.cccl.empty()) add(flags, {"-isystem", request.cccl});
   if (request.whole_libcudacxx || !request.cccl.empty()) flags.emplace_back("-D__FABRICBENCH_CCCL__");
@@ -161,10 +153,12 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
 }
 
 std::vector<std::string> device_flags(const DeviceCompile& request) {
-  return {"--cuda-device-only", "--cuda-gpu-arch=" + request.gpu_arch, std::string("--cuda-feature=") + kPtxFeature,
-          "-gline-tables-only",
-          // The device's heap is small: new and malloc return null when it is exhausted, and programs ask.
-          "-fcheck-new", "-fno-builtin-malloc"};
+  Words flags = {"--cuda-device-only", "--cuda-gpu-arch=" + clang_architecture(request.gpu_arch),
+                 std::string("--cuda-feature=") + kPtxFeature, "-gline-tables-only",
+                 // The device's heap is small: new and malloc return null when it is exhausted, and programs ask.
+                 "-fcheck-new", "-fno-builtin-malloc"};
+  add(flags, architecture_macros(request.gpu_arch));
+  return flags;
 }
 
 std::vector<std::string> host_flags(const DeviceCompile& request) {
@@ -185,6 +179,7 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
+  text = with_architecture(std::move(text), request.gpu_arch);
   return request.relocatable
              ? with_file_name(with_declared_kernels(with_suffixed_names(without_list_of_uses(std::move(text)))),
                               request.source)
