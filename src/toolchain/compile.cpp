@@ -156,7 +156,9 @@ std::vector<std::string> device_flags(const DeviceCompile& request) {
   Words flags = {"--cuda-device-only", "--cuda-gpu-arch=" + clang_architecture(request.gpu_arch),
                  std::string("--cuda-feature=") + kPtxFeature, "-gline-tables-only",
                  // The device's heap is small: new and malloc return null when it is exhausted, and programs ask.
-                 "-fcheck-new", "-fno-builtin-malloc"};
+                 "-fcheck-new", "-fno-builtin-malloc",
+                 // Lanes pass variables to a shuffle that only its source lane has set, often through a function.
+                 "-Xclang", "-no-enable-noundef-analysis"};
   add(flags, architecture_macros(request.gpu_arch));
   return flags;
 }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "toolchain/text_edits.h"
@@ -177,34 +179,203 @@ size_t closing(const Tokens& tokens, size_t k) {
 
 }  // namespace
 
-std::set<std::string> kernel_templates(std::string_view source) {
-  std::set<std::string> names;
-  const Tokens tokens(source);
-  for (size_t k = 0; k < tokens.size(); ++k) {
-    if (!tokens.is(k, "__global__")) continue;
-    bool is_template = false;
-    for (size_t back = k; back > 0 && !is_template; --back) {
-      if (tokens.is(back - 1, ";") || tokens.is(back - 1, "}") || tokens.is(back - 1, "{")) break;
-      is_template = tokens.is(back - 1, "template");
-    }
-    // __launch_bounds__(…) may come before the name.
-    for (size_t t = k + 1; is_template && t + 1 < tokens.size() && !tokens.is(t, "{") && !tokens.is(t, ";"); ++t) {
-      if (!tokens.is_word(t) || !tokens.is(t + 1, "(")) continue;
-      if (!tokens[t].text(source).starts_with("__")) {
-        names.emplace(tokens[t].text(source));
-        break;
-      }
-      t = closing(tokens, t + 1);
-    }
+namespace {
+
+bool in_directive(std::string_view source, size_t at) {
+  size_t begin = at;
+  for (; begin > 0; --begin) {
+    const bool continued = begin > 1 && source[begin - 2] == '\\';
+    if (source[begin - 1] == '\n' && !continued) break;
   }
-  return names;
+  begin = source.find_first_not_of(" \t\\\n", begin);
+  return begin < at && source[begin] == '#';
 }
 
-std::string with_device_launches(std::string_view source, const std::set<std::string>& templates) {
+// A declaration of a kernel, by its tokens.
+struct KernelDeclaration {
+  size_t begin = 0;                     // its first
+  size_t template_end = 0;              // behind "template <…>"; `begin`: no template
+  size_t global = 0, name = 0;          // "__global__"
+  size_t open = 0, close = 0;           // the parentheses of its parameters
+  std::string template_arguments = {};  // "<T, n, Rest...>"
+
+  bool is_template() const { return template_end != begin; }
+};
+
+// The token behind the ">" that closes the "<" at `k`; nothing if none does.
+std::optional<size_t> behind_angles(const Tokens& tokens, size_t k) {
+  int angles = 0, brackets = 0;  // in brackets, < and > compare
+  for (; k < tokens.size() && !tokens.is(k, ";"); ++k) {
+    brackets += tokens.opens(k) ? 1 : tokens.closes(k) ? -1 : 0;
+    if (brackets != 0) continue;
+    angles += tokens.is(k, "<") ? 1 : tokens.is(k, ">") ? -1 : 0;
+    if (angles == 0) return k + 1;
+  }
+  return std::nullopt;
+}
+
+// The elements of a list, each as its first token and the one behind its last.
+std::vector<std::pair<size_t, size_t>> elements(const Tokens& tokens, size_t begin, size_t end) {
+  std::vector<std::pair<size_t, size_t>> found;
+  int depth = 0;
+  size_t first = begin;
+  for (size_t k = begin; k < end; ++k) {
+    if (tokens.opens(k) || tokens.is(k, "<")) ++depth;
+    if (tokens.closes(k) || tokens.is(k, ">")) --depth;
+    if (depth != 0 || !tokens.is(k, ",")) continue;
+    found.emplace_back(first, k);
+    first = k + 1;
+  }
+  if (first < end) found.emplace_back(first, end);
+  return found;
+}
+
+// Where the default value of an element begins, at "="; its end if it has none.
+size_t default_value(const Tokens& tokens, std::pair<size_t, size_t> element) {
+  int depth = 0;
+  for (size_t k = element.first; k < element.second; ++k) {
+    if (depth == 0 && tokens.is(k, "=")) return k;
+    if (tokens.opens(k) || tokens.is(k, "<")) ++depth;
+    if (tokens.closes(k) || tokens.is(k, ">")) --depth;
+  }
+  return element.second;
+}
+
+// "<T, n, Rest...>" of the parameters of a template; nothing if one of them has no name.
+std::optional<std::string> arguments_of_parameters(const Tokens& tokens, std::string_view source, size_t begin,
+                                                   size_t end) {
+  std::string list;
+  for (const auto& element : elements(tokens, begin, end)) {
+    const size_t name = default_value(tokens, element) - 1;
+    if (name <= element.first || !tokens.is_word(name)) return std::nullopt;
+    const bool pack = tokens.is(name - 1, ".");
+    list += fmt::format("{}{}{}", list.empty() ? "<" : ", ", tokens[name].text(source), pack ? "..." : "");
+  }
+  return list.empty() ? std::nullopt : std::optional(list + ">");
+}
+
+// The kernel whose "__global__" is the token `k`. Nothing for what is no declaration that could be repeated: a
+// specialisation, a friend, text of a macro.
+std::optional<KernelDeclaration> kernel_at(const Tokens& tokens, std::string_view source, size_t k) {
+  if (!tokens.is(k, "__global__") || in_directive(source, tokens[k].begin)) return std::nullopt;
+  KernelDeclaration d{.begin = k, .template_end = k, .global = k};
+  for (size_t back = k; back > 0; --back) {
+    const size_t t = back - 1;
+    if (tokens.is(t, ";") || tokens.is(t, "{") || tokens.is(t, "}") || in_directive(source, tokens[t].begin)) break;
+    if (tokens.is(t, "friend")) return std::nullopt;
+    if (tokens.is(t, "template")) d.begin = t;
+  }
+  if (d.begin != k) {
+    const auto end = behind_angles(tokens, d.begin + 1);
+    if (!end || *end > k || !tokens.is(d.begin + 1, "<")) return std::nullopt;
+    d.template_end = *end;
+    const auto list = arguments_of_parameters(tokens, source, d.begin + 2, *end - 1);
+    if (!list) return std::nullopt;
+    d.template_arguments = *list;
+  } else {
+    const auto leads = [&](size_t t) {
+      return tokens.is(t, "static") || tokens.is(t, "inline") || tokens.is(t, "extern") || tokens.is(t, "\"C\"");
+    };
+    while (d.begin > 0 && leads(d.begin - 1)) --d.begin;
+    d.template_end = d.begin;
+  }
+  // __launch_bounds__(…) may come before the name.
+  for (size_t t = k + 1; t + 1 < tokens.size(); ++t) {
+    if (tokens.is(t, "{") || tokens.is(t, ";") || tokens.is(t, "(")) return std::nullopt;
+    if (!tokens.is_word(t) || !tokens.is(t + 1, "(")) continue;
+    if (tokens.is(t, "void")) return std::nullopt;
+    const size_t close = closing(tokens, t + 1);
+    if (!tokens[t].text(source).starts_with("__")) {
+      d.name = t;
+      d.open = t + 1;
+      d.close = close;
+      break;
+    }
+    t = close;
+  }
+  if (d.name == 0 || !(tokens.is(d.close + 1, ";") || tokens.is(d.close + 1, "{"))) return std::nullopt;
+  for (size_t t = d.begin; t < d.close; ++t) {
+    if (tokens.is(t, "#")) return std::nullopt;
+  }
+  return d;
+}
+
+// The text of tokens in one line, without default values and __grid_constant__.
+std::string plain_list(const Tokens& tokens, std::string_view source, size_t begin, size_t end) {
+  std::string list;
+  for (const auto& element : elements(tokens, begin, end)) {
+    const size_t stop = default_value(tokens, element);
+    if (!list.empty()) list += ", ";
+    for (size_t k = element.first; k < stop; ++k) {
+      if (tokens.is(k, "__grid_constant__")) continue;
+      if (k > element.first && tokens[k - 1].end != tokens[k].begin) list += ' ';
+      list += tokens[k].text(source);
+    }
+  }
+  return list;
+}
+
+// Behind a declaration, or with one before a definition: the function that `launch_chosen` asks for the kernel.
+void add_chooser(const Tokens& tokens, std::string_view source, const KernelDeclaration& d,
+                 std::vector<TextEdit>& edits) {
+  const auto text = [&](size_t from, size_t behind) {
+    return in_one_line(source.substr(tokens[from].begin, tokens[behind - 1].end - tokens[from].begin));
+  };
+  const std::string parameters = plain_list(tokens, source, d.open + 1, d.close);
+  const std::string_view name = tokens[d.name].text(source);
+  std::string chooser;
+  if (d.is_template()) {
+    chooser = text(d.begin, d.template_end) + " ";
+    if (tokens.is(d.template_end, "requires")) chooser += text(d.template_end, d.global) + " ";
+  }
+  chooser +=
+      fmt::format("static __host__ __device__ ::fabricbench::ChosenKernel<void (*)({0}), {1}{2}> {1}_chosen_({0});",
+                  parameters, name, d.template_arguments);
+  if (tokens.is(d.close + 1, ";")) {
+    edits.push_back({tokens[d.close + 1].end, 0, " " + chooser});
+    return;
+  }
+  edits.push_back({tokens[d.begin].begin, 0, fmt::format("{}; {} ", text(d.begin, d.close + 1), chooser)});
+  // Default values are those of the declaration that now comes first.
+  const auto erase_defaults = [&](size_t begin, size_t end) {
+    for (const auto& element : elements(tokens, begin, end)) {
+      const size_t from = default_value(tokens, element);
+      if (from == element.second) continue;
+      const size_t at = tokens[from].begin;
+      const std::string_view erased = source.substr(at, tokens[element.second - 1].end - at);
+      edits.push_back({at, erased.size(), std::string(static_cast<size_t>(std::ranges::count(erased, '\n')), '\n')});
+    }
+  };
+  if (d.is_template()) erase_defaults(d.begin + 2, d.template_end - 1);
+  erase_defaults(d.open + 1, d.close);
+}
+
+}  // namespace
+
+void KernelNames::add(std::string_view source) {
+  const Tokens tokens(source);
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    const auto kernel = kernel_at(tokens, source, k);
+    if (!kernel) continue;
+    const std::string name(tokens[kernel->name].text(source));
+    if (kernel->is_template()) templates_.insert(name);
+    parameters_[name].insert(plain_list(tokens, source, kernel->open + 1, kernel->close));
+  }
+}
+
+bool KernelNames::chosen(const std::string& name) const {
+  const auto found = parameters_.find(name);
+  return templates_.contains(name) || (found != parameters_.end() && found->second.size() > 1);
+}
+
+std::string with_device_launches(std::string_view source, const KernelNames& kernels) {
   std::vector<TextEdit> edits;
   const Tokens tokens(source);
   std::vector<bool> of_device;  // by open brace
   for (size_t k = 0; k < tokens.size(); ++k) {
+    if (const auto kernel = kernel_at(tokens, source, k);
+        kernel && kernels.chosen(std::string(tokens[kernel->name].text(source))))
+      add_chooser(tokens, source, *kernel, edits);
     if (tokens.is(k, "{"))
       of_device.push_back((!of_device.empty() && of_device.back()) || begins_device_function(tokens, k));
     if (tokens.is(k, "}") && !of_device.empty()) of_device.pop_back();
@@ -218,16 +389,24 @@ std::string with_device_launches(std::string_view source, const std::set<std::st
     if (name == k || end >= tokens.size() || !tokens.is_run(end, '>', 3) || !tokens.is(end + 3, "(")) continue;
     const size_t last = closing(tokens, end + 3);
     if (last >= tokens.size()) continue;
-    const bool deduced = templates.contains(std::string(tokens[k - 1].text(source)));
-    const auto text = [&](size_t from, size_t to) {
-      return std::string(source.substr(tokens[from].begin, tokens[to].end - tokens[from].begin));
-    };
-    const std::string before =
-        deduced ? fmt::format("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type{}), ",
-                              in_one_line(text(end + 3, last)))
-                : "::fabricbench::launch_kernel<";
-    edits.push_back({tokens[name].begin, 0, before});
-    edits.push_back({tokens[k].begin, 3, ">("});
+    size_t word = k - 1;  // the name without its template arguments
+    for (size_t t = name; t < k; ++t) {
+      if (!tokens.is_word(t) && !tokens.is(t, ":")) {
+        const auto behind = tokens.is(t, "<") ? behind_angles(tokens, t) : std::nullopt;
+        if (behind == k) word = t - 1;
+        if (!behind || *behind >= k) break;
+        t = *behind - 1;
+      }
+    }
+    if (kernels.chosen(std::string(tokens[word].text(source)))) {
+      const size_t from = tokens[end + 3].begin;
+      edits.push_back({tokens[name].begin, 0, "::fabricbench::launch_chosen<decltype("});
+      edits.push_back({tokens[word].end, 0, "_chosen_"});
+      edits.push_back({tokens[k].begin, 3, in_one_line(source.substr(from, tokens[last].end - from)) + ")>("});
+    } else {
+      edits.push_back({tokens[name].begin, 0, "::fabricbench::launch_kernel<"});
+      edits.push_back({tokens[k].begin, 3, ">("});
+    }
     edits.push_back({tokens[end].begin, 3, ")"});
     k = end + 2;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,12 +20,24 @@ namespace fb::toolchain {
 //   object.template ~T<U>();        → object.~T<U>()
 std::string with_clang_forms(std::string_view source);
 
+// The kernels that a program's files declare.
+class KernelNames {
+ public:
+  void add(std::string_view source);
+  // Whether the arguments of a launch choose between kernels of this name: a template, or several functions.
+  bool chosen(const std::string& name) const;
+
+ private:
+  std::set<std::string> templates_;
+  std::map<std::string, std::set<std::string>> parameters_;
+};
+
 // Launches in functions of the device, which clang does not have, as calls of templates of the SDK (device/runtime.h):
-//   kernel<T><<<1, 32>>>(p, n)   → ::fabricbench::launch_kernel<kernel<T>>(1, 32)(p, n)
-//   kernel<<<1, 32>>>(p, n)      → … of `templates` the one that takes the types of the arguments
-std::string with_device_launches(std::string_view source, const std::set<std::string>& templates);
-// Names of the kernels that are templates.
-std::set<std::string> kernel_templates(std::string_view source);
+//   kernel<<<1, 32>>>(p, n)      → ::fabricbench::launch_kernel<kernel>(1, 32)(p, n)
+//   kernel<T><<<1, 32>>>(p, n)   → ::fabricbench::launch_chosen<decltype(kernel_chosen_<T>(p, n))>(1, 32)(p, n), where
+//                                  the arguments choose: each declaration of such a kernel gets a declaration of a
+//                                  function `kernel_chosen_` with the same parameters, whose type names the kernel
+std::string with_device_launches(std::string_view source, const KernelNames& kernels);
 
 // The shared variables whose names are at these places: `__shared__ T x;` becomes bytes of shared memory and a
 // reference x to a T in them, which neither constructs nor destroys it.

@@ -96,11 +96,11 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
                                        const std::string& folder, const OverlayForms& forms) {
   std::vector<Replacement> replacements;
   const auto files = find_user_files(source, include_dirs).files;
-  std::set<std::string> templates;
+  KernelNames kernels;
   for (size_t i = 0; forms.device_launches && i < files.size(); ++i) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(files[i], ignored))
-      templates.merge(kernel_templates(read_file(files[i].string())));
+      kernels.add(read_file(files[i].string()));
   }
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
@@ -112,7 +112,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
       accepted = with_typenames(accepted, places_in(accepted, files[i].string(), forms.refused_places));
       accepted = with_raw_shared(accepted, places_in(accepted, files[i].string(), forms.refused_places));
     }
-    if (forms.device_launches) accepted = with_device_launches(accepted, templates);
+    if (forms.device_launches) accepted = with_device_launches(accepted, kernels);
     if (accepted == text) continue;
     const std::string changed = fmt::format("{}/changed_{}", folder, i);
     write_file(changed, accepted);

@@ -115,3 +115,7 @@ __device__ int value(unsigned) { return 1; }
 #include <cuda_profiler_api.h>
 inline void host() { cudaProfilerStart(); cudaProfilerStop(); }
 __device__ int value(unsigned) { return 1; }
+
+// construct: runtime_memory_of_constants
+inline void host() { const float* p; cudaMalloc(&p, 64); cudaMallocManaged(&p, 64); cudaMallocAsync(&p, 64, cudaStream_t{}); cudaFree((void*)p); }
+__device__ int value(unsigned) { return 1; }

@@ -218,3 +218,8 @@ __device__ int value(unsigned) { return width(Words{}); }
 template <class T> struct Counted { int* count; __device__ ~Counted() { ++*count; } };
 template <class T> __device__ void end(Counted<T>& c) { c.template ~Counted<T>(); }
 __device__ int value(unsigned) { int n = 0; alignas(8) char room[sizeof(Counted<int>)]; auto& c = *new (room) Counted<int>{&n}; end(c); return n; }
+
+// construct: shuffle_of_a_variable_that_one_lane_sets
+__device__ unsigned shuffled(unsigned value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+__device__ int value(unsigned t) { __shared__ unsigned sum; sum = 0; __syncwarp(); unsigned old; if (t == 3) old = atomicAdd(&sum, 5u) + 1; old = shuffled(old, 3); __syncwarp(); return int(sum * 100 + old); }
+// expect: 501

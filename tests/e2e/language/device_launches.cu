@@ -24,6 +24,39 @@ __global__ void deduced(T* out, T value) {
   *out += value;
 }
 
+// The arguments choose, converted as those of a call: some of the template's arguments are given, others deduced, others
+// have default values; of two kernels of one name, one is declared only.
+template <class To, class From, int kFactor = 2>
+__global__ void convert(To* to, const From* from, int n);
+__global__ void choose(int* out, int value);
+__global__ void choose(int* out, int value, float more);
+__global__ void choose(int* out, int value) {
+  *out = value;
+  if (value > 0) choose<<<1, 1>>>(out + 1, value, 2);
+}
+__global__ void choose(int* out, int value, float more) {
+  *out = value + static_cast<int>(more);
+  unsigned next = 0;
+  choose<<<1, 1>>>(out + 1, next);
+}
+template <class... Values>
+__global__ void sum_up(int* out, Values... values) {
+  *out = (0 + ... + static_cast<int>(values));
+}
+__global__ void choosing(int* data) {
+  double* const from = reinterpret_cast<double*>(data + 16);
+  for (int i = 0; i < 4; ++i) from[i] = i + 0.5;
+  convert<int><<<1, 4>>>(data, from, 4u);
+  convert<int, double, 10><<<1, 4>>>(data + 4, from, 4);
+  choose<<<1, 1>>>(data + 8, 5);
+  sum_up<<<1, 1>>>(data + 12, 1, 2.5, 'a');
+}
+template <class To, class From, int kFactor>
+__global__ void convert(To* to, const From* from, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) to[i] = static_cast<To>(from[i] * kFactor);
+}
+
 // What the parent stored before is visible to its children; launches of a block are in order.
 __global__ void parent(int* data) {
   data[threadIdx.x] = static_cast<int>(threadIdx.x);
@@ -100,6 +133,18 @@ int main() {
   for (int i = 0; i < 32; ++i) CHECK_EQ(data[i], (i + 100) * 3);
   CHECK_EQ(data[40], 'a' + 3 + 7 + 1 + 2 + 1);
   CHECK_EQ(data[41], 5);
+
+  int* chosen = shared_array(32);
+  choosing<<<1, 1>>>(chosen);
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < 4; ++i) {
+    CHECK_EQ(chosen[i], 2 * i + 1);
+    CHECK_EQ(chosen[4 + i], 10 * i + 5);
+  }
+  CHECK_EQ(chosen[8], 5);
+  CHECK_EQ(chosen[9], 7);
+  CHECK_EQ(chosen[10], 0);
+  CHECK_EQ(chosen[12], 1 + 2 + 'a');
 
   int* levels = shared_array(8);
   recurse<<<1, 1>>>(levels, 0);

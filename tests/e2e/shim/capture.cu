@@ -81,6 +81,45 @@ static void records(int* device) {
   CHECK(cudaStreamDestroy(b));
 }
 
+// A stream that has joined may be destroyed before the capture ends; one that has not joined leaves it open.
+static void streams_may_leave(int* device) {
+  for (const bool joined : {true, false}) {
+    cudaStream_t a = make_stream(), b = make_stream();
+    cudaEvent_t event = nullptr;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaEventRecord(event, a));
+    CHECK(cudaStreamWaitEvent(b, event));
+    add<<<1, 1, 0, b>>>(device, 1);
+    CHECK(cudaEventRecord(event, b));
+    if (joined) CHECK(cudaStreamWaitEvent(a, event));
+    CHECK(cudaStreamDestroy(b));
+    CHECK(cudaEventDestroy(event));
+    cudaGraph_t graph = nullptr;
+    EXPECT(cudaStreamEndCapture(a, &graph), joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
+    if (graph) CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(a));
+  }
+}
+
+// Where the caller has the graph already, the end of the capture need not return it.
+static void into_a_graph(int* device) {
+  cudaStream_t stream = make_stream();
+  cudaGraph_t graph = nullptr, same = nullptr;
+  CHECK(cudaGraphCreate(&graph, 0));
+  for (cudaGraph_t* result : {&same, static_cast<cudaGraph_t*>(nullptr)}) {
+    CHECK(cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    add<<<1, 1, 0, stream>>>(device, 1);
+    CHECK(cudaStreamEndCapture(stream, result));
+  }
+  CHECK_TRUE(same == graph);
+  size_t nodes = 0;
+  CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  CHECK_TRUE(nodes == 2);
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaStreamDestroy(stream));
+}
+
 static void built(int* device) {
   cudaGraph_t graph = nullptr, child = nullptr;
   cudaGraphNode_t first = nullptr, second = nullptr, third = nullptr, inner = nullptr;
@@ -209,6 +248,8 @@ int main() {
   int* device = nullptr;
   CHECK(cudaMalloc(&device, 64));
   records(device);
+  streams_may_leave(device);
+  into_a_graph(device);
   built(device);
   forbids(device);
   std::puts(failures() == 0 ? "OK" : "FAILED");

@@ -122,6 +122,17 @@ TEST(LinkUnits, FunctionsOfTheMachineNeedNoDefinition) {
   EXPECT_EQ(errors_of({unit("a.cu", ".extern .func vprintf();\n.visible .entry k() { call vprintf; ret; }\n")}), "");
 }
 
+// As clang declares a kernel that the host launches; narrow parameters of functions have other types.
+TEST(LinkUnits, AKernelOfAnotherFileMayBeDeclaredAsAFunction) {
+  const Module whole = linked({unit("a.cu", ".extern .func k(.param .b32 x);\n.global .u64 address = k;\n"),
+                               unit("b.cu", ".visible .entry k(.param .u8 x) { ret; }\n")});
+  ASSERT_EQ(whole.functions.size(), 1u);
+  EXPECT_TRUE(whole.functions[0].entry);
+  const std::string text = errors_of({unit("a.cu", ".extern .func k();\n.global .u64 address = k;\n"),
+                                      unit("b.cu", ".visible .entry k(.param .u8 x) { ret; }\n")});
+  EXPECT_NE(text.find("k has other parameters in a.cu than in b.cu"), std::string::npos) << text;
+}
+
 TEST(LinkUnits, EveryMistakeIsNamedWithItsFiles) {
   const std::string text =
       errors_of({unit("a.cu", ".visible .func _Z1fi(.param .b32 x) { ret; }\n.visible .global .u32 v;\n"),

@@ -76,9 +76,10 @@ TEST(NvccForms, LeaveEverythingElseAlone) {
 
 }  // namespace
 TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
-  const std::set<std::string> templates = {"t"};
+  KernelNames kernels;
+  kernels.add("template <class T> __global__ void t(T* p);");
   const auto rewritten = [&](std::string_view body) {
-    return with_device_launches("__global__ void p() {" + std::string(body) + "}", templates);
+    return with_device_launches("__global__ void p() {" + std::string(body) + "}", kernels);
   };
   const auto expected = [](std::string_view body) { return "__global__ void p() {" + std::string(body) + "}"; };
   EXPECT_EQ(rewritten("k<<<1, 2>>>(a);"), expected("::fabricbench::launch_kernel<k>(1, 2)(a);"));
@@ -86,24 +87,50 @@ TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
             expected("if (x) ::fabricbench::launch_kernel<n::k<T, (3 > 2)>>(f(1, 2), {4}, 0, s)();"));
   EXPECT_EQ(rewritten("return ::k<<<1, 1>>>(a);"), expected("return ::fabricbench::launch_kernel<::k>(1, 1)(a);"));
   EXPECT_EQ(rewritten("t<<<1, 1>>>(a,  // one\n g(b));"),
-            expected("::fabricbench::launch_kernel_of<decltype(::fabricbench::kernel_type(a,   g(b))), t>(1, 1)(a,  // "
-                     "one\n g(b));"));
-  EXPECT_EQ(rewritten("t<int><<<1, 1>>>(a);"), expected("::fabricbench::launch_kernel<t<int>>(1, 1)(a);"));
+            expected("::fabricbench::launch_chosen<decltype(t_chosen_(a,   g(b)))>(1, 1)(a,  // one\n g(b));"));
+  EXPECT_EQ(rewritten("n<X>::t<int><<<1, 1>>>(a);"),
+            expected("::fabricbench::launch_chosen<decltype(n<X>::t_chosen_<int>(a))>(1, 1)(a);"));
   EXPECT_EQ(rewritten("int x = 1 << 2;"), expected("int x = 1 << 2;"));
   // Lambdas of the device, and nothing of the host.
   EXPECT_EQ(
       with_device_launches("void h() { auto f = [=] __device__ (int i) { k<<<1, 1>>>(i); }; k<<<1, 1>>>(0); }",
-                           templates),
+                           kernels),
       "void h() { auto f = [=] __device__ (int i) { ::fabricbench::launch_kernel<k>(1, 1)(i); }; k<<<1, 1>>>(0); }");
-  EXPECT_EQ(with_device_launches("struct S { int a; }; void h() { k<<<1, 1>>>(0); }", templates),
+  EXPECT_EQ(with_device_launches("struct S { int a; }; void h() { k<<<1, 1>>>(0); }", kernels),
             "struct S { int a; }; void h() { k<<<1, 1>>>(0); }");
 }
 
-TEST(NvccForms, TemplatesOfKernelsAreFoundByTheirNames) {
-  EXPECT_EQ(kernel_templates("template <class T> __global__ void __launch_bounds__(256, f(2)) a(T* p) {}\n"
-                             "__global__ void b(int); template <int N> __device__ void c();\n"
-                             "template <int N> static __global__ void d();"),
-            (std::set<std::string>{"a", "d"}));
+TEST(NvccForms, ArgumentsChooseBetweenKernelsOfOneNameAndOfATemplate) {
+  KernelNames kernels;
+  kernels.add(
+      "template <class T> __global__ void __launch_bounds__(256, f(2)) a(T* p) {}\n"
+      "__global__ void b(int); template <int N> __device__ void c();\n"
+      "template <int N> static __global__ void d();\n"
+      "__global__ void e(int); __global__ void e(int, int) {}\n"
+      "template <> __global__ void g<int>(int*) {}\n"
+      "#define KERNEL(name) \\\n  template <class T> __global__ void h(T) {}\n"
+      "template <class> __global__ void unnamed();");
+  for (const char* name : {"a", "d", "e"}) EXPECT_TRUE(kernels.chosen(name)) << name;
+  for (const char* name : {"b", "c", "g", "h", "unnamed"}) EXPECT_FALSE(kernels.chosen(name)) << name;
+}
+
+TEST(NvccForms, TheChooserHasTheKernelsParametersAndLinesStay) {
+  const auto rewritten = [](std::string_view text) {
+    KernelNames kernels;
+    kernels.add(text);
+    return with_device_launches(text, kernels);
+  };
+  EXPECT_EQ(
+      rewritten("template <class T, int n = 2, class... U>\n__global__ void k(const T* p, U... rest);"),
+      "template <class T, int n = 2, class... U>\n__global__ void k(const T* p, U... rest); template <class T, int "
+      "n = 2, class... U> static __host__ __device__ ::fabricbench::ChosenKernel<void (*)(const T* p, U... rest), "
+      "k<T, n, U...>> k_chosen_(const T* p, U... rest);");
+  // A definition comes behind a declaration, which takes its default values.
+  EXPECT_EQ(
+      rewritten("template <int n =\n2> __global__ void k(const __grid_constant__ S s, int x = 3) {}"),
+      "template <int n = 2> __global__ void k(const __grid_constant__ S s, int x = 3); template <int n = 2> static "
+      "__host__ __device__ ::fabricbench::ChosenKernel<void (*)(const S s, int x), k<n>> k_chosen_(const S s, "
+      "int x); template <int n \n> __global__ void k(const __grid_constant__ S s, int x ) {}");
 }
 
 }  // namespace fb::toolchain

@@ -117,12 +117,14 @@ __host__ __device__ KernelLaunch<kKernel> launch_kernel(dim3 grid, dim3 block, s
   return {grid, block, shared_bytes, stream};
 }
 
-// Of a kernel template, or of several kernels of one name: the one that takes exactly these types.
-template <class... Arguments>
-__host__ __device__ auto kernel_type(Arguments... arguments) -> void (*)(Arguments...);
+// A kernel that the arguments of a launch choose: the type of `kernel_chosen_(arguments…)`, declared beside the kernel.
 template <class Type, Type kKernel>
-__host__ __device__ KernelLaunch<kKernel, Type> launch_kernel_of(dim3 grid, dim3 block, size_t shared_bytes = 0,
-                                                                 cudaStream_t stream = nullptr) {
+struct ChosenKernel {
+  using Launch = KernelLaunch<kKernel, Type>;
+};
+template <class Chosen>
+__host__ __device__ typename Chosen::Launch launch_chosen(dim3 grid, dim3 block, size_t shared_bytes = 0,
+                                                          cudaStream_t stream = nullptr) {
   return {grid, block, shared_bytes, stream};
 }
 

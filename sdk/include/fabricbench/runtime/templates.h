@@ -25,7 +25,7 @@ inline __host__ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaMe
   inline __host__ cudaError_t name PARAMETERS {       \
     return name ARGUMENTS;                            \
   }
-#define AS_VOID reinterpret_cast<void**>(pointer)
+#define AS_VOID (void**)(pointer)  // of a pointer to constants, too
 TYPED_ALLOCATION(cudaMalloc, (T * *pointer, size_t bytes), (AS_VOID, bytes))
 TYPED_ALLOCATION(cudaMallocHost, (T * *pointer, size_t bytes, unsigned int flags = 0), (AS_VOID, bytes, flags))
 TYPED_ALLOCATION(cudaHostAlloc, (T * *pointer, size_t bytes, unsigned int flags), (AS_VOID, bytes, flags))

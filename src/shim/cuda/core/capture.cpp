@@ -50,6 +50,7 @@ std::set<const GraphNode*> ancestors(const std::vector<NodePtr>& tails) {
 
 bool all_joined(const Capture& capture) {
   const auto seen = ancestors(capture.origin->tails);
+  if (!std::ranges::all_of(capture.left, [&](const NodePtr& node) { return seen.contains(node.get()); })) return false;
   for (const auto& weak : capture.streams) {
     const auto stream = weak.lock();
     if (!stream || stream.get() == capture.origin) continue;
@@ -108,6 +109,14 @@ bool capturing(const Stream& stream) {
   return stream.capture != nullptr;
 }
 
+void leave_capture(Stream& stream) {
+  const std::lock_guard lock(graph_lock());
+  const auto capture = stream.capture;
+  if (!capture) return;
+  if (capture->origin == &stream) capture->invalidated = true;
+  capture->left.insert(capture->left.end(), stream.tails.begin(), stream.tails.end());
+}
+
 Error begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   const std::lock_guard lock(graph_lock());
   auto graph = make_graph();
@@ -133,12 +142,13 @@ Error begin_capture_to_graph(cudaStream_t handle, cudaGraph_t graph_handle, cons
 }
 
 Error end_capture(cudaStream_t handle, cudaGraph_t* result) {
-  if (!result) return cudaErrorInvalidValue;
-  *result = nullptr;
+  if (result) *result = nullptr;
   const std::lock_guard lock(graph_lock());
   const auto stream = find_stream(handle);
   if (!stream) return stream.error();
   const auto capture = (*stream)->capture;
+  // The graph of a capture into an existing one is known to the caller.
+  if (!result && !(capture && capture->into_existing)) return cudaErrorInvalidValue;
   if (!capture) return cudaErrorIllegalState;
   if (capture->origin != stream->get()) {
     capture->invalidated = true;
@@ -154,7 +164,7 @@ Error end_capture(cudaStream_t handle, cudaGraph_t* result) {
   }
   close(capture);
   if (e == cudaSuccess) {
-    *result = capture->graph_handle;
+    if (result) *result = capture->graph_handle;
   } else if (!capture->into_existing) {
     graphs().take(capture->graph_handle);
   }

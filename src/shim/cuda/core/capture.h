@@ -26,10 +26,14 @@ struct Capture {
   bool invalidated = false, ended = false;
   bool into_existing = false;
   std::vector<std::weak_ptr<Stream>> streams;  // that take part
+  std::vector<NodePtr> left;                   // the last nodes of streams that were destroyed meanwhile
 };
 
 // Guards graphs, their nodes and all that captures. Work on streams takes it only while something captures.
 std::recursive_mutex& graph_lock();
+
+// A stream is destroyed: of the origin it ends the capture, of another one its nodes stay.
+void leave_capture(Stream& stream);
 
 // True when the stream takes part in a capture, valid or not.
 bool capturing(const Stream& stream);

@@ -90,10 +90,7 @@ Error destroy_stream(cudaStream_t handle) {
   if (!handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread) return cudaErrorInvalidResourceHandle;
   const auto stream = streams().take(handle);
   if (!stream) return cudaErrorInvalidResourceHandle;
-  {
-    const std::lock_guard lock(graph_lock());
-    if (stream->capture) stream->capture->invalidated = true;
-  }
+  leave_capture(*stream);
   return call_on<wire::Kind::stream_destroy>(stream->device, {.handle = stream->id});
 }
 
