@@ -13,6 +13,7 @@
 #include "toolchain/grid_constants.h"
 #include "toolchain/locate.h"
 #include "toolchain/managed_variables.h"
+#include "toolchain/promoted_constants.h"
 #include "toolchain/relocatable.h"
 #include "toolchain/source_overlay.h"
 #include "toolchain/wide_copies.h"
@@ -176,8 +177,9 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!where) return std::unexpected(where.error());
 
   const TempDir scratch;
-  const auto ir = compile_to_ir(request, *where, scratch.path());
+  auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
+  if (request.relocatable) *ir = with_global_constants(std::move(*ir));
   auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);

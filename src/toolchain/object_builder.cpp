@@ -15,6 +15,7 @@
 #include "toolchain/cccl.h"
 #include "toolchain/compile_both.h"
 #include "toolchain/identity.h"
+#include "toolchain/kernel_names.h"
 #include "toolchain/relocatable.h"
 #include "toolchain/words.h"
 
@@ -174,11 +175,10 @@ Result<std::string> ObjectBuilder::compile(const DeviceCompile& unit, const std:
   auto done = compile_both(both, cache_, where_, identity_);
   if (!done) return std::unexpected(std::move(done.error()));
 
-  std::string object = read_file(stem + ".o");
-  if (unit.relocatable) {
-    object = with_unique_module_id(std::move(object), unit.unique_id);
-    write_file(stem + ".o", object);
-  }
+  const std::string made = read_file(stem + ".o");
+  std::string object = unit.kernels ? with_kernel_names(made) : made;
+  if (unit.relocatable) object = with_unique_module_id(std::move(object), unit.unique_id);
+  if (object != made) write_file(stem + ".o", object);
   std::string object_key = hash_bytes(object) + ".o";
   ready_[object_key] = stem + ".o";
   std::string manifest = object_key;

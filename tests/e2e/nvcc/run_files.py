@@ -11,7 +11,7 @@ from pathlib import Path
 
 FILES = Path(__file__).parent / "files"
 TOOL = sys.argv[1]
-RESULT = "no error: 7060 1007\n"
+RESULT = "no error: 8065 1007\n"
 
 
 def call(*words, cwd=None, good=True):
@@ -53,10 +53,15 @@ def main(folder):
          "-lcudart_static", "-lrt", "-lpthread", "-ldl")
     runs(folder / "by_host", what="the host's linker")
 
+    # Kernels have the names that nvcc gives them.
+    nvcc("-c", FILES / "named.cu", "-o", folder / "named.o")
+    call("g++", f"-I{toolkit.parent}/include", FILES / "by_name.cpp", folder / "named.o", "-o", folder / "by_name", f"-L{toolkit}", "-lcudart")
+    runs(folder / "by_name", "no error: 36", "kernels that the host's compiler names")
+
     # Both have a dlink of their own.
     nvcc("-shared", "-rdc=true", "-Xcompiler", "-fPIC", FILES / "host_part.cu", FILES / "values.cu", "-o", folder / "libpart.so")
     nvcc("-rdc=true", FILES / "main.cu", FILES / "values.cu", "-L", folder, "-lpart", f"-Xlinker=-rpath,{folder}", "-o", folder / "with_shared")
-    runs(folder / "with_shared", "no error: 7060 1013", "a shared object with its own variables")
+    runs(folder / "with_shared", "no error: 8065 1013", "a shared object with its own variables")
 
     expect(call(TOOL, "exec", "-rdc=true", *sources), RESULT, "exec -rdc=true")
 

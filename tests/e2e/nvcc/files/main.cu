@@ -12,7 +12,8 @@ __global__ void use(int* out) {
   mark(static_cast<int>(threadIdx.x));
   __syncthreads();
   if (threadIdx.x == 0)
-    *out = helper(2) + twice(counter) + table[1] + chosen(5) + own + board.cells[3] + dynamic[31] + shared_count;
+    *out = helper(2) + twice(counter) + table[1] + chosen(5) + own + board.cells[3] + dynamic[31] + shared_count +
+           functions[1](1) + weights[1];
 }
 }  // namespace
 

@@ -2,6 +2,9 @@
 extern __device__ int counter;
 extern __constant__ int table[4];
 extern __device__ int (*chosen)(int);
+// Constants: the first are in global memory.
+extern __device__ int (*const functions[])(int);
+extern __constant__ const int weights[2];
 struct Board {
   int cells[32];
 };
