@@ -136,9 +136,40 @@ void check_driver() {
   CHECK(cuArrayDestroy(array) == CUDA_SUCCESS);
 }
 
+// A kernel that is on its way still reads a texture whose object the host destroys.
+void check_destroyed_early() {
+  constexpr int kBytes = kWidth * kHeight * static_cast<int>(sizeof(int));
+  int texels[kWidth * kHeight];
+  for (int k = 0; k < kWidth * kHeight; ++k) texels[k] = k + 1;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<int>();
+  cudaArray_t array;
+  CHECK_CUDA(cudaMallocArray(&array, &format, kWidth, kHeight));
+  CHECK_CUDA(
+      cudaMemcpy2DToArray(array, 0, 0, texels, kBytes / kHeight, kBytes / kHeight, kHeight, cudaMemcpyHostToDevice));
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  cudaTextureDesc how{};
+  int* out;
+  CHECK_CUDA(cudaMallocManaged(&out, sizeof(int)));
+  *out = 0;
+  for (int round = 0; round < 3; ++round) {
+    cudaTextureObject_t texture;
+    CHECK_CUDA(cudaCreateTextureObject(&texture, &resource, &how, nullptr));
+    sum<<<1, 1>>>(texture, out);
+    CHECK_CUDA(cudaDestroyTextureObject(texture));
+    CHECK(cudaDestroyTextureObject(texture) == cudaErrorInvalidValue);
+    (void)cudaGetLastError();
+  }
+  CHECK_CUDA(cudaDeviceSynchronize());
+  CHECK(*out == kWidth * kHeight * (kWidth * kHeight + 1) / 2);
+  CHECK_CUDA(cudaFreeArray(array));
+}
+
 }  // namespace
 
 int main() {
+  check_destroyed_early();
   check_planes();
   check_boxes();
   check_driver();

@@ -241,12 +241,22 @@ Expected<cudaSurfaceObject_t> make_surface(const cudaResourceDesc& resource) {
   return descriptors().add(*image, std::move(object));
 }
 
-Error destroy_texture(cudaTextureObject_t object) {
-  return object == 0 ? cudaSuccess : descriptors().remove(object, false);
+namespace {
+
+// Kernels that were launched before may still read the descriptor: programs rely on that, as with memory that they
+// free.
+Error destroy(uint64_t object, bool surface) {
+  if (object == 0) return cudaSuccess;
+  if (!descriptors().find(object, surface)) return cudaErrorInvalidValue;
+  const int device = thread().device;
+  call_on<wire::Kind::device_wait>(device, {.device = static_cast<uint32_t>(device), .zero = 0});
+  return descriptors().remove(object, surface);
 }
-Error destroy_surface(cudaSurfaceObject_t object) {
-  return object == 0 ? cudaSuccess : descriptors().remove(object, true);
-}
+
+}  // namespace
+
+Error destroy_texture(cudaTextureObject_t object) { return destroy(object, false); }
+Error destroy_surface(cudaSurfaceObject_t object) { return destroy(object, true); }
 
 std::shared_ptr<const TextureObject> find_texture(cudaTextureObject_t object) {
   return descriptors().find(object, false);
