@@ -99,8 +99,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
   KernelNames kernels;
   for (size_t i = 0; forms.device_launches && i < files.size(); ++i) {
     std::error_code ignored;
-    if (std::filesystem::is_regular_file(files[i], ignored))
-      kernels.add(read_file(files[i].string()));
+    if (std::filesystem::is_regular_file(files[i], ignored)) kernels.add(read_file(files[i].string()));
   }
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code ignored;
