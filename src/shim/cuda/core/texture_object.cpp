@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -32,7 +33,7 @@ class Descriptors {
     const uint64_t slot = free_.back();
     free_.pop_back();
     encode(texture, bytes_at(slot));
-    live_[slot] = {std::move(object), texture.surface};
+    live_[slot] = {std::move(object), texture.surface, thread().device};
     return slot;
   }
 
@@ -54,10 +55,19 @@ class Descriptors {
     return found != live_.end() && found->second.surface == surface ? found->second.object : nullptr;
   }
 
+  // Nothing: there is none.
+  std::optional<int> device_of(uint64_t slot, bool surface) {
+    const std::lock_guard lock(mutex_);
+    const auto found = live_.find(slot);
+    if (found == live_.end() || found->second.surface != surface) return std::nullopt;
+    return found->second.device;
+  }
+
  private:
   struct Live {
     std::shared_ptr<const TextureObject> object;
     bool surface = false;
+    int device = 0;  // that was current when it was made: its kernels run there
   };
 
   static std::span<std::byte, abi::kTextureBytes> bytes_at(uint64_t slot) {
@@ -247,9 +257,9 @@ namespace {
 // free.
 Error destroy(uint64_t object, bool surface) {
   if (object == 0) return cudaSuccess;
-  if (!descriptors().find(object, surface)) return cudaErrorInvalidValue;
-  const int device = thread().device;
-  call_on<wire::Kind::device_wait>(device, {.device = static_cast<uint32_t>(device), .zero = 0});
+  const auto device = descriptors().device_of(object, surface);
+  if (!device) return cudaErrorInvalidValue;
+  call_on<wire::Kind::device_wait>(*device, {.device = static_cast<uint32_t>(*device), .zero = 0});
   return descriptors().remove(object, surface);
 }
 
