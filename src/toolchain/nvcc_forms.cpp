@@ -177,10 +177,6 @@ size_t closing(const Tokens& tokens, size_t k) {
   return k;
 }
 
-}  // namespace
-
-namespace {
-
 bool in_directive(std::string_view source, size_t at) {
   size_t begin = at;
   for (; begin > 0; --begin) {
@@ -352,7 +348,7 @@ void add_chooser(const Tokens& tokens, std::string_view source, const KernelDecl
 
 }  // namespace
 
-void KernelNames::add(std::string_view source) {
+void DeclaredKernels::add(std::string_view source) {
   const Tokens tokens(source);
   for (size_t k = 0; k < tokens.size(); ++k) {
     const auto kernel = kernel_at(tokens, source, k);
@@ -363,12 +359,12 @@ void KernelNames::add(std::string_view source) {
   }
 }
 
-bool KernelNames::chosen(const std::string& name) const {
+bool DeclaredKernels::chosen(const std::string& name) const {
   const auto found = parameters_.find(name);
   return templates_.contains(name) || (found != parameters_.end() && found->second.size() > 1);
 }
 
-std::string with_device_launches(std::string_view source, const KernelNames& kernels) {
+std::string with_device_launches(std::string_view source, const DeclaredKernels& kernels) {
   std::vector<TextEdit> edits;
   const Tokens tokens(source);
   std::vector<bool> of_device;  // by open brace

@@ -21,7 +21,7 @@ namespace fb::toolchain {
 std::string with_clang_forms(std::string_view source);
 
 // The kernels that a program's files declare.
-class KernelNames {
+class DeclaredKernels {
  public:
   void add(std::string_view source);
   // Whether the arguments of a launch choose between kernels of this name: a template, or several functions.
@@ -37,7 +37,7 @@ class KernelNames {
 //   kernel<T><<<1, 32>>>(p, n)   → ::fabricbench::launch_chosen<decltype(kernel_chosen_<T>(p, n))>(1, 32)(p, n), where
 //                                  the arguments choose: each declaration of such a kernel gets a declaration of a
 //                                  function `kernel_chosen_` with the same parameters, whose type names the kernel
-std::string with_device_launches(std::string_view source, const KernelNames& kernels);
+std::string with_device_launches(std::string_view source, const DeclaredKernels& kernels);
 
 // The shared variables whose names are at these places: `__shared__ T x;` becomes bytes of shared memory and a
 // reference x to a T in them, which neither constructs nor destroys it.

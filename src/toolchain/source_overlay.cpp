@@ -96,7 +96,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
                                        const std::string& folder, const OverlayForms& forms) {
   std::vector<Replacement> replacements;
   const auto files = find_user_files(source, include_dirs).files;
-  KernelNames kernels;
+  DeclaredKernels kernels;
   for (size_t i = 0; forms.device_launches && i < files.size(); ++i) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(files[i], ignored)) kernels.add(read_file(files[i].string()));

@@ -76,7 +76,7 @@ TEST(NvccForms, LeaveEverythingElseAlone) {
 
 }  // namespace
 TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
-  KernelNames kernels;
+  DeclaredKernels kernels;
   kernels.add("template <class T> __global__ void t(T* p);");
   const auto rewritten = [&](std::string_view body) {
     return with_device_launches("__global__ void p() {" + std::string(body) + "}", kernels);
@@ -101,7 +101,7 @@ TEST(NvccForms, LaunchesInFunctionsOfTheDeviceAreCallsOfTemplates) {
 }
 
 TEST(NvccForms, ArgumentsChooseBetweenKernelsOfOneNameAndOfATemplate) {
-  KernelNames kernels;
+  DeclaredKernels kernels;
   kernels.add(
       "template <class T> __global__ void __launch_bounds__(256, f(2)) a(T* p) {}\n"
       "__global__ void b(int); template <int N> __device__ void c();\n"
@@ -116,7 +116,7 @@ TEST(NvccForms, ArgumentsChooseBetweenKernelsOfOneNameAndOfATemplate) {
 
 TEST(NvccForms, TheChooserHasTheKernelsParametersAndLinesStay) {
   const auto rewritten = [](std::string_view text) {
-    KernelNames kernels;
+    DeclaredKernels kernels;
     kernels.add(text);
     return with_device_launches(text, kernels);
   };
