@@ -11,6 +11,11 @@
 #include <vector>
 
 #include "machine/device.h"
+#include "num/tensor/tensor_engine.h"
+
+#if FB_HAS_OPENBLAS
+#include <cblas.h>
+#endif
 
 namespace fb {
 namespace {
@@ -233,6 +238,156 @@ void shared_reduction(benchmark::State& state) { reduce_kernel(state, false); }
 void shared_reduction_observed(benchmark::State& state) { reduce_kernel(state, true); }
 BENCHMARK(shared_reduction)->Unit(benchmark::kMillisecond);
 BENCHMARK(shared_reduction_observed)->Unit(benchmark::kMillisecond);
+
+// A warp multiplies 64 × 32 × 16 bf16 elements in a loop: four factors of each side, sixteen products. Beside it sgemm
+// in the same run.
+std::string make_products() {
+  std::string text = std::string(kHeader) + R"(
+.visible .entry products(.param .u64 out, .param .u32 iterations) {
+  .reg .b32 %r<8>, %a<16>, %b<8>;
+  .reg .f32 %f<64>;
+  .reg .b64 %rd<4>;
+  .reg .pred %p;
+  ld.param.u32 %r1, [iterations];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, 0;
+)";
+  for (int k = 0; k < 16; ++k)
+    text += "  mov.b32 %a" + std::to_string(k) + ", 0x3f803f0" + std::to_string(k % 8) + ";\n";
+  for (int k = 0; k < 8; ++k) text += "  mov.b32 %b" + std::to_string(k) + ", 0xbf003f8" + std::to_string(k) + ";\n";
+  for (int k = 0; k < 64; ++k) text += "  mov.f32 %f" + std::to_string(k) + ", 0f00000000;\n";
+  text += "LOOP:\n";
+  for (int k = 0; k < 64; k += 4) {
+    const auto list = [](const std::string& name, int first, int count) {
+      std::string names = "{";
+      for (int r = 0; r < count; ++r) names += (r == 0 ? name : ", " + name) + std::to_string(first + r);
+      return names + "}";
+    };
+    const std::string sums = list("%f", k, 4);
+    text += "  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + sums + ", " + list("%a", k / 16 * 4, 4) + ", " +
+            list("%b", k / 4 % 4 * 2, 2) + ", " + sums + ";\n";
+  }
+  text += R"(  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p, %r3, %r1;
+  @%p bra LOOP;
+  ld.param.u64 %rd1, [out];
+  mul.wide.u32 %rd2, %r2, 4;
+  add.s64 %rd1, %rd1, %rd2;
+)";
+  for (int k = 0; k < 64; ++k)
+    text += "  st.global.f32 [%rd1+" + std::to_string(128 * k) + "], %f" + std::to_string(k) + ";\n";
+  return text + "  ret;\n}";
+}
+
+void mma_bf16(benchmark::State& state, const char* engine) {
+  if (!num::tensor::use_engine(engine)) return state.SkipWithError("not on this CPU");
+  constexpr uint32_t kIterations = 20'000;
+  Setup s(make_products(), "products", false);
+  const auto out = s.device.allocate(64 * 128);
+  s.launch.block = {32, 1, 1};
+  s.launch.params = pack(s.kernel(), out, kIterations);
+  for (auto _ : state) s.run();
+  state.counters["flop"] = benchmark::Counter(4096.0 * 16 * kIterations * static_cast<double>(state.iterations()),
+                                              benchmark::Counter::kIsRate);
+  num::tensor::use_engine("");
+}
+BENCHMARK_CAPTURE(mma_bf16, amx, "amx")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(mma_bf16, avx512, "avx512")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(mma_bf16, avx2, "avx2")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(mma_bf16, portable, "portable")->Unit(benchmark::kMillisecond);
+
+// A warp group multiplies 64 × 128 × 64 bf16 elements in shared memory, swizzled by 128 bytes, in a loop.
+std::string make_group_products() {
+  constexpr int kSums = 64;
+  std::string text = R"(.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry group_products(.param .u64 out, .param .u32 iterations) {
+  .reg .b32 %r<12>;
+  .reg .f32 %f<64>;
+  .reg .b64 %rd<8>, %a<4>, %b<4>;
+  .reg .pred %p, %add;
+  .shared .align 1024 .b8 factors[24576];
+  ld.param.u32 %r1, [iterations];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, factors;
+  shl.b32 %r4, %r2, 2;
+  add.s32 %r5, %r3, %r4;
+  mov.u32 %r6, 0;
+FILL:
+  st.shared.b32 [%r5], 0x3f803f00;
+  add.s32 %r5, %r5, 512;
+  add.s32 %r6, %r6, 1;
+  setp.lt.u32 %p, %r6, 48;
+  @%p bra FILL;
+  fence.proxy.async;
+  bar.sync 0;
+  and.b32 %r7, %r3, 0x3ffff;
+  shr.u32 %r7, %r7, 4;
+  cvt.u64.u32 %rd1, %r7;
+  or.b64 %a0, %rd1, 0x4000004000010000;
+  setp.eq.u32 %add, %r2, %r2;
+)";
+  for (int k = 0; k < 4; ++k) {
+    if (k > 0) text += "  add.s64 %a" + std::to_string(k) + ", %a0, " + std::to_string(2 * k) + ";\n";
+    text += "  add.s64 %b" + std::to_string(k) + ", %a0, " + std::to_string(512 + 2 * k) + ";\n";
+  }
+  std::string list = "{";
+  for (int k = 0; k < kSums; ++k) {
+    text += "  mov.f32 %f" + std::to_string(k) + ", 0f00000000;\n";
+    list += (k == 0 ? "%f" : ", %f") + std::to_string(k);
+  }
+  list += "}";
+  text += "  mov.u32 %r6, 0;\nLOOP:\n  wgmma.fence.sync.aligned;\n";
+  for (int k = 0; k < 4; ++k) {
+    text += "  wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " + list + ", %a" + std::to_string(k) + ", %b" +
+            std::to_string(k) + ", %add, 1, 1, 0, 0;\n";
+  }
+  text += R"(  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  add.s32 %r6, %r6, 1;
+  setp.lt.u32 %p, %r6, %r1;
+  @%p bra LOOP;
+  ld.param.u64 %rd1, [out];
+  mul.wide.u32 %rd2, %r2, 4;
+  add.s64 %rd1, %rd1, %rd2;
+)";
+  for (int k = 0; k < kSums; ++k)
+    text += "  st.global.f32 [%rd1+" + std::to_string(512 * k) + "], %f" + std::to_string(k) + ";\n";
+  return text + "  ret;\n}";
+}
+
+void wgmma_bf16(benchmark::State& state, const char* engine) {
+  if (!num::tensor::use_engine(engine)) return state.SkipWithError("not on this CPU");
+  constexpr uint32_t kIterations = 500;
+  Setup s(make_group_products(), "group_products", false);
+  const auto out = s.device.allocate(64 * 512);
+  s.launch.block = {128, 1, 1};
+  s.launch.params = pack(s.kernel(), out, kIterations);
+  for (auto _ : state) s.run();
+  state.counters["flop"] = benchmark::Counter(
+      2.0 * 64 * 128 * 64 * kIterations * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  num::tensor::use_engine("");
+}
+BENCHMARK_CAPTURE(wgmma_bf16, amx, "amx")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(wgmma_bf16, avx512, "avx512")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(wgmma_bf16, avx2, "avx2")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(wgmma_bf16, portable, "portable")->Unit(benchmark::kMillisecond);
+
+#if FB_HAS_OPENBLAS
+void sgemm(benchmark::State& state) {
+  constexpr int kSize = 1024;
+  openblas_set_num_threads(1);
+  std::vector<float> a(kSize * kSize, 0.5f), b(kSize * kSize, 0.25f), c(kSize * kSize);
+  for (auto _ : state) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1, a.data(), kSize, b.data(), kSize, 0,
+                c.data(), kSize);
+  }
+  state.counters["flop"] = benchmark::Counter(2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
+                                              benchmark::Counter::kIsRate);
+}
+BENCHMARK(sgemm)->Unit(benchmark::kMillisecond);
+#endif
 
 }  // namespace
 }  // namespace fb

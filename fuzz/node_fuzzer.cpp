@@ -318,9 +318,9 @@ class Session {
     m = {in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(3)), static_cast<int32_t>(device()), flag()};
   }
   void fill(wire::OfHandle& m) {
-    m.handle =
-        handle({Kind::stream_create, Kind::event_create, Kind::module_load, Kind::graph_create, Kind::physical_create,
-                Kind::multicast_create, Kind::event_import, Kind::physical_import, Kind::pool_create});
+    m.handle = handle({Kind::stream_create, Kind::event_create, Kind::module_load, Kind::graph_create,
+                       Kind::physical_create, Kind::multicast_create, Kind::event_import, Kind::physical_import,
+                       Kind::physical_import_fabric, Kind::pool_create});
   }
   void fill(wire::RangeReserve& m) {
     m = {in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(4)), in_.one_in(4) ? odd() : 0, 0};
@@ -329,7 +329,8 @@ class Session {
   void fill(wire::RangeMap& m) {
     m = {range(), in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(3)),
          in_.one_in(4) ? size() : wire::kGranularity * in_.below(2),
-         handle({Kind::physical_create, Kind::multicast_create, Kind::physical_import, Kind::physical_retain})};
+         handle({Kind::physical_create, Kind::multicast_create, Kind::physical_import, Kind::physical_import_fabric,
+                 Kind::physical_retain})};
   }
   void fill(wire::RangeAccess& m) {
     static constexpr uint32_t kAccess[] = {3, 3, 3, 0, 1, 2, UINT32_MAX};
@@ -340,9 +341,11 @@ class Session {
     m = {in_.one_in(4) ? size() : wire::kGranularity * (1 + in_.below(3)), in_.one_in(8) ? device() : 1 + in_.below(2),
          flag()};
   }
-  void fill(wire::MulticastDevice& m) { m = {handle({Kind::multicast_create, Kind::physical_import}), device(), 0}; }
+  void fill(wire::MulticastDevice& m) {
+    m = {handle({Kind::multicast_create, Kind::physical_import, Kind::physical_import_fabric}), device(), 0};
+  }
   void fill(wire::MulticastBind& m) {
-    m = {handle({Kind::multicast_create, Kind::physical_import}),
+    m = {handle({Kind::multicast_create, Kind::physical_import, Kind::physical_import_fabric}),
          in_.one_in(4) ? size() : wire::kGranularity * in_.below(2),
          in_.below(2) == 0 ? address() : handle({Kind::physical_create}),
          in_.one_in(4) ? size() : wire::kGranularity * in_.below(2),
@@ -638,9 +641,13 @@ class Session {
       remember(client_->addresses, at);
     };
     if (what == 0) {
-      ask(k, 0, Kind::physical_create, wire::PhysicalCreate{kBytes, static_cast<int32_t>(in_.below(2)), 1});
+      const auto device = static_cast<int32_t>(in_.below(2));
+      ask(k, 0, Kind::physical_create,
+          wire::PhysicalCreate{kBytes, device, wire::kAsDescriptor | wire::kAsFabricHandle});
       ask(k, 0, Kind::physical_export, wire::OfHandle{last(Kind::physical_create)});
       map_for_both(Kind::physical_create);
+      ask(k, 0, Kind::physical_export_fabric, wire::OfHandle{last(Kind::physical_create)});
+      if (!shared_.tokens.empty()) ask(1 - k, 0, Kind::physical_import_fabric, shared_.tokens.back());
     } else if (what == 1) {
       ask(k, 0, Kind::multicast_create, wire::MulticastCreate{kBytes, 2, 1});
       const uint64_t object = last(Kind::multicast_create);

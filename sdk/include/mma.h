@@ -10,5 +10,6 @@
 #include "cuda_fp16.h"
 #include "fabricbench/matrix/fragment.h"
 #include "fabricbench/matrix/multiply.h"
+#include "fabricbench/matrix/sub_byte.h"
 #endif
 #endif

@@ -5,19 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "base/installed.h"
 #include "base/strings.h"
 #include "base/toml_reader.h"
+#include "calibrate/folder.h"
 
 namespace fb::calibrate {
 namespace {
-
-constexpr SharedFolder kFolder{.variable = "FABRICBENCH_CALIBRATION",
-                               .name = "calibration",
-                               .source = FB_SOURCE_CALIBRATION,
-                               .sign = "curves.toml",
-                               .kind = "folder of measured curves",
-                               .them = "the measured curves"};
 
 class CurveReader {
  public:
@@ -99,7 +92,7 @@ class CurveReader {
 }  // namespace
 
 Result<Curves> load_curves(const std::string& platform) {
-  const auto folder = locate(kFolder);
+  const auto folder = find_folder();
   if (!folder) return std::unexpected(folder.error());
   Curves curves{.folder = *folder};
   Errors errors;

@@ -41,6 +41,7 @@ Result<record::Verdict> make(const JudgeJob& job, const catalog::Pack& pack, con
   request.platform = job.platform;
   request.use_sandbox = job.use_sandbox;
   request.side_by_side = job.side_by_side;
+  request.profile = true;  // later rounds are told which lines cost most
   record::Verdict verdict = judge::judge(request);
   if (verdict.verdict == record::VerdictClass::infra) return error(verdict.summary);
   return verdict;

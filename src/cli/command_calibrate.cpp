@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include "base/strings.h"
+#include "calibrate/figures_model.h"
+#include "calibrate/figures_report.h"
 #include "calibrate/fit.h"
 #include "calibrate/report.h"
 #include "cli/commands.h"
@@ -16,7 +18,7 @@ namespace {
 
 struct Options {
   std::string platform = "b300x8";
-  bool json = false, fits = false, writes = false, sampling = false;
+  bool inside = false, json = false, fits = false, writes = false, sampling = false, within_peak = false;
   int steps = 3;
   size_t jobs = 0;
   std::string report;
@@ -43,17 +45,24 @@ Result<void> fit_constants(const Options& o, const calibrate::Curves& curves, co
   return {};
 }
 
-// Bounds that do not hold, one line each.
-std::string shortcomings(const Options& o, const calibrate::CalibrationReport& f) {
+// Bounds of errors that do not hold, one line each; `them`: "curves".
+std::string exceeded(const Options& o, const calibrate::Spread& fit, const calibrate::Spread& held_out,
+                     std::string_view them) {
   std::string text;
-  const auto compare = [&](const char* what, double found, double most) {
+  const auto compare = [&](std::string_view what, std::string_view set, double found, double most) {
     if (most > 0 && found > most)
-      text += fmt::format("{} is {:.1f} %, at most {:.1f} % is allowed\n", what, 100 * found, 100 * most);
+      text += fmt::format("the {} of {} {} is {:.1f} %, at most {:.1f} % is allowed\n", what, set, them, 100 * found,
+                          100 * most);
   };
-  compare("the median error of fit curves", f.summary.fit.median, o.most_fit_median);
-  compare("the median error of held-out curves", f.summary.held_out.median, o.most_median);
-  compare("the 90th percentile of held-out curves", f.summary.held_out.p90, o.most_p90);
-  compare("the largest error of held-out curves", f.summary.held_out.max, o.most_max);
+  compare("median error", "fit", fit.median, o.most_fit_median);
+  compare("median error", "held-out", held_out.median, o.most_median);
+  compare("90th percentile", "held-out", held_out.p90, o.most_p90);
+  compare("largest error", "held-out", held_out.max, o.most_max);
+  return text;
+}
+
+std::string shortcomings(const Options& o, const calibrate::CalibrationReport& f) {
+  std::string text = exceeded(o, f.summary.fit, f.summary.held_out, "curves");
   const size_t right = calibrate::count_right(f.orders);
   const double share = f.orders.empty() ? 1 : static_cast<double>(right) / static_cast<double>(f.orders.size());
   if (share < o.least_order)
@@ -62,10 +71,37 @@ std::string shortcomings(const Options& o, const calibrate::CalibrationReport& f
   return text;
 }
 
+std::string shortcomings(const Options& o, const calibrate::FigureReport& f) {
+  std::string text = exceeded(o, f.summary.fit, f.summary.held_out, "figures");
+  const size_t beyond = f.summary.beyond_fit + f.summary.beyond_held_out;
+  if (o.within_peak && beyond > 0) text += fmt::format("{} figures are beyond the hardware's peak\n", beyond);
+  return text;
+}
+
+// Says what is missing, and returns the exit code.
+int conclude(const std::string& missed) {
+  fmt::print(stderr, "{}", missed);
+  return missed.empty() ? kExitDone : kExitNo;
+}
+
+int run_inside(const Options& o, size_t jobs) {
+  const auto figures = calibrate::load_figures(o.platform);
+  if (!figures) return fail_with(figures.error());
+  const auto modelled = calibrate::model_figures(*figures, {.platform = o.platform, .side_by_side = jobs});
+  if (!modelled) return fail_with(modelled.error());
+  const calibrate::FigureReport findings{.platform = o.platform,
+                                         .figures = *figures,
+                                         .modelled = *modelled,
+                                         .summary = calibrate::summarise(*figures, *modelled)};
+  fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
+  return conclude(shortcomings(o, findings));
+}
+
 int run_calibration(const Options& o) {
   const size_t jobs = o.jobs > 0 ? o.jobs : std::max(1u, std::thread::hardware_concurrency());
   const auto file = fabric::find_platform_file(o.platform);
   if (!file) return fail_with(file.error());
+  if (o.inside) return run_inside(o, jobs);
   const auto curves = calibrate::load_curves(o.platform);
   if (!curves) return fail_with(curves.error());
   if (o.fits) {
@@ -86,9 +122,7 @@ int run_calibration(const Options& o) {
   }
   fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
   if (!o.report.empty()) write_file(o.report, to_html(findings));
-  const std::string missed = shortcomings(o, findings);
-  fmt::print(stderr, "{}", missed);
-  return missed.empty() ? kExitDone : kExitNo;
+  return conclude(shortcomings(o, findings));
 }
 
 }  // namespace
@@ -101,17 +135,26 @@ void add_calibrate(CLI::App& program, CommandRun& command_run) {
       "modelled\n"
       "times are from the measured ones: for curves that constants may be chosen by (fit) and for those that may not\n"
       "(held out), and whether the faster of two algorithms is predicted.\n"
+      "--inside does the same for public figures of single GPUs: latencies, rates and bandwidths of instructions, "
+      "caches,\n"
+      "memories and tensor cores (calibration/inside/figures.toml).\n"
       "Exit code: 0 done, 1 an error exceeds its bound, 2 a program or a file is invalid.\n\n"
       "Examples:\n  fabricbench calibrate --platform b300x8 --report calibration.html\n"
       "  fabricbench calibrate --fit --write     fit the constants again; takes about ten minutes\n"
+      "  fabricbench calibrate --inside --platform h100x8\n"
       "  fabricbench calibrate --json --most-median 0.15 --most-p90 0.35 --most-max 0.6");
   command->add_option("--platform", options->platform, "Name of a platform with measured curves")
       ->capture_default_str();
+  auto* inside =
+      command->add_flag("--inside", options->inside, "Compare with figures of single GPUs instead of curves");
   command->add_flag("--json", options->json, "As JSON: fit and held_out, each with median, p90 and max");
-  command->add_option("--report", options->report, "Write a page with plots to this file (HTML)");
-  command->add_flag("--compare-sampling", options->sampling,
-                    "Also compare extrapolated with simulated times at twice the size");
+  command->add_option("--report", options->report, "Write a page with plots to this file (HTML)")->excludes(inside);
+  command
+      ->add_flag("--compare-sampling", options->sampling,
+                 "Also compare extrapolated with simulated times at twice the size")
+      ->excludes(inside);
   auto* fits = command->add_flag("--fit", options->fits, "First fit the constants to the fit curves, and print them");
+  fits->excludes(inside);
   command->add_flag("--write", options->writes, "Write them to the platform's file")->needs(fits);
   command->add_option("--steps", options->steps, "Steps of the fit")
       ->needs(fits)
@@ -119,12 +162,15 @@ void add_calibrate(CLI::App& program, CommandRun& command_run) {
       ->capture_default_str();
   command->add_option("--jobs", options->jobs, "Concurrent programs (default: one for each core)");
   command->add_option("--most-median", options->most_median,
-                      "Fail if the median error of held-out curves is larger, such as 0.15");
+                      "Fail if the median error of what is held out is larger, such as 0.15");
   command->add_option("--most-p90", options->most_p90, "Fail if their 90th percentile is larger");
   command->add_option("--most-max", options->most_max, "Fail if their largest error is larger");
   command->add_option("--most-fit-median", options->most_fit_median,
-                      "Fail if the median error of fit curves is larger");
-  command->add_option("--least-order", options->least_order, "Fail if a smaller share of orders is right, such as 0.9");
+                      "Fail if the median error of what may be fitted to is larger");
+  command->add_option("--least-order", options->least_order, "Fail if a smaller share of orders is right, such as 0.9")
+      ->excludes(inside);
+  command->add_flag("--within-peak", options->within_peak, "Fail if a figure is beyond the hardware's peak")
+      ->needs(inside);
   command->callback([options, &command_run] { command_run.exit_code = run_calibration(*options); });
 }
 

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/profile_text.h"
 #include "cli/seed_text.h"
 #include "cli/style.h"
 #include "cli/verdict_text.h"
@@ -27,7 +28,7 @@ struct Options {
   std::string problem, file, problems, platform, trace, backend = "virtual";
   std::string seed;
   bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
-       no_races = false, verbose = false;
+       no_races = false, verbose = false, profile = false;
   size_t jobs = 0;
   uint32_t schedules = 0;
 };
@@ -81,6 +82,7 @@ int check(const Options& o) {
   request.schedules = o.schedules;
   request.platform = o.platform;
   request.trace = o.trace;
+  request.profile = o.profile;
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;
@@ -99,6 +101,9 @@ int check(const Options& o) {
   } else {
     const std::string again = o.schedules == 0 ? "" : fmt::format(" --schedules {}", o.schedules);
     fmt::print("{}", describe(verdict, o.file, again));
+    if (o.profile && verdict.verdict == record::VerdictClass::pass) {
+      fmt::print("\n{}", profile_text(verdict.profile, o.file == "-" ? "" : o.file));
+    }
   }
   if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
   return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
@@ -134,6 +139,8 @@ void add_check(CLI::App& program, CommandRun& command_run) {
   command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
   command->add_option("--trace", o.trace,
                       "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
+  command->add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
+      ->excludes(quick);
   command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
   add_problems_option(*command, o.problems);
   command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/profile_text.h"
 #include "fabric/platform.h"
 #include "fabric/sysfs.h"
 #include "launcher/explore.h"
@@ -29,6 +30,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kUsualSchedules = 20;
+constexpr int kExitTimeUp = 3;  // nothing was found in the schedules for which there was time
 constexpr uint64_t kMostExplored = 10'000;
 
 struct Options {
@@ -240,6 +242,8 @@ Result<void> choose_schedules(Options& o) {
 }
 
 Result<fabric::Platform> complete(Options& o) {
+  if (o.launch.options.profile && o.launch.options.untimed)
+    return error("--profile needs the model of time, which --untimed leaves out");
   if (auto good = choose_schedules(o); !good) return std::unexpected(std::move(good.error()));
   if (o.timeout > 0) {
     o.launch.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(o.timeout));
@@ -309,10 +313,11 @@ Result<launcher::LaunchResult> run_many(Options& o, const launcher::RunOnce& run
       o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run) : explore_seeds(o.launch, limits, run);
   if (!explored) return std::unexpected(std::move(explored.error()));
   o.launch = explored->request;
-  const std::string result = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored);
+  const std::string result = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored, limits);
   if (explored->end != launcher::Explored::End::found) {
     if (explored->end == launcher::Explored::End::unrepeated) return error(result);
     say(result);
+    if (explored->end == launcher::Explored::End::time) explored->last.exit_code = kExitTimeUp;
   } else {
     // All but the first were silent.
     if (explored->schedules > 1) fmt::print(stderr, "{}", transcript(explored->last));
@@ -340,8 +345,9 @@ int execute(Options& o) {
   };
   const auto ran = o.schedules ? run_many(o, run) : run(o.launch);
   if (!ran) return say(ran.error().list[0].message);
-  if (ran->exit_code != 0) say_what_happened(o, *ran);
+  if (ran->exit_code != 0 && ran->exit_code != kExitTimeUp) say_what_happened(o, *ran);
   say_suppressions(o.launch.options.suppressions, uses);
+  if (o.launch.options.profile) fmt::print(stderr, "{}", profile_text(ran->record.profile));
   if (o.time) show_times(ran->record, build, seconds());
   return ran->exit_code;
 }
@@ -358,7 +364,7 @@ void add_exec(CLI::App& program, CommandRun& command_run) {
       "for\n"
       "nvcc. Ranks get RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
       "Exit code: 0 all ranks exited with 0, 1 the program failed (or a race was found), 2 it could not be built or "
-      "run.\n\n"
+      "run,\n3 --timeout came before all schedules had run, and nothing was found.\n\n"
       "Schedules: --seed N is one, --schedules N are those of the seeds 1 to N, until one goes wrong, --exhaustive B\n"
       "are all in which at most B times a warp is interrupted at a synchronisation step. Of many runs the first one's\n"
       "output is passed on; --trace, --record and --events are of the last one.\n\n"

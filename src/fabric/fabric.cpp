@@ -13,7 +13,7 @@ struct Fabric::Ports {
 };
 
 struct Fabric::Device {
-  BandwidthCalendar memory, atomics;
+  BandwidthCalendar memory, l2, atomics;
   BandwidthCalendar peer_out, peer_in;  // NVLink
   BandwidthCalendar multicast;          // the part of it that is multicast or reduced, both directions together
   BandwidthCalendar to_host, from_host;
@@ -43,6 +43,7 @@ Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platfor
   const Platform& p = platform_;
   for (Device& d : devices_) {
     d.memory = BandwidthCalendar(p.memory.bandwidth);
+    d.l2 = BandwidthCalendar(p.cache.l2_bandwidth);
     d.atomics = BandwidthCalendar(p.memory.atomic_rate);
     if (p.peer.nvlink) {
       d.peer_out = BandwidthCalendar(p.peer.copy_bandwidth);
@@ -112,88 +113,94 @@ void Fabric::count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes) {
   }
 }
 
-Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2) {
+Trip Fabric::read(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, bool in_l2) {
   return fetch(device, sm, owner, bytes, at, in_l2, load_weight_);
 }
 
-Trip Fabric::bulk_read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+Trip Fabric::bulk_read(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at) {
   return fetch(device, sm, owner, bytes, at, false, bulk_weight_);
 }
 
-Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+Trip Fabric::write(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at) {
   return deliver(device, sm, owner, bytes, at, store_weight_);
 }
 
-Trip Fabric::bulk_write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at) {
+Trip Fabric::bulk_write(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at) {
   return deliver(device, sm, owner, bytes, at, bulk_weight_);
 }
 
-Trip Fabric::fetch(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2, Ratio weight_of) {
+Trip Fabric::fetch(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, bool in_l2, Ratio weight_of) {
   Device& own = devices_[device];
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
   Trip trip;
   if (owner == device) {
-    trip.issued = port.loads.enter(at, bytes, limits.loads);
+    trip.issued = port.loads.enter(at, bytes.all, limits.loads);
     if (in_l2) {
       trip.there = trip.issued + platform_.memory.l2_latency / 2;
       trip.back = trip.issued + platform_.memory.l2_latency;
     } else {
-      const Time served = own.memory.reserve(trip.issued, bytes);
-      trip.there = served + platform_.memory.latency / 2;
-      trip.back = served + platform_.memory.latency;
-      count(device, Traffic::memory, served, bytes);
+      Time served = own.l2.reserve(trip.issued, bytes.all);
+      Time latency = platform_.cache.l2_latency;
+      if (bytes.memory > 0) {
+        served = std::max(served, own.memory.reserve(trip.issued, bytes.memory));
+        latency = platform_.memory.latency;
+      }
+      count(device, Traffic::memory, served, bytes.all);
+      trip.there = served + latency / 2;
+      trip.back = served + latency;
     }
-    port.loads.leave(trip.back, bytes, limits.loads);
+    port.loads.leave(trip.back, bytes.all, limits.loads);
     return trip;
   }
-  trip.issued = port.remote_loads.enter(at, bytes, limits.remote_loads);
+  trip.issued = port.remote_loads.enter(at, bytes.all, limits.remote_loads);
   const Route r = route(owner, device);
   trip.there = trip.issued + r.latency;
-  uint64_t weight = bytes;
+  uint64_t weight = bytes.all;
   if (owner != kHost) {
     if (!in_l2) {
-      trip.there = devices_[owner].memory.reserve(trip.there, bytes);
-      count(owner, Traffic::memory, trip.there, bytes);
+      if (bytes.memory > 0) trip.there = devices_[owner].memory.reserve(trip.there, bytes.memory);
+      count(owner, Traffic::memory, trip.there, bytes.all);
     }
     trip.there += platform_.memory.l2_latency;
-    weight = scaled(bytes, weight_of);
+    weight = scaled(bytes.all, weight_of);
   } else {
-    weight = scaled(bytes, host_load_weight_);
+    weight = scaled(bytes.all, host_load_weight_);
   }
   trip.back = send(r, weight, trip.there);
-  port.remote_loads.leave(trip.back, bytes, limits.remote_loads);
-  count_trip(owner, device, trip.back, bytes);
+  port.remote_loads.leave(trip.back, bytes.all, limits.remote_loads);
+  count_trip(owner, device, trip.back, bytes.all);
   return trip;
 }
 
-Trip Fabric::deliver(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, Ratio weight_of) {
+Trip Fabric::deliver(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, Ratio weight_of) {
   Device& own = devices_[device];
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
   Trip trip;
   if (owner == device) {
-    trip.issued = port.stores.enter(at, bytes, limits.stores);
-    const Time served = own.memory.reserve(trip.issued, bytes);
+    trip.issued = port.stores.enter(at, bytes.all, limits.stores);
+    Time served = own.l2.reserve(trip.issued, bytes.all);
+    if (bytes.memory > 0) served = std::max(served, own.memory.reserve(trip.issued, bytes.memory));
+    count(device, Traffic::memory, served, bytes.all);
     trip.there = served + platform_.memory.l2_latency / 2;
     trip.back = served + platform_.memory.l2_latency;
-    port.stores.leave(trip.back, bytes, limits.stores);
-    count(device, Traffic::memory, served, bytes);
+    port.stores.leave(trip.back, bytes.all, limits.stores);
     return trip;
   }
-  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
-  trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
+  trip.issued = port.remote_stores.enter(at, bytes.all, limits.remote_stores);
+  trip.issued = own.remote_stores.enter(trip.issued, bytes.all, limits.device_remote_stores);
   const Route r = route(device, owner);
   const bool to_peer = owner != kHost;
-  trip.there = send(r, to_peer ? scaled(bytes, weight_of) : bytes, trip.issued);
+  trip.there = send(r, to_peer ? scaled(bytes.all, weight_of) : bytes.all, trip.issued);
   if (to_peer) {
-    trip.there = devices_[owner].memory.reserve(trip.there, bytes);
-    count(owner, Traffic::memory, trip.there, bytes);
+    if (bytes.memory > 0) trip.there = devices_[owner].memory.reserve(trip.there, bytes.memory);
+    count(owner, Traffic::memory, trip.there, bytes.all);
   }
   trip.back = trip.there + r.latency;
-  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
-  own.remote_stores.leave(trip.back, bytes, limits.device_remote_stores);
-  count_trip(device, owner, trip.there, bytes);
+  port.remote_stores.leave(trip.back, bytes.all, limits.remote_stores);
+  own.remote_stores.leave(trip.back, bytes.all, limits.device_remote_stores);
+  count_trip(device, owner, trip.there, bytes.all);
   return trip;
 }
 

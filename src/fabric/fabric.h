@@ -47,6 +47,14 @@ struct Copy {
   bool done() const { return left == 0; }
 };
 
+// The bytes of an access, and how many of them the owner's L2 has to get from its memory, or bring there.
+struct Bytes {
+  Bytes(uint64_t bytes) : all(bytes), memory(bytes) {}  // NOLINT(google-explicit-constructor): nothing in L2
+  Bytes(uint64_t bytes, uint64_t in_memory) : all(bytes), memory(in_memory) {}
+  uint64_t all;
+  uint64_t memory;
+};
+
 class Fabric {
  public:
   explicit Fabric(const Platform& platform);
@@ -57,11 +65,11 @@ class Fabric {
 
   // Accesses of multiprocessor `sm` of `device` to the memory of `owner`: a device, or kHost. `in_l2`: the bytes are
   // those of a flag, and no access to device memory is needed.
-  Trip read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2 = false);
-  Trip write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
+  Trip read(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, bool in_l2 = false);
+  Trip write(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at);
   // The same by a bulk copy of a kernel, which uses larger packets.
-  Trip bulk_read(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
-  Trip bulk_write(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at);
+  Trip bulk_read(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at);
+  Trip bulk_write(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at);
   // `operations`: 32-byte sectors that are changed.
   Trip atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t operations, Time at);
   // To the memory of all members at once; `there` is the time of the last of them.
@@ -101,8 +109,8 @@ class Fabric {
   // Through both ends of a link, with its latency; `weight`: the bytes it is charged with.
   Time send(const Route& route, uint64_t weight, Time at);
   // `weight`: charged for a byte on a link between devices.
-  Trip fetch(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, bool in_l2, Ratio weight);
-  Trip deliver(uint32_t device, uint32_t sm, uint32_t owner, uint64_t bytes, Time at, Ratio weight);
+  Trip fetch(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, bool in_l2, Ratio weight);
+  Trip deliver(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Time at, Ratio weight);
   void count(uint32_t device, Traffic kind, Time at, uint64_t bytes);
   void count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes);
   Trip spread(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at, bool atomic);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
@@ -84,9 +86,11 @@ std::string to_text(const Coverage& c) {
   text += fmt::format("\n  {:.2f} % of all uses ({} of {})\n",
                       100.0 * static_cast<double>(c.uses_done) / static_cast<double>(c.uses_total), c.uses_done,
                       c.uses_total);
-  text += "\nNot executed:\n";
+  const char* heading = "\nNot executed:\n";
   for (const Spelling& s : c.spellings) {
-    if (!s.executes) text += fmt::format("  {}  {}{}\n", s.tier, s.text, s.form.empty() ? "  (form not known)" : "");
+    if (s.executes) continue;
+    text += std::exchange(heading, "");
+    text += fmt::format("  {}  {}{}\n", s.tier, s.text, s.form.empty() ? "  (form not known)" : "");
   }
   return text;
 }

@@ -110,4 +110,16 @@ void add_bound(record::Timing& timing, const fabric::Platform& platform) {
   timing.bound = bound_sentence(timing, platform);
 }
 
+void add_costliest_line(record::Verdict& verdict) {
+  if (verdict.profile.empty()) return;
+  const auto lines = record::by_line(verdict.profile.kernels.front().critical);
+  double whole = 0;
+  for (const record::ProfileLine& l : lines) whole += l.nanoseconds;
+  const auto longest = std::ranges::max_element(verdict.timings, {}, &record::Timing::seconds);
+  if (longest == verdict.timings.end() || longest->bound.empty() || lines.empty() || lines.front().line == 0) return;
+  const record::ProfileLine& line = lines.front();
+  longest->bound += fmt::format("; {:.0f} % of the last warp's time at line {} ({})", 100 * line.nanoseconds / whole,
+                                line.line, line.causes.front().first);
+}
+
 }  // namespace fb::judge

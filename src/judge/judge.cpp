@@ -344,6 +344,7 @@ class AttemptJudge {
     const auto plan = make_plan(problem_, Thoroughness::times, verdict_.seed);
     SessionRequest timed = request_for(plan.front());
     timed.trace = request_.trace;
+    timed.profile = request_.profile;
     say_progress({"measuring sensitivities"});
     const auto measured = measure_sensitivities(timed, side_by_side());
     if (!measured) {
@@ -353,6 +354,7 @@ class AttemptJudge {
       for (size_t g = 0; g < fabric::kGroups.size(); ++g)
         add_elasticities(verdict_.timings, fabric::kGroups[g], measured->slow[g]);
       traced_ = measured->traced;
+      verdict_.profile = measured->profile;
       for (const auto& [phase, seconds] : measured->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
     }
     verdict_.wall_seconds["sensitivity"] = seconds_since(begin);
@@ -381,6 +383,7 @@ class AttemptJudge {
     if (!platform_) return;
     add_intervals(verdict_, reference_, *platform_);
     for (auto& t : verdict_.timings) add_bound(t, *platform_);
+    add_costliest_line(verdict_);
     if (traced_.empty()) return;
     try {
       label_timed_calls(request_.trace, traced_, verdict_.timings);

@@ -43,6 +43,7 @@ struct JudgeRequest {
   // Measure the sensitivity of a pass's times to each group of constants, for intervals and bounds: one more session
   // per group.
   bool measure_sensitivity = true;
+  bool profile = false;     // with sensitivities: the verdict says where the time of kernels goes
   bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
   // Gets the ways that branches of the candidate went, over all sessions that are judged; null: they are not counted.

@@ -9,6 +9,7 @@ void visit_fields(T& outcome, F&& field) {
   field("finding", outcome.finding);
   field("in_doubt", outcome.in_doubt);
   field("branches", outcome.branches);
+  field("profile", outcome.profile);
   visit_fields(static_cast<record::SameConst<record::Evidence, T>&>(outcome), field);
 }
 

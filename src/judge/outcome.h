@@ -18,6 +18,7 @@ using record::Ruling;
 struct SessionOutcome : record::Evidence {
   std::optional<Ruling> finding = {};             // the first failure
   std::vector<record::BranchWays> branches = {};  // where they were counted
+  record::Profile profile = {};                   // of a session that was profiled
   // A process of the run was ended by a signal that may have come from outside: the finding counts only if it comes
   // again.
   bool in_doubt = false;

@@ -15,8 +15,16 @@ Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t 
     wanted.push_back(timed);
     wanted.back().slower = fmt::format("{}={}", name_of(group), kSlower);
     wanted.back().trace.clear();
+    wanted.back().profile = false;
   }
-  if (!timed.trace.empty()) wanted.push_back(timed);
+  if (!timed.trace.empty()) {
+    wanted.push_back(timed);
+    wanted.back().profile = false;
+  }
+  if (timed.profile) {
+    wanted.push_back(timed);
+    wanted.back().trace.clear();
+  }
   const auto texts = run_sessions(wanted, side_by_side);
   Sensitivities found;
   for (size_t k = 0; k < texts.size(); ++k) {
@@ -30,6 +38,8 @@ Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t 
     for (const auto& [phase, seconds] : outcome->wall_seconds) found.wall_seconds[phase] += seconds;
     if (k < fabric::kGroups.size()) {
       found.slow.push_back(std::move(outcome->timings));
+    } else if (wanted[k].profile) {
+      found.profile = std::move(outcome->profile);
     } else {
       found.traced = std::move(outcome->timings);
     }

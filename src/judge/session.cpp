@@ -157,6 +157,7 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.options.sanitizer = false;
   launch.options.verbose = request.verbose;
   launch.options.count_branches = request.count_branches;
+  launch.options.profile = request.profile;
   launch.options.fresh_memory = request.session->fresh_memory;
   launch.options.mode = request.session->strict ? record::AccessMode::strict : record::AccessMode::hardware;
   if (!request.trace.empty()) launch.trace = directory.file("trace.json");
@@ -229,6 +230,7 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
               SessionOutcome& outcome) {
   outcome.instructions = result.record.instructions;
   outcome.branches = result.record.branches;
+  outcome.profile = result.record.profile;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
   outcome.in_doubt = may_have_been_killed(result);

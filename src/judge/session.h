@@ -39,6 +39,7 @@ struct SessionRequest {
   std::string trace = {};      // file to write; empty: none
   bool look_for_races = true;  // where the plan says so
   bool count_branches = false, verbose = false;
+  bool profile = false;                              // the outcome says where the time of kernels goes
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
   SessionLimits limits = {};
 };

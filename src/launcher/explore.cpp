@@ -118,9 +118,12 @@ Result<Explored> explore_all(LaunchRequest request, uint32_t preemptions, const 
   return std::move(runs).result();
 }
 
-std::string describe_seeds(const Explored& explored) {
-  return fmt::format("{}{} (seeds from 1): nothing found", explored.end == Explored::End::time ? "stopped after " : "",
-                     count_of(explored.schedules, "schedule"));
+std::string describe_seeds(const Explored& explored, const ExploreLimits& limits) {
+  if (explored.end == Explored::End::time) {
+    return fmt::format("stopped after {} of {} (seeds from 1), when time was up: nothing found in these",
+                       explored.schedules, count_of(limits.schedules, "schedule"));
+  }
+  return fmt::format("{} (seeds from 1): nothing found", count_of(explored.schedules, "schedule"));
 }
 
 std::string describe_all(const Explored& explored, uint32_t preemptions) {

@@ -52,7 +52,7 @@ Result<Explored> explore_all(LaunchRequest request, uint32_t preemptions, const 
                              const RunOnce& run);
 
 // In one line, where nothing was found.
-std::string describe_seeds(const Explored& explored);
+std::string describe_seeds(const Explored& explored, const ExploreLimits& limits);
 std::string describe_all(const Explored& explored, uint32_t preemptions);
 
 }  // namespace fb::launcher

@@ -43,7 +43,8 @@ Engine::Engine(const EngineOptions& options) : options_(options), next_poll_(kPo
 Engine::~Engine() = default;
 
 uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles_per_instruction, uint32_t schedulers) {
-  gpus_.push_back({limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0});
+  gpus_.push_back(
+      {limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0, std::vector<uint32_t>(limits.sms)});
   return static_cast<uint32_t>(gpus_.size() - 1);
 }
 
@@ -59,6 +60,7 @@ void Engine::set_schedule(ScheduleKind kind, uint64_t seed) {
   }
   policy_left_ = std::exchange(policy_, found->policy.get());
   timed_ = policy_->is_timed();
+  if (options_.time_keeper) options_.time_keeper->order_by_time(timed_);
 }
 
 bool Engine::fire_left_events() {
@@ -137,7 +139,10 @@ bool Engine::start_blocks(GridRun& run) {
   const uint64_t c = run.next_block / together;
   const uint64_t across_x = grid.grid.x / grid.cluster.x, across_y = grid.grid.y / grid.cluster.y;
   const uint64_t cx = c % across_x, cy = c / across_x % across_y, cz = c / across_x / across_y;
-  const Time begins = std::max(run.start, acting_time()) + policy_->draw_start_delay();
+  // A block that had to wait for the end of another one.
+  const bool waited = run.finished_blocks != 0;
+  const Time begins =
+      std::max(run.start, acting_time() + (waited ? options_.block_start : 0)) + policy_->draw_start_delay();
   for (uint64_t rank = 0; rank < together; ++rank) {
     const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;
     const uint64_t y = cy * grid.cluster.y + rank / grid.cluster.x % grid.cluster.y;
@@ -146,12 +151,14 @@ bool Engine::start_blocks(GridRun& run) {
     auto block = std::make_unique<simt::Block>(grid, index, *run.environment, run.listener);
     block->sm = sms[rank];
     block->device = run.gpu;
+    block->first_scheduler = gpu.warps_started[block->sm] % gpu.schedulers;
+    gpu.warps_started[block->sm] += static_cast<uint32_t>(block->warps().size());
     block->cluster = cluster;
     block->rank_in_cluster = static_cast<uint32_t>(rank);
     block->resident_index = static_cast<uint32_t>(run.blocks.size());
     if (cluster) cluster->blocks.push_back(block.get());
     for (const auto& warp : block->warps()) {
-      warp->clock.now = warp->clock.loads = warp->clock.stores = begins;
+      warp->clock.now = warp->clock.loads = warp->clock.stores = warp->clock.settled = begins;
       if (run.listener) run.listener->on_warp_start(*warp);
       policy_->push(*warp);
     }
@@ -278,7 +285,8 @@ void Engine::run_quantum(simt::Warp& warp) {
     const simt::Stop stop = warp.run(std::min(policy_->quantum(), options_.budget - worked()), executed);
     GridRun& run = run_of(warp.block());
     const Time spent = executed * issue_time(gpus_[run.gpu], warp);
-    warp.clock.now += spent;
+    // Otherwise its spans have moved it.
+    if (run.grid.program->spans.empty()) warp.clock.now += spent;
     if (!timed_) now_ += spent;
     instructions_ += executed;
     run.instructions += executed;
@@ -338,8 +346,7 @@ void Engine::make_ready(simt::Warp& warp, simt::Environment::Cause cause) {
 }
 
 Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
-  const Time at = copy.warp->clock.now + options_.async_latency;
-  return options_.time_keeper ? std::max(at, options_.time_keeper->last_arrival()) : at;
+  return options_.time_keeper ? options_.time_keeper->arrival_of(copy) : copy.warp->clock.now;
 }
 
 void Engine::start(simt::AsyncCopy copy) {
@@ -370,14 +377,20 @@ void Engine::complete_copy(size_t k) {
   simt::complete(copy);
 }
 
+void Engine::settle_clock() {
+  if (running_ && running_->listener()) running_->listener()->on_units(*running_);
+}
+
 uint64_t Engine::cycles() {
   if (!timed_) return (now_ + ++clock_reads_ * kDefaultCycle) / kDefaultCycle;
+  settle_clock();
   const Time cycle = running_ ? gpus_[running_->block().device].cycle : kDefaultCycle;
   return acting_time() / cycle;
 }
 
 uint64_t Engine::nanoseconds() {
   if (!timed_) return cycles() * kDefaultCycle / 1000;
+  settle_clock();
   return acting_time() / 1000;
 }
 

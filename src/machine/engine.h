@@ -58,6 +58,10 @@ class TimeKeeper {
  public:
   // When the access reported last takes effect at the memory's owner: warps that it wakes go on no earlier.
   virtual Time last_arrival() const = 0;
+  // When a copy that is being issued takes effect.
+  virtual Time arrival_of(const simt::AsyncCopy& copy) = 0;
+  // Whether what comes from now on is ordered by time.
+  virtual void order_by_time(bool by_time) = 0;
 
  protected:
   ~TimeKeeper() = default;
@@ -68,8 +72,8 @@ struct EngineOptions {
   uint64_t seed = 0;
   std::vector<uint32_t> choices;     // ScheduleKind::chosen: the first ones; after them always the first option
   uint64_t budget = 20'000'000'000;  // warp instructions of the whole run
-  const TimeKeeper* time_keeper = nullptr;
-  Time async_latency = 0;  // by time: an asynchronous copy takes at least this long
+  TimeKeeper* time_keeper = nullptr;
+  Time block_start = 0;  // of a block in the place of one that has ended
 };
 
 class Engine {
@@ -176,10 +180,13 @@ class Engine {
     Time cycle = 0;
     uint32_t cycles_per_instruction = 0;
     uint32_t schedulers = 0;
-    uint32_t waiting = 0;  // grids that have blocks not yet started
+    uint32_t waiting = 0;                 // grids that have blocks not yet started
+    std::vector<uint32_t> warps_started;  // by multiprocessor
   };
 
   bool fire_left_events();
+  // Before a warp reads its clock.
+  void settle_clock();
   static constexpr uint64_t kFirstPollReport = 4096;
   uint64_t resident_warps() const;
   uint64_t vain_polls() const;

@@ -66,6 +66,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const p
   lower_options.reference = options.reference;
   lower_options.tear = options.tear;
   lower_options.count_branches = options.count_branches;
+  lower_options.times = options.times;
   lower_options.address_of = [&](uint32_t variable) { return loaded->variables_[variable].address; };
   auto program = simt::lower(module, lower_options);
   if (!program) return std::unexpected(std::move(program.error()));

@@ -17,6 +17,7 @@ namespace fb::machine {
 
 struct LoadOptions {
   bool observed = false;             // lower for a listener
+  simt::UnitTimes times = {};        // … that models time; empty: it does not
   bool reference = false;            // lower for the slow engine
   simt::Tear tear = simt::Tear::no;  // stores of more than 8 bytes may be seen half done
   bool count_branches = false;

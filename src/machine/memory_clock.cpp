@@ -8,6 +8,7 @@
 #include "simt/block.h"
 #include "simt/environment.h"
 #include "simt/mask.h"
+#include "simt/shared_banks.h"
 
 namespace fb::machine {
 namespace {
@@ -25,7 +26,6 @@ using simt::releases;
 using simt::Scope;
 using simt::Warp;
 
-constexpr uint64_t kSector = 32;
 // A quantum ends after this much virtual time, so that warps with earlier clocks catch up.
 constexpr Time kQuantum = fabric::kMicrosecond;
 
@@ -77,7 +77,32 @@ class SectorSet {
 struct Extent {
   mem::Address begin = 0, end = 0;
   uint32_t sectors = 0;
+  bool contiguous = false;
 };
+
+// Calls f(line, sectors) for the lines of an access, by offset in the allocation; a line may come twice.
+template <class F>
+void each_cache_line(const Access& access, const mem::Window& window, Mask lanes, bool contiguous, F f) {
+  const uint64_t bytes = contiguous ? kLanes * uint64_t{access.bytes} : access.bytes;
+  uint64_t line = ~uint64_t{0};
+  uint32_t sectors = 0;
+  for (Mask rest = contiguous ? Mask{1} : lanes; rest != 0; rest &= rest - 1) {
+    const uint64_t begin = access.addresses[first_of(rest)] - window.begin + window.offset;
+    const uint64_t last = (begin + bytes - 1) / kSector;
+    for (uint64_t s = begin / kSector; s <= last; ++s) {
+      if (s / 4 != line) {
+        if (sectors != 0) f(line, sectors);
+        line = s / 4;
+        sectors = 0;
+      }
+      sectors |= 1u << s % 4;
+    }
+  }
+  if (sectors != 0) f(line, sectors);
+}
+
+// Accesses to more sectors than this are looked up in part.
+constexpr uint32_t kManySectors = 16;
 
 // Distinct sectors of `lanes`. Each lane's bytes are aligned to their size, if that is a sector or less.
 Extent measure(const Access& access, Mask lanes) {
@@ -85,7 +110,7 @@ Extent measure(const Access& access, Mask lanes) {
   const uint64_t bytes = access.bytes;
   if (lanes == kAllLanes && is_contiguous(a, bytes)) {
     const mem::Address end = a[0] + kLanes * bytes;
-    return {a[0], end, sectors_between(a[0], end)};
+    return {a[0], end, sectors_between(a[0], end), true};
   }
   const mem::Address first = a[first_of(lanes)];
   Extent e{first, first + bytes, sectors_between(first, first + bytes)};
@@ -137,7 +162,36 @@ void each_line(const Access& access, const mem::Window& window, Mask lanes, F f)
   }
 }
 
+// Why the clock has moved at an access.
+ProfileCause cause_of(const Access& access, bool remote) {
+  if (simt::releases(access.order) && access.kind != AccessKind::load) return ProfileCause::fence;
+  if (access.kind == AccessKind::atomic) return ProfileCause::atomic;
+  if (access.kind == AccessKind::store) return ProfileCause::stores;
+  if (is_strong(access.order)) return ProfileCause::flag;
+  return remote ? ProfileCause::link : ProfileCause::memory;
+}
+
+ProfileCause cause_of(const simt::Sync& sync) {
+  switch (sync.kind) {
+    case simt::SyncKind::fence:
+      return ProfileCause::fence;
+    case simt::SyncKind::mbarrier_wait:
+    case simt::SyncKind::mbarrier_arrive:
+      return ProfileCause::copy;
+    default:
+      return ProfileCause::barrier;
+  }
+}
+
 }  // namespace
+
+MemoryClock::MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric), multiprocessors_(fabric.platform()) {
+  sees_local_loads = false;
+  const fabric::Platform& p = fabric.platform();
+  cycle_ = p.cycle();
+  l2_.reserve(p.devices());
+  for (uint32_t d = 0; d < p.devices(); ++d) l2_.emplace_back(p.memory.l2_size);
+}
 
 void MemoryClock::on_access(Warp& w, const Access& access) {
   if (access.lanes == 0) return;
@@ -147,7 +201,23 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
     quantum_start_ = w.clock.now;
   }
   const mem::Address first = access.addresses[first_of(access.lanes)];
-  if (!mem::is_global(first)) return not_global(w, access);
+  if (profiler_) profiler_->catch_up(w);
+  if (!mem::is_global(first)) {
+    not_global(w, access);
+    if (profiler_) profiler_->book(w, access.inst, ProfileCause::dependence);
+    return;
+  }
+  charge_global(w, access, first);
+  if (profiler_) {
+    const mem::Window* window = w.window;
+    const bool remote = window && window->allocation && window->allocation->device != w.block().device;
+    profiler_->book(w, access.inst, cause_of(access, remote));
+    profiler_->waits(w, access.inst, access.proxy == Proxy::async ? ProfileCause::copy : ProfileCause::flag);
+  }
+  end_quantum_if_long(w);
+}
+
+void MemoryClock::charge_global(Warp& w, const Access& access, mem::Address first) {
   const Extent e = measure(access, access.lanes);
   // An unmapped address faults right after this.
   const mem::Window* window = nullptr;
@@ -159,16 +229,14 @@ void MemoryClock::on_access(Warp& w, const Access& access) {
   }
   // An instruction is one release, however many peers its lanes write to.
   if (access.kind != AccessKind::load && access.proxy != Proxy::async) {
-    wait_for_loads(w);
     release(w, access);
     if (history_) history_->note_write(w, access);
   }
   if (window->contains(e.begin, e.end - e.begin)) [[likely]] {
-    charge(w, access, {window, access.lanes, e.sectors});
+    charge(w, access, {window, access.lanes, e.sectors, e.contiguous});
   } else {
     charge_by_window(w, access, access.lanes);
   }
-  end_quantum_if_long(w);
 }
 
 // Lanes in different windows: one window after the other.
@@ -206,8 +274,25 @@ void MemoryClock::not_global(Warp& w, const Access& access) {
   } else if (access.inst != last_async_ || &w != last_async_warp_) {
     // Shared memory: warps that it wakes continue at once, but no earlier than the value is there.
     last_arrival_ = std::max(w.clock.now, w.clock.loads);
+    if (access.proxy == Proxy::generic) charge_shared(w, access);
   }
   last_load_ = nullptr;
+}
+
+// By a generic address, or by one of the cluster; and read-modify-writes, which spans do not wait for.
+void MemoryClock::charge_shared(Warp& w, const Access& access) {
+  const auto& shared = fabric_->platform().shared;
+  const auto rank =
+      static_cast<uint32_t>(access.addresses[first_of(access.lanes)] - mem::kSharedWindow) >> mem::kClusterShift;
+  const bool remote = rank != 0 && rank - 1 != w.block().rank_in_cluster;
+  const Time latency = (remote ? shared.cluster_latency : shared.latency) * cycle_;
+  if (remote) {
+    const uint64_t bytes = uint64_t{access.bytes} * static_cast<uint32_t>(std::popcount(access.lanes));
+    w.clock.occupied[static_cast<size_t>(simt::Part::load_store)] +=
+        static_cast<uint32_t>(bytes * cycle_ / shared.cluster_width);
+  }
+  if (access.inst->slot != simt::kNoSlot) w.clock.slots[access.inst->slot] = w.clock.now + latency;
+  if (access.kind == AccessKind::atomic) w.clock.now += latency;
 }
 
 void MemoryClock::charge(Warp& w, const Access& access, const Part& part) {
@@ -226,17 +311,109 @@ void MemoryClock::charge(Warp& w, const Access& access, const Part& part) {
 
 void MemoryClock::charge_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
   if (is_strong(access.order)) return charge_strong_load(w, access, part, owner);
-  const auto trip = fabric_->read(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
-  w.clock.now = std::max(w.clock.now, trip.issued);
+  if (!part.contiguous && access.inst->slot != simt::kNoSlot) charge_scattered(w, access, part);
+  const Misses misses = look_up(w, access, part, owner);
+  Time back = w.clock.now + fabric_->platform().cache.l1_latency * cycle_;
+  if (misses.l1 != 0) {
+    const uint32_t device = w.block().device, sm = w.block().sm;
+    const uint64_t bytes = misses.l1 * kSector;
+    const auto trip = fabric_->read(device, sm, owner, {bytes, misses.l2 * kSector}, w.clock.now);
+    w.clock.now = std::max(w.clock.now, trip.issued);
+    back = std::max(back, through_port(w, bytes, trip));
+  }
   last_load_ = access.inst;
   loads_before_ = w.clock.loads;
-  w.clock.loads = std::max(w.clock.loads, trip.back);
-  last_arrival_ = trip.back;
+  w.clock.loads = std::max(w.clock.loads, back);
+  if (access.inst->slot != simt::kNoSlot) w.clock.slots[access.inst->slot] = back;
+  if (profiler_) {
+    profiler_->loaded(w, *access.inst,
+                      owner != w.block().device ? ProfileCause::link
+                      : misses.l2 != 0          ? ProfileCause::memory
+                      : misses.l1 != 0          ? ProfileCause::l2
+                                                : ProfileCause::l1);
+  }
+  last_arrival_ = back;
+}
+
+Time MemoryClock::through_port(const Warp& w, uint64_t bytes, const fabric::Trip& trip) {
+  const auto& cache = fabric_->platform().cache;
+  const auto busy = static_cast<uint32_t>(bytes * cycle_ / cache.l2_width);
+  // By the time of the request: answers of a saturated memory are further apart than the port's calendar reaches.
+  return std::max(trip.back, multiprocessors_.of(w.block()).l2_port.reserve(trip.issued, busy) + cache.l2_latency);
+}
+
+MemoryClock::Misses MemoryClock::look_up(const Warp& w, const Access& access, const Part& part, uint32_t owner) {
+  // Memory of the host is not cached.
+  if (owner == fabric::kHost) return {part.sectors, 0};
+  Multiprocessor& sm = multiprocessors_.of(w.block());
+  L2Cache& l2 = l2_[owner];
+  const mem::Allocation& allocation = *part.window->allocation;
+  // A line of another kernel, or from before the last acquire, is another line.
+  const uint64_t kernel = (w.block().grid().id * 0x9e3779b97f4a7c15 ^ sm.acquired) * 0xd6e8feb86659fd93 ^
+                          uint64_t { allocation.id } << 20 ^ allocation.device;
+  const bool past_l1 = access.inst->past_l1;
+  Misses misses;
+  if (part.sectors > kManySectors && !part.contiguous && access.bytes <= kSector) {
+    uint32_t looked_up = 0;
+    const uint64_t base = part.window->offset - part.window->begin;
+    for (Mask rest = part.lanes; rest != 0; rest &= rest - 1) {
+      const uint64_t offset = access.addresses[first_of(rest)] + base;
+      const uint64_t line = offset / kCacheLine;
+      if (!L1Cache::is_sampled(kernel + line)) continue;
+      ++looked_up;
+      if (!past_l1 && sm.l1.miss(kernel + line, 1u << offset / kSector % 4) == 0) continue;
+      ++misses.l1;
+      if (l2.read(allocation, line, L1Cache::kSampled)) ++misses.l2;
+    }
+    Sampled& last = sampled_[access.inst->origin % sampled_.size()];
+    if (looked_up != 0) last = {misses, looked_up};
+    return {last.misses.l1 * part.sectors / last.looked_up, last.misses.l2 * part.sectors / last.looked_up};
+  }
+  each_cache_line(access, *part.window, part.lanes, part.contiguous, [&](uint64_t line, uint32_t sectors) {
+    const uint32_t missing = past_l1 ? sectors : sm.l1.miss(kernel + line, sectors);
+    if (missing == 0) return;
+    const auto count = static_cast<uint32_t>(std::popcount(missing));
+    misses.l1 += count;
+    if (l2.read(allocation, line)) misses.l2 += count;
+  });
+  return {std::min(misses.l1, part.sectors), std::min(misses.l2, part.sectors)};
+}
+
+uint32_t MemoryClock::misses_of_l2(const Access& access, const Part& part, uint32_t owner, bool writes) {
+  if (owner == fabric::kHost) return 0;
+  L2Cache& l2 = l2_[owner];
+  const mem::Allocation& allocation = *part.window->allocation;
+  uint32_t missing = 0;
+  each_cache_line(access, *part.window, part.lanes, part.contiguous, [&](uint64_t line, uint32_t sectors) {
+    const bool misses = writes ? l2.write(allocation, line) : l2.read(allocation, line);
+    if (misses) missing += static_cast<uint32_t>(std::popcount(sectors));
+  });
+  return std::min(missing, part.sectors);
+}
+
+void MemoryClock::charge_scattered(Warp& w, const Access& access, const Part& part) {
+  const simt::Program& program = w.program();
+  if (!program.bank_samples) return;
+  simt::BankSample& s = (*program.bank_samples)[static_cast<size_t>(access.inst - program.code.data())];
+  if (simt::is_due(s)) {
+    uint32_t lines = 0;
+    each_cache_line(access, *part.window, part.lanes, false, [&](uint64_t, uint32_t) { ++lines; });
+    // Loads find 3.4 lines in a cycle, and their words come from 32 banks. Stores leave line by line, two cycles each:
+    // as much as public ladders of transposes say.
+    const uint32_t cycles =
+        access.kind == AccessKind::store
+            ? 2 * lines
+            : std::max(simt::shared_cycles(access.addresses, part.lanes, access.bytes), (lines * 10 + 33) / 34);
+    const uint32_t least = std::max(access.bytes / 4u, 1u);
+    s.extra = static_cast<uint16_t>(cycles - std::min(cycles, least));
+  }
+  w.clock.occupied[static_cast<size_t>(simt::Part::load_store)] += s.extra * static_cast<uint32_t>(cycle_);
 }
 
 void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& part, uint32_t owner) {
   const uint32_t device = w.block().device;
   if (history_) history_->note_read(w, access);
+  if (access.order == MemoryOrder::acquire && access.scope >= Scope::gpu) ++multiprocessors_.of(w.block()).acquired;
   const Time way = fabric_->way_back(device, owner);
   const Time stamp = stamps_.newest() == 0 ? 0 : newest_stamp(access, part);
   last_load_ = nullptr;
@@ -251,13 +428,18 @@ void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& 
     last_arrival_ = w.clock.now;
   } else {
     const auto trip = fabric_->read(device, w.block().sm, owner, part.sectors * kSector, w.clock.now, true);
-    last_arrival_ = w.clock.now = std::max({w.clock.now, trip.back, stamp + way});
+    // A loop that polls finds the flag half a poll after its arrival, on average; one that slept takes a whole one.
+    const Time late = again && stamp > poll.stamp ? (trip.back - trip.issued) / 2 : 0;
+    last_arrival_ = w.clock.now = std::max({w.clock.now, trip.back, stamp + way + late});
   }
   poll = {warp, address, w.clock.now, stamp};
 }
 
 void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, uint32_t owner) {
-  const auto trip = fabric_->write(w.block().device, w.block().sm, owner, part.sectors * kSector, w.clock.now);
+  if (!part.contiguous) charge_scattered(w, access, part);
+  const uint64_t memory = misses_of_l2(access, part, owner, true) * kSector;
+  const auto trip =
+      fabric_->write(w.block().device, w.block().sm, owner, {part.sectors * kSector, memory}, w.clock.now);
   w.clock.now = std::max(w.clock.now, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
   last_arrival_ = is_strong(access.order) ? stamp(access, part, trip.there) : trip.there;
@@ -284,12 +466,16 @@ void MemoryClock::charge_async(Warp& w, const Access& access, const Part& part, 
   last_async_ = access.inst;
   last_async_warp_ = &w;
   const uint32_t device = w.block().device, sm = w.block().sm;
-  const uint64_t bytes = part.sectors * kSector;
+  const fabric::Bytes bytes(part.sectors * kSector,
+                            misses_of_l2(access, part, owner, access.kind != AccessKind::load) * kSector);
+  if (before == 0) last_async_in_memory_ = false;
   if (access.kind == AccessKind::load) {
-    last_arrival_ = std::max(before, fabric_->bulk_read(device, sm, owner, bytes, w.clock.now).back);
+    last_async_in_memory_ |= bytes.memory != 0 || owner != device;
+    const auto trip = fabric_->bulk_read(device, sm, owner, bytes, w.clock.now);
+    last_arrival_ = std::max(before, through_port(w, bytes.all, trip));
     return;
   }
-  wait_for_loads(w);
+  last_async_in_memory_ = true;
   const auto trip = fabric_->bulk_write(device, sm, owner, bytes, w.clock.now);
   last_arrival_ = std::max(before, trip.there);
   w.clock.stores = std::max(w.clock.stores, trip.back);
@@ -362,12 +548,90 @@ void MemoryClock::end_quantum_if_long(Warp& w) {
   w.preempt();
 }
 
+void MemoryClock::profile() { profiler_ = std::make_unique<Profiler>(); }
+
+void MemoryClock::on_warp_start(Warp& w) {
+  if (profiler_) profiler_->begin(w);
+}
+
+void MemoryClock::on_units(Warp& w) {
+  const auto settled = multiprocessors_.settle(w);
+  if (profiler_) profiler_->units(w, std::max(w.clock.now, settled.end), settled.slowest);
+  w.clock.now = std::max(w.clock.now, settled.end);
+  w.clock.settled = w.clock.now;
+  w.clock.occupied = {};
+}
+
+// The last warp that arrives releases the others, so that its clock is theirs.
+void MemoryClock::barrier(Warp& w, bool cluster, bool ordered) {
+  const auto& costs = fabric_->platform().fence;
+  Time cycles = costs.barrier + costs.barrier_per_warp * w.block().warps().size();
+  if (cluster) cycles = fabric_->platform().shared.cluster_latency / 2 + (ordered ? costs.cluster : 0);
+  w.clock.now += cycles * cycle_;
+}
+
+Time MemoryClock::complete_product(const simt::AsyncCopy& copy) {
+  const fabric::Platform& p = fabric_->platform();
+  const simt::Product& product = copy.product;
+  const Warp& w = *copy.warp;
+  // A warp's share of a wgmma is computed by its own scheduler, a tcgen05.mma by all of them.
+  const bool of_warp = copy.kind == simt::GroupKind::wgmma;
+  constexpr uint64_t kDepth = 16;  // 32 bytes of bf16; other types are as fast in bytes
+  constexpr uint64_t kRow = 32;
+  const uint64_t rate = of_warp ? p.tensor.products / Multiprocessor::kSchedulers : p.tensor.products;
+  const uint64_t compute = uint64_t{product.rows} * product.columns * kDepth * cycle_ / rate;
+  const uint64_t bytes = (product.a_in_shared ? product.shared_rows * kRow : 0) + product.columns * kRow;
+  const auto busy = static_cast<uint32_t>(std::max(compute, bytes * cycle_ / p.shared.width));
+  const uint32_t scheduler = of_warp ? scheduler_of(w) : 0;
+  Time done = multiprocessors_.of(w.block()).tensor(scheduler).reserve(w.clock.now, busy);
+  if (copy.other) done = std::max(done, multiprocessors_.of(*copy.other).tensor(scheduler).reserve(w.clock.now, busy));
+  return done + p.tensor.async_latency * cycle_;
+}
+
+Time MemoryClock::arrival_of(const simt::AsyncCopy& copy) {
+  const fabric::Platform& p = fabric_->platform();
+  simt::WarpClock& clock = copy.warp->clock;
+  if (copy.product.rows != 0) {
+    const Time done = complete_product(copy);
+    clock.products = std::max(clock.products, done);
+    return done;
+  }
+  if (copy.behind_products) return std::max(clock.now, clock.products);
+  if (copy.inst == last_async_ && copy.warp == last_async_warp_) {
+    // The copy unit takes some time of its own.
+    const Time unit = p.memory.async_latency - std::min(p.memory.async_latency, p.memory.latency);
+    const Time least = clock.now + unit + (last_async_in_memory_ ? p.memory.latency : p.cache.l2_latency);
+    return std::max(least, last_arrival_);
+  }
+  if (copy.kind == simt::GroupKind::plain) return std::max(clock.now, last_arrival_);
+  return std::max(clock.now + p.shared.copy_latency * cycle_, last_arrival_);
+}
+
 void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
   using simt::SyncKind;
   // A wait for copies ends when they complete.
-  if (sync.kind == SyncKind::async_commit || sync.kind == SyncKind::async_wait) return;
+  if (sync.kind == SyncKind::async_commit || sync.kind == SyncKind::async_wait) {
+    if (profiler_) profiler_->waits(w, sync.inst, ProfileCause::copy);
+    return;
+  }
+  if (sync.kind == SyncKind::mbarrier_wait && sync.lanes == 0) {
+    if (profiler_) profiler_->waits(w, sync.inst, ProfileCause::copy);
+    if (by_time_) w.look_again_later();
+    return;
+  }
   last_load_ = nullptr;
+  if (profiler_) profiler_->catch_up(w);
+  on_units(w);
   if (steps_) steps_->take(w, sync);
+  synchronise(w, sync);
+  if (profiler_) {
+    profiler_->book(w, sync.inst, cause_of(sync));
+    profiler_->waits(w, sync.inst, cause_of(sync));
+  }
+  if (running_ == &w) end_quantum_if_long(w);
+}
+
+void MemoryClock::synchronise(Warp& w, const simt::Sync& sync) {
   switch (sync.kind) {
     case simt::SyncKind::fence: {
       wait_for_loads(w);
@@ -378,12 +642,18 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
       }
       w.clock.now += sync.scope == Scope::sys ? costs.system : costs.device;
       if (sync.order != MemoryOrder::acquire) w.clock.now = std::max(w.clock.now, w.clock.stores);
+      ++multiprocessors_.of(w.block()).acquired;
       break;
     }
     case simt::SyncKind::block_arrive:
+      barrier(w, false, true);
+      last_arrival_ = w.clock.now;
+      break;
     case simt::SyncKind::cluster_arrive:
+      barrier(w, true, sync.order != MemoryOrder::relaxed);
+      last_arrival_ = w.clock.now;
+      break;
     case simt::SyncKind::mbarrier_arrive:
-      wait_for_loads(w);
       last_arrival_ = w.clock.now;
       break;
     case simt::SyncKind::block_release:
@@ -394,11 +664,11 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
     case simt::SyncKind::async_wait:
       break;
   }
-  if (running_ == &w) end_quantum_if_long(w);
 }
 
 void MemoryClock::on_warp_exit(Warp& w) {
-  wait_for_loads(w);
+  if (w.clock.occupied != simt::PartTimes{}) on_units(w);
+  if (profiler_) profiler_->end(w);
   if (running_ == &w) running_ = nullptr;
   last_load_ = nullptr;
 }

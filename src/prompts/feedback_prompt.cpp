@@ -112,11 +112,33 @@ std::string timings_table(const Verdict& verdict) {
   return text;
 }
 
+// The three lines that cost most, of the warp that ended last.
+std::string costliest_lines(const Verdict& verdict) {
+  if (verdict.profile.empty()) return "";
+  constexpr size_t kLines = 3;
+  const record::KernelProfile& kernel = verdict.profile.kernels.front();
+  const auto lines = record::by_line(kernel.critical);
+  double whole = 0;
+  for (const record::ProfileLine& l : lines) whole += l.nanoseconds;
+  std::string text;
+  size_t count = 0;
+  for (const record::ProfileLine& l : lines) {
+    if (l.line == 0) continue;
+    if (++count > kLines) break;
+    const auto& [cause, nanoseconds] = l.causes.front();
+    text += fmt::format("- line {}: {:.0f} % of the time, most of it {} ({})\n", l.line, 100 * l.nanoseconds / whole,
+                        cause, record::meaning_of(cause));
+  }
+  if (text.empty()) return "";
+  return fmt::format("\nWhere the time of {} goes, by lines of your answer (of the warp that ended last):\n{}",
+                     kernel.kernel, text);
+}
+
 Result<std::string> speed_prompt(const Verdict& verdict, size_t limit) {
   Values values = {{"speed", verdict.speed ? fmt::format("{:.2f}", *verdict.speed) : ""}, {"timings", ""}};
   const auto frame = fill_prompt_file("speed.md", values);
   if (!frame) return std::unexpected(frame.error());
-  const std::string table = timings_table(verdict);
+  const std::string table = timings_table(verdict) + costliest_lines(verdict);
   constexpr size_t kRemark = 200;  // the text around the table
   values["timings"] = trim(cap_lines(table, limit > frame->size() + kRemark ? limit - frame->size() - kRemark : 0));
   auto text = fill_prompt_file("speed.md", values);

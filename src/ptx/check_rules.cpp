@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ptx/check_operands.h"
+#include "ptx/matrix_shape.h"
 #include "ptx/traits.h"
 
 namespace fb::ptx {
@@ -186,6 +187,78 @@ Problem check_arrive(const Instruction& i) {
   return std::nullopt;
 }
 
+// A fragment: so many registers of 32 bits (64 for f64), or constants where they may stand for them.
+Problem check_fragment(const Function& function, const Operand& list, std::string_view name, uint32_t wanted, Type type,
+                       bool constants) {
+  const Operand* first = list.kind == OperandKind::vector ? list.elements.data() : &list;
+  const size_t count = list.kind == OperandKind::vector ? list.elements.size() : 1;
+  if (count != wanted) return fmt::format("{} has {} registers, not {}", name, wanted, count);
+  const uint32_t bits = type == Type::f64 ? 64 : 32;
+  for (size_t k = 0; k < count; ++k) {
+    if (first[k].kind != OperandKind::reg) {
+      if (constants) continue;
+      return fmt::format("the elements of {} must be registers", name);
+    }
+    const Register& reg = function.registers[first[k].index];
+    if (bits_of(reg.type) != bits) {
+      return fmt::format("the registers of {} have {} bits, {} is .{}", name, bits, reg.name, to_string(reg.type));
+    }
+  }
+  return std::nullopt;
+}
+
+Problem check_mma(const Instruction& i, const Function& function) {
+  const auto shape = matrix_shape(i);
+  if (!shape) return std::nullopt;
+  const auto [m, n, k] = *shape;
+  const Type d = i.type(0), a = i.type(1), b = i.type(2), c = i.type(3);
+  // m8n8k4 with f16 is four products at once, which no engine executes.
+  if (m == 8 && a == Type::f16) return std::nullopt;
+  if (auto problem = check_fragment(function, i.operands[0], "d", fragment_registers(m * n, d), d, false))
+    return problem;
+  if (auto problem = check_fragment(function, i.operands[1], "a", fragment_registers(m * k, a), a, false))
+    return problem;
+  if (auto problem = check_fragment(function, i.operands[2], "b", fragment_registers(k * n, b), b, false))
+    return problem;
+  return check_fragment(function, i.operands[3], "c", fragment_registers(m * n, c), c, c != Type::f16);
+}
+
+// A warp has 16 of the 64 rows.
+Problem check_wgmma(const Instruction& i, const Function& function) {
+  const auto shape = matrix_shape(i);
+  if (!shape) return std::nullopt;
+  const Type d = i.type(0), a = i.type(1);
+  const Operand& factor = i.operands[1];
+  const uint32_t bits = a == Type::tf32 ? 32 : bits_of(a);
+  if (shape->k * bits != 256) return fmt::format("K of .{} is {}", to_string(a), 256 / bits);
+  if (i.operands[2].kind != OperandKind::reg) return "the descriptor must be a register";
+  if (auto problem = check_fragment(function, i.operands[0], "d", fragment_registers(16 * shape->n, d), d, false)) {
+    return problem;
+  }
+  if (factor.kind == OperandKind::vector) return check_fragment(function, factor, "a", 4, a, false);
+  if (factor.kind != OperandKind::reg || bits_of(function.registers[factor.index].type) != 64) {
+    return "a is a list of registers, or a descriptor of 64 bits";
+  }
+  return std::nullopt;
+}
+
+// tcgen05.ld and st: .xN repetitions of the shape.
+Problem check_tensor_memory(const Instruction& i, const Function& function, size_t list) {
+  constexpr std::pair<Mod, uint32_t> kCounts[] = {{Mod::x1, 1},   {Mod::x2, 2},   {Mod::x4, 4},   {Mod::x8, 8},
+                                                  {Mod::x16, 16}, {Mod::x32, 32}, {Mod::x64, 64}, {Mod::x128, 128}};
+  uint32_t wanted = i.has(Mod::shape_16x256b) ? 4 : i.has(Mod::shape_16x128b) ? 2 : 1;
+  for (const auto& [mod, count] : kCounts) {
+    if (i.has(mod)) wanted *= count;
+  }
+  if (wanted > 128) return "more than 128 registers";
+  return check_fragment(function, i.operands[list], "the list", wanted, Type::b32, false);
+}
+
+// Lanes of one block, or of two.
+Problem check_lane_mask(const Instruction& i, const Function& function) {
+  return check_fragment(function, i.operands[4], "the mask", i.has(Mod::cta_group_2) ? 8 : 4, Type::b32, false);
+}
+
 Problem find_problem(const Instruction& i, const Function& function) {
   const Traits& t = traits(i);
   if (t.scoped_order) {
@@ -208,6 +281,21 @@ Problem find_problem(const Instruction& i, const Function& function) {
     case Form::cp_reduce_async_bulk_s2g:
     case Form::multimem_cp_reduce_async_bulk:
       return check_atomic(i);
+    case Form::mma_sync:
+    case Form::mma_sync_b1:
+      return check_mma(i, function);
+    case Form::wgmma_mma_async:
+      return check_wgmma(i, function);
+    case Form::tcgen05_ld:
+    case Form::tcgen05_ld_split:
+      return check_tensor_memory(i, function, 0);
+    case Form::tcgen05_st:
+      return check_tensor_memory(i, function, 1);
+    case Form::tcgen05_st_split:
+      return check_tensor_memory(i, function, 2);
+    case Form::tcgen05_mma_masked:
+    case Form::tcgen05_mma_ts_masked:
+      return check_lane_mask(i, function);
     case Form::redux:
       return check_redux(i);
     case Form::tex:

@@ -71,7 +71,7 @@ bool ModuleParser::parse_registers() {
   if (accept_directive(".v2")) elements = 2;
   if (accept_directive(".v4")) elements = 4;
   const auto type = token().kind == Token::Kind::directive ? find_type(token().text.substr(1)) : std::nullopt;
-  if (!type) return fail_expected("a type");
+  if (!type || (bits_of(*type) < 8 && *type != Type::pred)) return fail_expected("a type");
   lexer_.advance();
   do {
     const Location at = token().at;

@@ -11,11 +11,12 @@
 namespace fb::ptx {
 
 struct Traits {
-  bool computes = false;   // registers written are a function of registers read, possibly of other lanes of the warp
-  bool reads = false;      // memory at an [address] or behind a descriptor
-  bool writes = false;     // memory at the first [address]
-  bool reduces = false;    // its write is a read-modify-write whose old value is discarded
-  bool no_access = false;  // its [address] is only named: no byte is read or written
+  bool computes = false;     // registers written are a function of registers read, possibly of other lanes of the warp
+  bool accumulates = false;  // its first operand is read as well as written
+  bool reads = false;        // memory at an [address] or behind a descriptor
+  bool writes = false;       // memory at the first [address]
+  bool reduces = false;      // its write is a read-modify-write whose old value is discarded
+  bool no_access = false;    // its [address] is only named: no byte is read or written
   bool tensor_memory = false;  // its [address] is one of the tensor memory of tcgen05
   bool asynchronous = false;   // its accesses are performed after the instruction itself
   bool mbarrier = false;       // an [address] is an mbarrier
@@ -33,6 +34,7 @@ struct Traits {
 
   friend constexpr Traits operator|(Traits a, const Traits& b) {
     a.computes |= b.computes;
+    a.accumulates |= b.accumulates;
     a.reads |= b.reads;
     a.writes |= b.writes;
     a.reduces |= b.reduces;
@@ -58,6 +60,7 @@ struct Traits {
 namespace trait_words {
 inline constexpr Traits none{};  // control, barriers, hints: nothing that the words below say
 inline constexpr Traits computes{.computes = true};
+inline constexpr Traits accumulates{.accumulates = true};
 inline constexpr Traits reads{.reads = true};
 inline constexpr Traits writes{.writes = true};
 inline constexpr Traits reduces{.reads = true, .writes = true, .reduces = true};

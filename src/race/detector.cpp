@@ -127,6 +127,7 @@ void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_v
 }
 
 void Detector::on_sync(simt::Warp& w, const simt::Sync& sync) {
+  if (sync.lanes == 0) return;  // a look at an mbarrier that waits for nothing yet
   WarpState& s = state_.live.warp(w);
   switch (sync.kind) {
     case simt::SyncKind::fence:

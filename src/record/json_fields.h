@@ -128,6 +128,32 @@ void visit_fields(T& s, F&& field) {
   field("uses", s.uses);
 }
 
+template <FieldsOf<ProfileEntry> T, class F>
+void visit_fields(T& e, F&& field) {
+  field("file", e.file);
+  field("line", e.line);
+  field("cause", e.cause);
+  field("nanoseconds", e.nanoseconds);
+}
+
+template <FieldsOf<KernelProfile> T, class F>
+void visit_fields(T& k, F&& field) {
+  field("kernel", k.kernel);
+  field("launches", k.launches);
+  field("warps", k.warps);
+  field("longest_ns", k.longest_ns);
+  field("device", k.device);
+  field("block", k.block);
+  field("warp", k.warp);
+  field("critical", k.critical);
+  field("all", k.all);
+}
+
+template <FieldsOf<Profile> T, class F>
+void visit_fields(T& p, F&& field) {
+  field("kernels", p.kernels);
+}
+
 template <FieldsOf<RunRecord> T, class F>
 void visit_fields(T& r, F&& field) {
   schema_field<T>(field);
@@ -155,6 +181,7 @@ void visit_fields(T& r, F&& field) {
   field("late_requests", r.late_requests);
   field("devices", r.devices);
   field("branches", r.branches);
+  field("profile", r.profile);
   field("choices", r.choices);
   field("ranks", r.ranks);
   field("wall_seconds", r.wall_seconds);
@@ -254,6 +281,7 @@ void visit_fields(T& v, F&& field) {
   field("identity", v.identity);
   field("sessions", v.sessions);
   field("schedules", v.schedules);
+  field("profile", v.profile);
   visit_fields(static_cast<SameConst<Evidence, T>&>(v), field);
 }
 

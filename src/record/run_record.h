@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "record/incident.h"
+#include "record/profile.h"
 #include "record/run_options.h"
 
 namespace fb::record {
@@ -91,6 +92,7 @@ struct RunRecord {
   uint64_t late_requests = 0;
   std::vector<DeviceCounters> devices = {};
   std::vector<BranchWays> branches = {};  // where they were counted
+  Profile profile = {};                   // of a run with --profile
   std::vector<Choice> choices = {};       // all decisions of a run that was given a list of choices
 
   std::vector<RankEnd> ranks = {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/profile.h"
 #include "record/verdict_class.h"
 
 namespace fb::record {
@@ -102,6 +103,7 @@ struct Verdict : Ruling, Evidence {
   std::optional<double> speed = {};  // geometric mean of reference / candidate; only of a pass
   Range speed_range = {};            // of the speed
   std::optional<double> sol = {};    // geometric mean of limit / candidate
+  Profile profile = {};              // of the timed calls, if it was asked for
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

@@ -59,11 +59,9 @@ void complete(const AsyncCopy& copy) {
   copy.warp->release(SplitState::async);
 }
 
-void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
-                std::function<void()> perform) {
-  AsyncCopy copy;
-  copy.perform = std::move(perform);
-  copy.bytes = bytes;
+namespace {
+
+void start(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, AsyncCopy copy) {
   copy.inst = &i;
   copy.block = &w.block();
   copy.other = other == &w.block() ? nullptr : other;
@@ -85,6 +83,22 @@ void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other
   w.environment().start(std::move(copy));
 }
 
+}  // namespace
+
+void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
+                std::function<void()> perform) {
+  start(w, i, lanes, kind, other, {.perform = std::move(perform), .bytes = bytes});
+}
+
+void start_product(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
+                   const Product& product) {
+  start(w, i, lanes, kind, other, {.perform = [] {}, .bytes = bytes, .product = product});
+}
+
+void start_behind_products(Warp& w, const Inst& i, Mask lanes, Block* other, std::function<void()> perform) {
+  start(w, i, lanes, GroupKind::none, other, {.perform = std::move(perform), .behind_products = true});
+}
+
 Mask same_group(Warp& w, GroupKind kind, Mask lanes) {
   const uint32_t id = groups_of(w, kind, static_cast<uint32_t>(std::countr_zero(lanes))).open.id;
   Mask same = 0;
@@ -92,7 +106,7 @@ Mask same_group(Warp& w, GroupKind kind, Mask lanes) {
   return same;
 }
 
-void commit_group(Warp& w, GroupKind kind, Mask lanes) {
+void commit_group(Warp& w, GroupKind kind, Mask lanes, Mask told) {
   each(lanes, [&](uint32_t lane) {
     AsyncGroups& groups = groups_of(w, kind, lane);
     groups.committed.push_back(std::exchange(groups.open, {groups.next_id++, 0}));
@@ -100,8 +114,8 @@ void commit_group(Warp& w, GroupKind kind, Mask lanes) {
   });
   w.note_effect();
   if (w.listener())
-    w.listener()->on_sync(w,
-                          {SyncKind::async_commit, MemoryOrder::weak, Scope::cta, group_word(kind, 0), lanes, nullptr});
+    w.listener()->on_sync(w, {SyncKind::async_commit, MemoryOrder::weak, Scope::cta, group_word(kind, 0),
+                              told != 0 ? told : lanes, nullptr});
 }
 
 bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest) {

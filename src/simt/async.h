@@ -47,8 +47,18 @@ struct AsyncGroups {
   std::vector<Arrival> arrivals;
 };
 
-// The two kinds of groups do not mix: cp.async.* and cp.async.bulk.*.
-enum class GroupKind : uint8_t { none, plain, bulk };
+// The kinds of groups do not mix: cp.async.*, cp.async.bulk.* and wgmma.*. Those of wgmma belong to a whole warp: its
+// first lane stands for it.
+enum class GroupKind : uint8_t { none, plain, bulk, wgmma };
+
+// A matrix product that tensor cores compute meanwhile: rows and columns of the result in one multiprocessor, with 32
+// bytes of each factor along K.
+struct Product {
+  uint32_t rows = 0;  // 0: none
+  uint32_t columns = 0;
+  bool a_in_shared = false;
+  uint32_t shared_rows = 0;  // of A, that are read from shared memory together with these
+};
 
 struct AsyncCopy {
   // Performs the copy (or reduction), wakes the watchers of the bytes, and signals its mbarrier if it has one. May
@@ -64,6 +74,8 @@ struct AsyncCopy {
   Mask lanes = 0;
   uint32_t group = 0;
   uint64_t sequence = 0;  // order of issue in its block
+  Product product = {};
+  bool behind_products = false;  // takes effect when the products that its warp has issued are complete
 };
 
 // Performs `copy` and does the accounting of its groups.
@@ -75,11 +87,16 @@ void complete(const AsyncCopy& copy);
 // `other`: the block whose shared memory is touched, if it is not the warp's own.
 void start_copy(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
                 std::function<void()> perform);
+// A product, whose reads of shared memory are under way until it is complete.
+void start_product(Warp& w, const Inst& i, Mask lanes, GroupKind kind, Block* other, uint64_t bytes,
+                   const Product& product);
+// Something that happens when the warp's products are complete.
+void start_behind_products(Warp& w, const Inst& i, Mask lanes, Block* other, std::function<void()> perform);
 // Those of `lanes` whose open group has the same number as the first one's.
 Mask same_group(Warp& w, GroupKind kind, Mask lanes);
 
-// Closes the open group of each lane.
-void commit_group(Warp& w, GroupKind kind, Mask lanes);
+// Closes the open group of each lane. `told`: the lanes that the listener hears of, if not the same.
+void commit_group(Warp& w, GroupKind kind, Mask lanes, Mask told = 0);
 // A lane has a pending group older than its `newest` most recent ones.
 bool must_wait(Warp& w, GroupKind kind, Mask lanes, uint32_t newest);
 

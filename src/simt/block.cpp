@@ -149,7 +149,7 @@ void Block::lanes_exited(Warp& warp) {
 }
 
 AsyncGroups& Block::async_groups(GroupKind kind, uint32_t warp, uint32_t lane) {
-  auto& all = async_groups_[kind == GroupKind::bulk ? 1 : 0];
+  auto& all = async_groups_[static_cast<size_t>(kind) - 1];
   if (all.empty()) all.resize(warps_.size() * kLanes);
   return all[warp * kLanes + lane];
 }

@@ -16,6 +16,7 @@
 namespace fb::simt {
 
 class Environment;
+class TensorMemory;
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -84,6 +85,7 @@ class Block {
   uint64_t index() const { return index_; }    // linear in the grid
   Dim3 position() const { return position_; }  // %ctaid
   uint32_t sm = 0;                             // the slot it occupies
+  uint32_t first_scheduler = 0;                // of warp 0; the next warp is on the next one, in turn
   uint32_t device = 0;
   uint32_t resident_index = 0;  // the scheduler's: among the resident blocks of its grid
   Cluster* cluster = nullptr;   // null: no cluster launch
@@ -111,6 +113,9 @@ class Block {
   // Commit groups of a thread; made when first asked for.
   AsyncGroups& async_groups(GroupKind kind, uint32_t warp, uint32_t lane);
   uint64_t next_copy = 0;  // AsyncCopy::sequence
+
+  // Of tcgen05; made when first asked for.
+  TensorMemory& tensor_memory();
 
   // The cluster whose barrier this block's threads use: without a cluster launch, one of its own.
   Cluster& barrier_cluster();
@@ -141,8 +146,9 @@ class Block {
   uint32_t shared_bytes_ = 0;
   std::vector<uint8_t> shared_written_;
   std::array<BlockBarrier, 16> barriers_;
-  std::vector<AsyncGroups> async_groups_[2];
+  std::vector<AsyncGroups> async_groups_[3];
   std::shared_ptr<Cluster> own_cluster_;
+  std::shared_ptr<TensorMemory> tensor_memory_;
   std::vector<std::unique_ptr<Warp>> warps_;
 };
 

@@ -5,11 +5,13 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ptx/module.h"
+#include "simt/timing.h"
 
 namespace fb::simt {
 
@@ -45,10 +47,13 @@ struct Inst {
   union {
     const Inst* target = nullptr;  // branches
     const int32_t* list;           // list operands: rows, in order; op[k] is the index of operand k's first
+    const Span* span;              // exec_span
   };
   uint8_t width[7] = {0, 0, 0, 0, 0, 0, 0};  // bytes of the register behind op[k]; 4 or 8 for an address
   uint8_t negated = 0;                       // bit k: predicate operand k is written !p
   uint16_t aux = 0;                          // order and scope (memory_order.h), or what the form says
+  uint8_t slot = kNoSlot;                    // of a load whose latency is not known beforehand (timing.h)
+  bool past_l1 = false;                      // of a load: .cg, .cs, .cv, L1::no_allocate
 };
 
 // Where an instruction comes from; for reports and listeners, never on the hot path.
@@ -97,13 +102,23 @@ struct CallSite {
   std::vector<LaneBytes> results;
 };
 
+// How an instruction's accesses to shared memory were in conflict when they were looked at (shared_banks.h).
+struct BankSample {
+  uint16_t extra = 0;       // cycles beyond those without conflicts
+  uint16_t until_next = 0;  // executions that are not looked at
+  uint32_t looked_at = 0;
+};
+
 struct Program {
   const ptx::Module* module = nullptr;
   std::vector<Inst> code;  // all functions, one after the other
   std::vector<Origin> origins;
   std::vector<std::byte> constants;  // the pool; base[1] of a warp points to its end
   std::vector<std::vector<int32_t>> lists;
-  std::vector<FunctionInfo> functions;  // parallel to module->functions
+  std::vector<FunctionInfo> functions;                    // parallel to module->functions
+  std::deque<Span> spans;                                 // none: time passes by the number of instructions
+  uint32_t cycle = 0;                                     // picoseconds; 0 without spans
+  std::shared_ptr<std::vector<BankSample>> bank_samples;  // parallel to code; null without spans
   std::vector<CallSite> calls;
   std::vector<std::vector<const Inst*>> branch_tables;  // Inst::imm of brx.idx
   // What is live at the head of the loop that a backward branch closes (Inst::imm of the branch).

@@ -57,12 +57,19 @@ struct Sync {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // False: loads from shared, local and parameter memory are not reported. They are many, and clocks need none.
+  // False: loads from the block's shared memory, from local and parameter memory are not reported. They are many, and
+  // clocks need none.
   bool sees_local_loads = true;
   virtual void on_access(Warp&, const Access&) {}
   virtual void on_sync(Warp&, const Sync&) {}
   virtual void on_warp_start(Warp&) {}
   virtual void on_warp_exit(Warp&) {}
+  // The units that WarpClock::occupied names were used since WarpClock::settled: others may want them too.
+  virtual void on_units(Warp&) {}
+  // Of a warp whose clock is profiled: before its clock moves on.
+  virtual void on_span(Warp&, const Span&) {}
+  virtual void on_bank_conflict(Warp&, const Inst&, uint64_t extra) { (void)extra; }
+  virtual void on_wait_for_loads(Warp&, const Span&, uint64_t until) { (void)until; }
   // Asynchronous copies: handed to the machine, about to be performed, done.
   virtual void on_copy_issue(const AsyncCopy&) {}
   virtual void on_copy_begin(const AsyncCopy&) {}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "simt/environment.h"
 
@@ -60,20 +61,31 @@ const mem::Window& find_window(const Request& r, const mem::Window* last) {
 
 MulticastLocations::MulticastLocations(Warp& w, const Inst& i, const mem::Address* a, uint32_t bytes) : bytes_(bytes) {
   const mem::Window* window = nullptr;
+  std::array<const mem::Multicast::Piece*, 8> last = {};  // of the first members: where the lane before found its bytes
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((w.exec >> lane & 1) == 0) continue;
     const Request r{w, i, lane, a[lane], bytes};
     check_alignment(r, bytes);
+    const mem::Window* const before = window;
     window = &find_window(r, window);
+    if (window != before) last = {};
     const mem::Multicast& object = *window->multicast;
     const uint64_t offset = r.a - window->begin + window->offset;
     if (hosts_.empty()) hosts_.reserve(object.members.size() * kLanes);
     first_[lane] = static_cast<uint32_t>(hosts_.size());
     count_[lane] = static_cast<uint32_t>(object.members.size());
-    for (const auto& member : object.members) {
+    for (size_t m = 0; m < object.members.size(); ++m) {
+      const mem::Multicast::Member& member = object.members[m];
+      const auto* near = m < last.size() ? last[m] : nullptr;
+      if (near && offset >= near->offset && offset - near->offset <= near->size &&
+          bytes <= near->size - (offset - near->offset)) {
+        hosts_.push_back(near->host + (offset - near->offset));
+        continue;
+      }
       std::byte* host = member.find(offset, bytes);
       if (!host) trap_unbound(r, object, member.device, offset);
       hosts_.push_back(host);
+      if (m < last.size()) last[m] = member.piece_at(offset);
     }
   }
 }

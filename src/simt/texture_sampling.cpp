@@ -170,7 +170,7 @@ void find_taps(const Texture& t, TextureShape shape, const TexturePoint& point, 
   taps.count = 0;
   if (t.levels == 1) return add_level(t, 0, shape, point, 1, taps);
   const double least = std::isfinite(t.least_level) ? t.least_level : 0;
-  const double largest = std::isfinite(t.largest_level) ? t.largest_level : t.levels - 1;
+  const double largest = std::isfinite(t.largest_level) ? t.largest_level : static_cast<double>(t.levels - 1);
   const double level = std::clamp(std::min(std::max(finite(lod) + finite(t.level_bias), least), largest), 0.0,
                                   static_cast<double>(t.levels - 1));
   if (t.mip_filter == Filter::point)

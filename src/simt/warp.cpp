@@ -432,9 +432,15 @@ void Warp::release_complete_lanes() {
     }
     if ((s.wanted & ~here) != 0) continue;
     const Mask wanted = s.wanted;
+    Mask released = 0;
     for (Split& other : splits_) {
-      if (other.state == SplitState::warp_barrier && other.wanted == wanted) other.state = SplitState::ready;
+      if (other.state != SplitState::warp_barrier || other.wanted != wanted) continue;
+      other.state = SplitState::ready;
+      released |= other.mask;
     }
+    // The barrier is complete without an arrival.
+    if (listener_)
+      listener_->on_sync(*this, {SyncKind::warp, MemoryOrder::acq_rel, Scope::cta, wanted, released, s.ip - 1});
   }
 }
 
@@ -442,6 +448,13 @@ const Inst* Warp::yield(const Inst& inst) {
   splits_[current_].ip = &inst + 1;
   yielded_ = true;
   return kStop;
+}
+
+void Warp::look_again_later() {
+  preempt();
+  if (splits_.size() == 1) return;
+  turn_of_ = splits_[current_].id;
+  turns_ = kTurns + 1;
 }
 
 void Warp::release(SplitState state, uint32_t barrier) {

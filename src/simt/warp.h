@@ -82,6 +82,13 @@ struct WarpClock {
   uint64_t now = 0;
   uint64_t loads = 0;   // when the last load that is under way returns
   uint64_t stores = 0;  // when the last store that is under way is acknowledged
+
+  // Inside the multiprocessor (timing.h).
+  uint64_t settled = 0;   // up to here contention for units is accounted for
+  PartTimes occupied{};   // units since then
+  uint64_t products = 0;  // when the last matrix product that is under way is complete
+  bool profiled = false;  // the listener wants to know where time goes
+  uint64_t slots[kLoadSlots] = {};
 };
 
 // Why run() came back.
@@ -215,6 +222,8 @@ class Warp final : public Watcher {
     yielded_ = true;
     limit_ = nullptr;
   }
+  // The same for lanes that wait for something in a loop: the other lanes of the warp go first, too.
+  void look_again_later();
 
  private:
   friend class Block;

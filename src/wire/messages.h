@@ -188,10 +188,13 @@ struct IpcImport {
 
 // Virtual memory management
 
+// How physical memory and multicast objects may be exported: a sum of these.
+inline constexpr uint32_t kAsDescriptor = 1, kAsFabricHandle = 2;
+
 struct PhysicalCreate {
-  uint64_t bytes = 0;      // a multiple of kGranularity
-  int32_t device = 0;      // -1: host memory
-  uint32_t shareable = 0;  // may be exported
+  uint64_t bytes = 0;  // a multiple of kGranularity
+  int32_t device = 0;  // -1: host memory
+  uint32_t shareable = 0;
 };
 struct PhysicalFacts {
   uint64_t bytes = 0;
@@ -201,7 +204,8 @@ struct PhysicalFacts {
   uint32_t zero = 0;
 };
 // physical_export: the reply carries a descriptor that stands for the memory and can be sent to any process.
-// physical_import: the request carries it.
+// physical_import: the request carries it. physical_export_fabric, physical_import_fabric: 64 bytes stand for the
+// memory, for as long as it exists and the process that exported it runs.
 
 inline constexpr uint64_t kGranularity = 2 << 20;
 

@@ -29,6 +29,15 @@ class Checking::Both final : public simt::Listener {
     first_->on_warp_exit(w);
     second_->on_warp_exit(w);
   }
+  // Only the first is a clock.
+  void on_units(simt::Warp& w) override { first_->on_units(w); }
+  void on_span(simt::Warp& w, const simt::Span& s) override { first_->on_span(w, s); }
+  void on_bank_conflict(simt::Warp& w, const simt::Inst& i, uint64_t extra) override {
+    first_->on_bank_conflict(w, i, extra);
+  }
+  void on_wait_for_loads(simt::Warp& w, const simt::Span& s, uint64_t until) override {
+    first_->on_wait_for_loads(w, s, until);
+  }
   void on_copy_issue(const simt::AsyncCopy& c) override { second_->on_copy_issue(c); }
   void on_copy_begin(const simt::AsyncCopy& c) override { second_->on_copy_begin(c); }
   void on_copy_end(const simt::AsyncCopy& c) override { second_->on_copy_end(c); }

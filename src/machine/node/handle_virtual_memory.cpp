@@ -19,7 +19,8 @@ std::shared_ptr<Physical> find_physical(Process& process, Id handle) {
   return found == process.physical.end() ? nullptr : found->second;
 }
 
-constexpr size_t kMostPieces = 1 << 16;  // of a member of a multicast object
+constexpr uint64_t kFabricMagic = 0x4241462D43495046;  // "FPIC-FAB"
+constexpr size_t kMostPieces = 1 << 16;                // of a member of a multicast object
 
 Id add_physical(Process& process, std::shared_ptr<Physical> physical) {
   const Id id = process.next_id++;
@@ -61,7 +62,7 @@ Status on_physical_create(NodeServices& node, Call& call, const wire::PhysicalCr
   auto physical = std::make_shared<Physical>();
   physical->bytes = m.bytes;
   physical->device = m.device + static_cast<int32_t>(process.first_device);
-  physical->shareable = m.shareable != 0;
+  physical->shareable = m.shareable;
   physical->allocation = node.memory.take_memory(process, static_cast<uint32_t>(m.device), m.bytes, "cuMemCreate");
   if (!physical->allocation) return Status::out_of_memory;
   reply.handle = add_physical(process, std::move(physical));
@@ -101,13 +102,13 @@ Status on_physical_facts(NodeServices&, Call& call, const wire::OfHandle& m, wir
   const auto physical = find_physical(process, m.handle);
   if (!physical) return Status::invalid_value;
   reply = {physical->bytes, physical->multicast ? -1 : physical->device - static_cast<int32_t>(process.first_device),
-           physical->shareable ? 1u : 0u, physical->multicast ? 1u : 0u, 0};
+           physical->shareable, physical->multicast ? 1u : 0u, 0};
   return Status::ok;
 }
 
 Status on_physical_export(NodeServices& node, Call& call, const wire::OfHandle& m, wire::Empty&, Answer& answer) {
   const auto physical = find_physical(*call.thread->process, m.handle);
-  if (!physical || !physical->shareable) return Status::invalid_value;
+  if (!physical || (physical->shareable & wire::kAsDescriptor) == 0) return Status::invalid_value;
   answer.owned = node.exports.write(physical);
   return answer.owned ? Status::ok : Status::out_of_memory;
 }
@@ -117,6 +118,30 @@ Status on_physical_import(NodeServices& node, Call& call, const wire::Empty&, wi
   if (!call.descriptor) return Status::invalid_value;
   auto physical = node.exports.find(call.descriptor.get());
   if (!physical) return Status::invalid_value;
+  if (!process.may_make_more()) return Status::out_of_memory;
+  reply.handle = add_physical(process, std::move(physical));
+  return Status::ok;
+}
+
+// Within a node, whose processes alone can reach the memory.
+Status on_physical_export_fabric(NodeServices& node, Call& call, const wire::OfHandle& m, wire::IpcToken& reply,
+                                 Answer&) {
+  Process& process = *call.thread->process;
+  const auto physical = find_physical(process, m.handle);
+  if (!physical || (physical->shareable & wire::kAsFabricHandle) == 0) return Status::invalid_value;
+  if (node.platform.nvlink.switches == 0) return Status::not_supported;
+  if (!node.tokens.find(physical->fabric_token))
+    physical->fabric_token = node.tokens.add(process, std::weak_ptr(physical));
+  reply = node.tokens.handle_of(kFabricMagic, physical->fabric_token);
+  return Status::ok;
+}
+
+Status on_physical_import_fabric(NodeServices& node, Call& call, const wire::IpcToken& m, wire::Handle& reply,
+                                 Answer&) {
+  Process& process = *call.thread->process;
+  const SharedObject* shared = node.tokens.find(node.tokens.token_of(kFabricMagic, m));
+  auto physical = shared ? shared->physical.lock() : nullptr;
+  if (!physical || shared->owner->first_device != process.first_device) return Status::invalid_value;
   if (!process.may_make_more()) return Status::out_of_memory;
   reply.handle = add_physical(process, std::move(physical));
   return Status::ok;
@@ -236,7 +261,7 @@ Status on_multicast_create(NodeServices& node, Call& call, const wire::Multicast
   if (!process.may_make_more()) return Status::out_of_memory;
   auto physical = std::make_shared<Physical>();
   physical->bytes = m.bytes;
-  physical->shareable = m.shareable != 0;
+  physical->shareable = m.shareable;
   physical->multicast = std::make_shared<mem::Multicast>();
   physical->multicast->id = process.next_allocation++;
   physical->multicast->size = m.bytes;

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "fabric/pci.h"
 #include "machine/node/handlers.h"
+#include "machine/time/unit_times.h"
 
 namespace fb::machine {
 namespace {
@@ -39,7 +40,7 @@ DeviceLimits limits_of(const fabric::Platform& p) {
   return l;
 }
 
-EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions& options, const TimeKeeper& keeper) {
+EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions& options, TimeKeeper& keeper) {
   EngineOptions o;
   o.schedule = options.choices     ? ScheduleKind::chosen
                : options.untimed   ? ScheduleKind::first_come
@@ -49,13 +50,14 @@ EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions
   o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;
   if (!options.untimed) o.time_keeper = &keeper;
-  o.async_latency = platform.memory.async_latency;
+  o.block_start = platform.kernel.block_start;
   return o;
 }
 
-LoadOptions load_options(const NodeOptions& options) {
+LoadOptions load_options(const fabric::Platform& platform, const NodeOptions& options) {
   LoadOptions o;
   o.observed = !options.untimed;
+  if (!options.untimed) o.times = unit_times(platform);
   if (options.strict())
     o.tear = options.high_piece_first() ? simt::Tear::high_piece_first : simt::Tear::low_piece_first;
   o.count_branches = options.count_branches;
@@ -94,13 +96,14 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
       memory_(platform_, limits_, budget_, tokens_, exports_, engine_, checking_.get(), options.fresh_memory),
-      modules_(load_options(options), read_driver_link(options.driver), memory_, checking_.get(), report_),
+      modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
       services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
                 engine_,   checking_.get(), tokens_, exports_, log_,       memory_, modules_, threads_, streams_},
       streams_(services_) {
   clock_.keep_history(&writes_);
+  if (options.profile) clock_.profile();
   for (uint32_t d = 0; d < platform.devices(); ++d) {
     engine_.add_gpu(limits_, platform.cycle(), platform.device.issue, platform.device.schedulers_per_sm);
   }
@@ -219,6 +222,7 @@ Answer Node::facts(uint32_t process, uint32_t first_device) const {
     f.l2_bytes = platform_.memory.l2_size;
     f.copy_engines = platform_.device.copy_engines;
     f.multicast = platform_.multicast.supported ? 1 : 0;
+    f.fabric_handles = platform_.nvlink.switches != 0 ? 1 : 0;
     for (uint32_t peer = 0; peer < platform_.node.devices; ++peer) {
       if (peer == d || !platform_.peer.access) continue;
       f.peers[peer / 64] |= uint64_t{1} << peer % 64;

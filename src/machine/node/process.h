@@ -52,7 +52,8 @@ struct HeldCall {
 struct Physical {
   uint64_t bytes = 0;
   int32_t device = 0;
-  bool shareable = false;
+  uint32_t shareable = 0;     // wire::kAsDescriptor, wire::kAsFabricHandle
+  uint64_t fabric_token = 0;  // 0: not exported so
   std::shared_ptr<mem::Allocation> allocation;
   std::shared_ptr<mem::Multicast> multicast;
   uint32_t multicast_devices = 0;  // how many are to be added

@@ -44,6 +44,7 @@ void Node::fill(record::RunRecord& record) const {
       for (const auto& [id, module] : context->modules) record::merge(record.branches, branches_of(*module.loaded));
     }
   }
+  record.profile = clock_.profiled();
   if (services_.judge) record.late_requests = services_.judge->late_requests();
   for (uint32_t d = 0; d < platform_.devices(); ++d) {
     const fabric::Counters& c = fabric_.counters(d);

@@ -91,6 +91,19 @@ uint64_t IpcTokens::add(Process& owner, std::shared_ptr<Event> event) {
   return token;
 }
 
+uint64_t IpcTokens::add(Process& owner, std::weak_ptr<Physical> physical) {
+  if (objects_.size() >= prune_at_) {
+    std::erase_if(objects_, [](const auto& o) {
+      const SharedObject& object = o.second;
+      return !object.allocation && !object.event && object.physical.expired();
+    });
+    prune_at_ = std::max<size_t>(64, objects_.size() * 2);
+  }
+  uint64_t token = 0;
+  add(owner, token).physical = std::move(physical);
+  return token;
+}
+
 const SharedObject* IpcTokens::find(uint64_t token) const {
   const auto found = objects_.find(token);
   return found == objects_.end() ? nullptr : &found->second;

@@ -17,7 +17,8 @@ namespace fb::machine {
 struct SharedObject {
   Process* owner = nullptr;
   std::shared_ptr<mem::Allocation> allocation = {};  // or
-  std::shared_ptr<Event> event = {};
+  std::shared_ptr<Event> event = {};                 // or
+  std::weak_ptr<Physical> physical = {};
 };
 
 class IpcTokens {
@@ -28,6 +29,7 @@ class IpcTokens {
   // Return the token; unique on the node and the same in every run.
   uint64_t add(Process& owner, std::shared_ptr<mem::Allocation> allocation);
   uint64_t add(Process& owner, std::shared_ptr<Event> event);
+  uint64_t add(Process& owner, std::weak_ptr<Physical> physical);
   // Null: no such token.
   const SharedObject* find(uint64_t token) const;
   void remove(uint64_t token) { objects_.erase(token); }
@@ -44,6 +46,7 @@ class IpcTokens {
 
   const uint64_t secret_;
   std::unordered_map<uint64_t, SharedObject> objects_;
+  size_t prune_at_ = 64;  // physical memory does not remove its token when it goes
 };
 
 // A descriptor of physical memory is the writing end of a pipe whose reading end the machine keeps: what it stands for

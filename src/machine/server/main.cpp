@@ -13,6 +13,7 @@
 #include "base/text_limits.h"
 #include "fabric/group.h"
 #include "machine/server/server.h"
+#include "num/tensor/tensor_engine.h"
 #include "sandbox/confine.h"
 
 int main(int argc, char** argv) {
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
       }
       options.node.suppressed = std::move(*suppressed);
     }
+    num::tensor::engine();  // while a wrong name can still be said
     if (run.verbose) cut_nothing();
     options.node.driver = driver_folder;
     options.node.secret = secret;

@@ -12,6 +12,7 @@
 #include "simt/block.h"
 #include "simt/environment.h"
 #include "simt/exec/lanes.h"
+#include "simt/shared_banks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
@@ -95,8 +96,9 @@ inline void report_access(Warp& w, const Inst& i, AccessKind kind, ptx::Space sp
                           uint32_t bytes, Proxy proxy = Proxy::generic, uint32_t element = 0,
                           const void* const* values = nullptr) {
   if (!w.listener()) return;
+  if (space == ptx::Space::shared && w.program().bank_samples) note_shared_access(w, i, a, bytes);
   if (kind == AccessKind::load && space != ptx::Space::global && space != ptx::Space::generic &&
-      !w.listener()->sees_local_loads)
+      space != ptx::Space::shared_cluster && !w.listener()->sees_local_loads)
     return;
   AddressRow generic;
   const mem::Address base = space == ptx::Space::shared || space == ptx::Space::shared_cluster ? mem::kSharedWindow

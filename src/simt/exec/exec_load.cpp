@@ -93,6 +93,28 @@ HWY_NOINLINE const Inst* load_old(Warp& w, const Inst& i, ptx::Space space, cons
   return &i + 1;
 }
 
+// A warp that goes through more memory than caches hold, in the strides of its grid, would wait for each line: the
+// strides are longer than those that the host's processor foresees. So the bytes that come next are asked for.
+constexpr uint64_t kMoreThanCaches = 8 << 20;
+constexpr size_t kFollowed = 256;  // loads of warps
+
+struct Followed {
+  const Inst* inst = nullptr;
+  const Warp* warp = nullptr;
+  uint64_t offset = 0;  // in its region
+};
+
+HWY_INLINE void ask_for_next(const Warp& w, const Inst& i, uint64_t offset, uint64_t bytes, const Region& r) {
+  static thread_local Followed table[kFollowed];
+  const auto mixed = reinterpret_cast<uintptr_t>(&i) / sizeof(Inst) * 31 + reinterpret_cast<uintptr_t>(&w) / 64;
+  Followed& f = table[mixed % kFollowed];
+  const uint64_t next = offset + (offset - f.offset);
+  if (f.inst == &i && f.warp == &w && next < r.size && bytes <= r.size - next) {
+    for (uint64_t line = 0; line < bytes; line += 64) __builtin_prefetch(r.host + next + line);
+  }
+  f = {&i, &w, offset};
+}
+
 // From bytes that are contiguous on the host; false if some lane's are not among them.
 template <class T, uint32_t kCount>
 HWY_NOINLINE bool load_from(Warp& w, const Inst& i, const mem::Address* a, const Region& r) {
@@ -102,6 +124,7 @@ HWY_NOINLINE bool load_from(Warp& w, const Inst& i, const mem::Address* a, const
   if (w.recording) each_lane(w.exec, [&](uint32_t l) { w.note_read(r.host + (a[l] - r.begin), a[l], kBytes, i); });
   if (i.width[0] == sizeof(T) && in_one_piece<kBytes>(a, w.exec)) {
     const auto* from = reinterpret_cast<const T*>(r.host + (a[0] - r.begin));
+    if (r.size > kMoreThanCaches) ask_for_next(w, i, a[0] - r.begin, kBytes * kLanes, r);
     if constexpr (kCount == 1) {
       std::memcpy(w.row<T>(i.op[0]), from, kBytes * kLanes);
     } else {

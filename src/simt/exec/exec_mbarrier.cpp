@@ -172,6 +172,9 @@ Exec select_wait(const Selection& s) {
         waits.add(lane, at);
       });
       waits.tell();
+      // No lanes: the warp will look again. What it waits for may be earlier than its clock.
+      if (ended != w.exec && w.listener())
+        w.listener()->on_sync(w, {SyncKind::mbarrier_wait, order_of(i), scope_of(i), 0, 0, &i});
       w.set_predicate(i.op[0], ended);
       return &i + 1;
     };

@@ -1,201 +1,313 @@
-// Tensor cores of one warp: PTX ISA, "Warp-level matrix instructions" (mma.sync, ldmatrix, stmatrix, movmatrix).
-//
-// How mma adds: the exact products of a row and a column are added to the accumulator in double precision, in order of
-// k, and the sum is rounded once to nearest even. Hardware adds in groups with fewer bits and truncates, in a way that
-// differs between generations; this is between all of them, and the same on every host.
+// Tensor cores of one warp: PTX ISA, "Warp-level matrix instructions" (mma.sync, ldmatrix, stmatrix, movmatrix). How
+// mma adds is said in num/tensor/tensor_engine.h.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simt/exec/exec_mma.cpp"
 #include <hwy/foreach_target.h>
 
+#include <bit>
 #include <cstring>
+#include <optional>
 
 #include "num/arith.h"
 #include "num/half.h"
-#include "num/small_float.h"
+#include "num/tensor/tensor_engine.h"
+#include "ptx/matrix_shape.h"
 #include "simt/exec/access.h"
 #include "simt/exec/lanes.h"
+#include "simt/exec/tensor_sums.h"
+#include "simt/tensor_elements.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
+using num::tensor::Element;
+
 // mma
 
-constexpr uint32_t kM = 16, kN = 8;
-
-// Kinds of elements: the bits in a register, and their value.
-struct F16 {
-  using Bits = uint16_t;
-  static float value(Bits x) { return num::f16_to_f32(x); }
-};
-struct Bf16 {
-  using Bits = uint16_t;
-  static float value(Bits x) { return num::bf16_to_f32(x); }
-};
-struct Tf32 {
-  using Bits = uint32_t;
-  static float value(Bits x) { return num::tf32_to_f32(x); }
-};
-struct E4m3 {
-  using Bits = uint8_t;
-  static float value(Bits x) { return num::e4m3_to_f32(x); }
-};
-struct E5m2 {
-  using Bits = uint8_t;
-  static float value(Bits x) { return num::e5m2_to_f32(x); }
+struct Product {
+  Element a, b;
+  uint8_t words;  // along K
+  uint8_t rows;   // 16, or 8
+  Sum sum;
 };
 
-// The 32 registers of a row hold 8 groups of 4 lanes; the elements of one group are neighbours along k. So the row is
-// an 8 × (4 · elements per register) piece of the matrix, in order.
-template <class E>
-struct Fragment {
-  static constexpr uint32_t kPerRegister = 4 / sizeof(typename E::Bits);
-  static constexpr uint32_t kWidth = 4 * kPerRegister;
+constexpr uint32_t kMostRegisters = 8;
+alignas(64) constexpr uint32_t kNoWords[kLanes] = {};
 
-  double v[8][kWidth];
+// Of registers, in any bit of any lane.
+class Differences {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+ public:
+  void add(const uint32_t* x, const uint32_t* y) { any_ |= std::memcmp(x, y, kLanes * sizeof *x); }
+  bool none() const { return any_ == 0; }
 
-  HWY_INLINE void load(const Warp& w, int32_t row) {
-    typename E::Bits bits[8 * kWidth];
-    std::memcpy(bits, w.src<std::byte>(row), sizeof bits);
-    float values[8 * kWidth];
-    for (uint32_t k = 0; k < 8 * kWidth; ++k) values[k] = E::value(bits[k]);
-    for (uint32_t k = 0; k < 8 * kWidth; ++k) v[k / kWidth][k % kWidth] = static_cast<double>(values[k]);
+ private:
+  int any_ = 0;
+#else
+  using Tag = hwy::HWY_NAMESPACE::CappedTag<uint32_t, kLanes>;
+  static constexpr uint32_t kStep = static_cast<uint32_t>(hwy::HWY_NAMESPACE::MaxLanes(Tag()));
+
+ public:
+  HWY_INLINE Differences() : any_(hwy::HWY_NAMESPACE::Zero(Tag())) {}
+  HWY_INLINE void add(const uint32_t* x, const uint32_t* y) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    for (uint32_t l = 0; l < kLanes; l += kStep)
+      any_ = hn::Or(any_, hn::Xor(hn::LoadU(Tag(), x + l), hn::LoadU(Tag(), y + l)));
   }
+  HWY_INLINE bool none() const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    return hn::AllTrue(Tag(), hn::Eq(any_, hn::Zero(Tag())));
+  }
+
+ private:
+  hwy::HWY_NAMESPACE::Vec<Tag> any_;
+#endif
 };
 
-// A is 16 × K: registers 0, 2 are its upper eight rows, 1, 3 the lower; 2, 3 the second half of its columns.
-template <class E, uint32_t kK>
-HWY_INLINE void load_a(const Warp& w, const int32_t* rows, double (&a)[kM][kK]) {
-  constexpr uint32_t kWidth = Fragment<E>::kWidth;
-  for (uint32_t r = 0; r < 2 * kK / kWidth; ++r) {
-    Fragment<E> f;
-    f.load(w, rows[r]);
-    for (uint32_t m = 0; m < 8; ++m) std::memcpy(&a[m + 8 * (r % 2)][kWidth * (r / 2)], f.v[m], sizeof f.v[m]);
-  }
-}
-
-// B is K × 8, held by columns.
-template <class E, uint32_t kK>
-HWY_INLINE void load_b(const Warp& w, const int32_t* rows, double (&b)[kK][kN]) {
-  constexpr uint32_t kWidth = Fragment<E>::kWidth;
-  for (uint32_t r = 0; r < kK / kWidth; ++r) {
-    Fragment<E> f;
-    f.load(w, rows[r]);
-    for (uint32_t k = 0; k < kWidth; ++k) {
-      for (uint32_t n = 0; n < kN; ++n) b[kWidth * r + k][n] = f.v[n][k];
+// Programs have runs of mma instructions that share factors, and an engine is faster at many products than at one: the
+// first of a run computes the sums of all. They are results kept with their factors: whatever happens in between, they
+// are used for equal factors only.
+class ProductsAhead {
+ public:
+  // Of the instruction; null: they are not known, and the run is too short.
+  template <class P>
+  HWY_INLINE const num::tensor::Sums* sums_of(const Warp& w, const Inst& i, const P& p) {
+    if (next_ < count_ && i.run == run_ && same_factors(w, i, p)) return &sums_[next_++];
+    // Runs that were not used to their end, as other warps came in between, are not worth beginning.
+    if (next_ < count_) credit_ = -8 * static_cast<int32_t>(count_ - next_);
+    next_ = count_ = 0;
+    if (credit_ < 0) {
+      ++credit_;
+      return nullptr;
     }
+    const Inst* end = &i + 1;
+    const Inst* last = w.program().code.data() + w.program().code.size();
+    while (end != last && end != &i + kMost && end->run == i.run && end->guard == kAbsent) ++end;
+    if (end == &i + 1) return nullptr;
+    run_ = i.run;
+    compute(w, &i, end, p);
+    return &sums_[next_++];
   }
-}
 
-// Accumulators: lane 4g + t holds columns 2t and 2t + 1 of rows g and g + 8.
-using Accumulator = double[kM][kN];
+ private:
+  static constexpr uint32_t kMost = 16;
 
-// As f32: four registers.
-struct InF32 {
-  static void load(const Warp& w, const int32_t* rows, Accumulator& c) {
-    for (uint32_t r = 0; r < 4; ++r) {
-      const auto* values = w.src<float>(rows[r]);
-      for (uint32_t l = 0; l < kLanes; ++l) c[l / 4 + 8 * (r / 2)][l % 4 * 2 + r % 2] = static_cast<double>(values[l]);
+  struct Kept {
+    int32_t rows[4];
+    alignas(64) uint32_t words[4][kLanes];
+    num::tensor::Factor factor;
+  };
+
+  // Index of the factor in registers `rows`, kept and prepared.
+  template <class Prepare>
+  HWY_INLINE uint32_t keep(const Warp& w, Kept* kept, uint32_t& count, const int32_t* rows, uint32_t registers,
+                           Prepare prepare) {
+    for (uint32_t k = count; k-- > 0;) {
+      if (std::memcmp(kept[k].rows, rows, registers * sizeof *rows) == 0) return k;
     }
-  }
-  static void store(Warp& w, const int32_t* rows, const Accumulator& c) {
-    for (uint32_t r = 0; r < 4; ++r) {
-      float values[kLanes];
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        values[l] = num::canonical(static_cast<float>(c[l / 4 + 8 * (r / 2)][l % 4 * 2 + r % 2]));
-      }
-      map_lanes<float>(w.exec, w.row<float>(rows[r]), [](float v) { return v; }, values);
+    Kept& to = kept[count];
+    const uint32_t* words[4];
+    for (uint32_t r = 0; r < registers; ++r) {
+      to.rows[r] = rows[r];
+      words[r] = to.words[r];
+      std::memcpy(to.words[r], w.src<uint32_t>(rows[r]), sizeof to.words[r]);
     }
+    prepare(words, to.factor);
+    return count++;
   }
+
+  template <class P>
+  HWY_INLINE void compute(const Warp& w, const Inst* first, const Inst* end, const P& p) {
+    const num::tensor::Engine& engine = num::tensor::engine();
+    const num::tensor::Factor *as[kMost], *bs[kMost];
+    uint32_t count_of_a = 0, count_of_b = 0;
+    for (const Inst* i = first; i != end; ++i, ++count_) {
+      a_[count_] =
+          keep(w, kept_a_, count_of_a, i->list + i->op[1], p.words / 2u,
+               [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_a(p.a, p.words, words, f); });
+      b_[count_] =
+          keep(w, kept_b_, count_of_b, i->list + i->op[2], p.words / 4u,
+               [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_b(p.b, p.words, words, f); });
+      as[count_] = &kept_a_[a_[count_]].factor;
+      bs[count_] = &kept_b_[b_[count_]].factor;
+    }
+    engine.multiply_many(as, bs, sums_, count_);
+  }
+
+  template <class P>
+  HWY_INLINE bool same_factors(const Warp& w, const Inst& i, const P& p) const {
+    const Kept& a = kept_a_[a_[next_]];
+    const Kept& b = kept_b_[b_[next_]];
+    Differences differences;
+    for (uint32_t r = 0; r < p.words / 2u; ++r) differences.add(w.src<uint32_t>(i.list[i.op[1] + r]), a.words[r]);
+    for (uint32_t r = 0; r < p.words / 4u; ++r) differences.add(w.src<uint32_t>(i.list[i.op[2] + r]), b.words[r]);
+    return differences.none();
+  }
+
+  Exec run_ = nullptr;
+  uint32_t next_ = 0, count_ = 0;
+  int32_t credit_ = 0;
+  uint32_t a_[kMost], b_[kMost];
+  Kept kept_a_[kMost], kept_b_[kMost];
+  num::tensor::Sums sums_[kMost];
 };
 
-// As f16: two registers of pairs.
-struct InF16 {
-  static void load(const Warp& w, const int32_t* rows, Accumulator& c) {
-    for (uint32_t r = 0; r < 2; ++r) {
-      const auto* pairs = w.src<uint32_t>(rows[r]);
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        c[l / 4 + 8 * r][l % 4 * 2] = num::f16_to_f64(num::lower_half(pairs[l]));
-        c[l / 4 + 8 * r][l % 4 * 2 + 1] = num::f16_to_f64(num::upper_half(pairs[l]));
-      }
-    }
-  }
-  static void store(Warp& w, const int32_t* rows, const Accumulator& c) {
-    for (uint32_t r = 0; r < 2; ++r) {
-      uint32_t pairs[kLanes];
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        const double* at = &c[l / 4 + 8 * r][l % 4 * 2];
-        pairs[l] = num::pack_halves(num::f64_to_f16<>(at[1]), num::f64_to_f16<>(at[0]));
-      }
-      map_lanes<uint32_t>(w.exec, w.row<uint32_t>(rows[r]), [](uint32_t v) { return v; }, pairs);
-    }
-  }
-};
-
-template <uint32_t kK>
-HWY_INLINE void multiply(const double (&a)[kM][kK], const double (&b)[kK][kN], Accumulator& c) {
-  for (uint32_t m = 0; m < kM; ++m) {
-    for (uint32_t k = 0; k < kK; ++k) {
-      for (uint32_t n = 0; n < kN; ++n) c[m][n] += a[m][k] * b[k][n];
-    }
-  }
-}
+thread_local ProductsAhead products_ahead;
 
 // D = A × B + C, operands 0, 1, 2, 3.
-template <class A, class B, uint32_t kK, class C>
-const Inst* multiply_add(Warp& w, const Inst& i) {
+HWY_INLINE const Inst* multiply_add(Warp& w, const Inst& i, const Product& p) {
   const Inst* next = nullptr;
   if (!w.gather(i, kAllLanes, next)) return next;
-  alignas(64) double a[kM][kK];
-  alignas(64) double b[kK][kN];
-  alignas(64) Accumulator c;
-  load_a<A, kK>(w, i.list + i.op[1], a);
-  load_b<B, kK>(w, i.list + i.op[2], b);
-  C::load(w, i.list + i.op[3], c);
-  multiply<kK>(a, b, c);
-  C::store(w, i.list + i.op[0], c);
+  if (w.exec == kAllLanes && p.rows == num::tensor::kRows) {
+    if (const num::tensor::Sums* known = products_ahead.sums_of(w, i, p)) {
+      add_sums(w, i.list + i.op[0], i.list + i.op[3], p.sum, p.rows, *known);
+      return &i + 1;
+    }
+  }
+  const num::tensor::Engine& engine = num::tensor::engine();
+  const uint32_t *a[kMostRegisters], *b[kMostRegisters];
+  for (uint32_t r = 0; r < p.words / 2u; ++r) {
+    const bool there = p.rows == num::tensor::kRows || r % 2 == 0;
+    a[r] = there ? w.src<uint32_t>(i.list[i.op[1] + (p.rows == num::tensor::kRows ? r : r / 2)]) : kNoWords;
+  }
+  for (uint32_t r = 0; r < p.words / 4u; ++r) b[r] = w.src<uint32_t>(i.list[i.op[2] + r]);
+  num::tensor::Factor fa, fb;
+  num::tensor::Sums sums;
+  engine.prepare_a(p.a, p.words, a, fa);
+  engine.prepare_b(p.b, p.words, b, fb);
+  engine.multiply(fa, fb, sums);
+  add_sums(w, i.list + i.op[0], i.list + i.op[3], p.sum, p.rows, sums);
   return &i + 1;
 }
 
-template <class A, class B, uint32_t kK>
-Exec by_accumulator(const ptx::Instruction& inst) {
+template <Product kProduct>
+const Inst* run_product(Warp& w, const Inst& i) {
+  return multiply_add(w, i, kProduct);
+}
+
+// The depths of m16n8k… have 4 or 8 words of 32 bits along K; m8n8k… has 4.
+template <Element kA, Element kB, Sum kSum>
+Exec by_depth(uint32_t words, uint32_t rows) {
+  if (rows == 8) return words == 4 && is_integer(kA) ? &run_product<Product{kA, kB, 4, 8, kSum}> : nullptr;
+  if (words == 4) return &run_product<Product{kA, kB, 4, 16, kSum}>;
+  return words == 8 ? &run_product<Product{kA, kB, 8, 16, kSum}> : nullptr;
+}
+
+template <Element kA, Element kB>
+Exec by_sum(const ptx::Instruction& inst, uint32_t words, uint32_t rows) {
+  using ptx::Type;
   if (inst.type(0) != inst.type(3)) return nullptr;
-  if (inst.type(0) == ptx::Type::f32) return &multiply_add<A, B, kK, InF32>;
-  if constexpr (!std::is_same_v<A, Bf16> && !std::is_same_v<A, Tf32>) {
-    if (inst.type(0) == ptx::Type::f16) return &multiply_add<A, B, kK, InF16>;
+  const bool saturated = inst.has(ptx::Mod::satfinite);
+  if constexpr (is_integer(kA)) {
+    if (inst.type(0) != Type::s32) return nullptr;
+    return saturated ? by_depth<kA, kB, Sum::saturated_s32>(words, rows) : by_depth<kA, kB, Sum::s32>(words, rows);
+  } else {
+    if (saturated) return nullptr;
+    if (inst.type(0) == Type::f32) return by_depth<kA, kB, Sum::f32>(words, rows);
+    if constexpr (kA != Element::bf16 && kA != Element::tf32) {
+      if (inst.type(0) == Type::f16) return by_depth<kA, kB, Sum::f16>(words, rows);
+    }
+    return nullptr;
   }
+}
+
+template <Element kA, Element kB, Element... kMore>
+Exec by_factors(const ptx::Instruction& inst, Element a, Element b, uint32_t words, uint32_t rows) {
+  if (a == kA && b == kB) return by_sum<kA, kB>(inst, words, rows);
+  if constexpr (sizeof...(kMore) > 0) return by_factors<kMore...>(inst, a, b, words, rows);
   return nullptr;
 }
 
-// kShort and kLong are the depths of m16n8k… that the element type has.
-template <class A, class B, uint32_t kShort, uint32_t kLong>
-Exec by_depth(const ptx::Instruction& inst) {
-  using ptx::Mod;
-  uint32_t depth = 0;
-  if (inst.has(Mod::m16n8k4)) depth = 4;
-  if (inst.has(Mod::m16n8k8)) depth = 8;
-  if (inst.has(Mod::m16n8k16)) depth = 16;
-  if (inst.has(Mod::m16n8k32)) depth = 32;
-  if (depth == kShort) return by_accumulator<A, B, kShort>(inst);
-  if (depth == kLong) return by_accumulator<A, B, kLong>(inst);
-  return nullptr;
+// f64: the products are added to C in order of k, each by one fused multiply-add. A row of a register is 8 × 4 elements
+// of A, 4 × 8 of B by columns, and for C columns 2t (+ 1) of 8 rows.
+template <uint32_t kRows, uint32_t kDepth>
+const Inst* multiply_add_f64(Warp& w, const Inst& i) {
+  const Inst* next = nullptr;
+  if (!w.gather(i, kAllLanes, next)) return next;
+  constexpr uint32_t kHalves = kRows / 8;
+  double a[kRows][kDepth], b[kDepth][8], c[kRows][8];
+  for (uint32_t r = 0; r < kHalves * kDepth / 4; ++r) {
+    const auto* row = w.src<double>(i.list[i.op[1] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) a[l / 4 + 8 * (r % kHalves)][l % 4 + 4 * (r / kHalves)] = row[l];
+  }
+  for (uint32_t r = 0; r < kDepth / 4; ++r) {
+    const auto* row = w.src<double>(i.list[i.op[2] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) b[l % 4 + 4 * r][l / 4] = row[l];
+  }
+  for (uint32_t r = 0; r < kHalves * 2; ++r) {
+    const auto* row = w.src<double>(i.list[i.op[3] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) c[l / 4 + 8 * (r / 2)][l % 4 * 2 + r % 2] = row[l];
+  }
+  num::tensor::engine().multiply_f64(&a[0][0], &b[0][0], &c[0][0], kRows, kDepth);
+  for (uint32_t r = 0; r < kHalves * 2; ++r) {
+    auto* row = w.row<double>(i.list[i.op[0] + r]);
+    each_lane(w.exec, [&](uint32_t l) { row[l] = num::canonical(c[l / 4 + 8 * (r / 2)][l % 4 * 2 + r % 2]); });
+  }
+  return &i + 1;
+}
+
+Exec select_f64(const ptx::Instruction& inst, const ptx::MatrixShape& shape) {
+  if (inst.type(0) != ptx::Type::f64 || inst.type(3) != ptx::Type::f64) return nullptr;
+  if (shape.m == 8) return shape.k == 4 ? &multiply_add_f64<8, 4> : nullptr;
+  if (shape.k == 4) return &multiply_add_f64<16, 4>;
+  if (shape.k == 8) return &multiply_add_f64<16, 8>;
+  return shape.k == 16 ? &multiply_add_f64<16, 16> : nullptr;
+}
+
+// Bits: the sums count those that both factors have, or those in which they differ.
+template <uint32_t kRows, uint32_t kWords, bool kXor>
+const Inst* multiply_add_bits(Warp& w, const Inst& i) {
+  const Inst* next = nullptr;
+  if (!w.gather(i, kAllLanes, next)) return next;
+  constexpr uint32_t kHalves = kRows / 8;
+  uint32_t a[kRows][kWords], b[8][kWords];
+  for (uint32_t r = 0; r < kHalves * kWords / 4; ++r) {
+    const auto* row = w.src<uint32_t>(i.list[i.op[1] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) a[l / 4 + 8 * (r % kHalves)][l % 4 + 4 * (r / kHalves)] = row[l];
+  }
+  for (uint32_t r = 0; r < kWords / 4; ++r) {
+    const auto* row = w.src<uint32_t>(i.list[i.op[2] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) b[l / 4][l % 4 + 4 * r] = row[l];
+  }
+  uint32_t d[kHalves * 2][kLanes];
+  for (uint32_t r = 0; r < kHalves * 2; ++r) {
+    const auto* c = w.src<uint32_t>(i.list[i.op[3] + r]);
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      d[r][l] = c[l];
+      for (uint32_t k = 0; k < kWords; ++k) {
+        const uint32_t x = a[l / 4 + 8 * (r / 2)][k], y = b[l % 4 * 2 + r % 2][k];
+        d[r][l] += static_cast<uint32_t>(std::popcount(kXor ? x ^ y : x & y));
+      }
+    }
+  }
+  for (uint32_t r = 0; r < kHalves * 2; ++r) write_words(w, i.list[i.op[0] + r], d[r]);
+  return &i + 1;
 }
 
 }  // namespace
 
 FB_EXEC(mma_sync) {
-  using ptx::Type;
-  const Type a = s.inst.type(1), b = s.inst.type(2);
-  if (s.inst.has(ptx::Mod::satfinite)) return nullptr;
-  if (a == Type::f16 && b == a) return by_depth<F16, F16, 8, 16>(s.inst);
-  if (a == Type::bf16 && b == a) return by_depth<Bf16, Bf16, 8, 16>(s.inst);
-  if (a == Type::tf32 && b == a) return by_depth<Tf32, Tf32, 4, 8>(s.inst);
-  if (a == Type::e4m3 && b == a) return by_depth<E4m3, E4m3, 16, 32>(s.inst);
-  if (a == Type::e5m2 && b == a) return by_depth<E5m2, E5m2, 16, 32>(s.inst);
-  if (a == Type::e4m3 && b == Type::e5m2) return by_depth<E4m3, E5m2, 16, 32>(s.inst);
-  if (a == Type::e5m2 && b == Type::e4m3) return by_depth<E5m2, E4m3, 16, 32>(s.inst);
-  return nullptr;  // integers, f64, and the older shapes
+  const auto shape = ptx::matrix_shape(s.inst);
+  const ptx::Type type = s.inst.type(1);
+  if (!shape) return nullptr;
+  if (type == ptx::Type::f64 && s.inst.type(2) == type) return select_f64(s.inst, *shape);
+  const auto a = tensor_element(type), b = tensor_element(s.inst.type(2));
+  if (!a || !b) return nullptr;
+  const uint32_t words = shape->k / elements_in_word(*a);
+  using enum Element;
+  return by_factors<f16, f16, bf16, bf16, tf32, tf32, e4m3, e4m3, e4m3, e5m2, e5m2, e4m3, e5m2, e5m2, s8, s8, s8, u8,
+                    u8, s8, u8, u8, s4, s4, s4, u4, u4, s4, u4, u4>(s.inst, *a, *b, words, shape->m);
+}
+
+FB_EXEC(mma_sync_b1) {
+  const auto shape = ptx::matrix_shape(s.inst);
+  if (!shape) return nullptr;
+  const bool differ = s.inst.has(ptx::Mod::xor_);
+  if (shape->m == 8) return differ ? &multiply_add_bits<8, 4, true> : &multiply_add_bits<8, 4, false>;
+  if (shape->k == 128) return differ ? &multiply_add_bits<16, 4, true> : &multiply_add_bits<16, 4, false>;
+  return differ ? &multiply_add_bits<16, 8, true> : &multiply_add_bits<16, 8, false>;
 }
 
 // Matrices of 8 × 8 16-bit elements
@@ -221,10 +333,6 @@ struct Matrix {
     }
   }
 };
-
-HWY_INLINE void write_pairs(Warp& w, int32_t row, const uint32_t* pairs) {
-  map_lanes<uint32_t>(w.exec, w.row<uint32_t>(row), [](uint32_t v) { return v; }, pairs);
-}
 
 // Lane 8m + r has the address of row r of matrix m; addresses of further lanes are not looked at.
 template <uint32_t kCount>
@@ -258,7 +366,7 @@ const Inst* load_matrices(Warp& w, const Inst& i) {
     }
     uint32_t pairs[kLanes];
     matrix.to_registers(kTransposed, pairs);
-    write_pairs(w, i.list[i.op[0] + static_cast<int32_t>(m)], pairs);
+    write_words(w, i.list[i.op[0] + static_cast<int32_t>(m)], pairs);
   }
   return &i + 1;
 }
@@ -322,7 +430,7 @@ FB_EXEC(movmatrix) {
     matrix.from_registers(false, w.src<uint32_t>(i.op[1]));
     uint32_t pairs[kLanes];
     matrix.to_registers(true, pairs);
-    write_pairs(w, i.op[0], pairs);
+    write_words(w, i.op[0], pairs);
     return &i + 1;
   };
 }

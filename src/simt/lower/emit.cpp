@@ -14,23 +14,27 @@
 #include "simt/reference/reference.h"
 
 namespace fb::simt {
+namespace {
+
+bool skips_l1(const ptx::Instruction& inst) {
+  using ptx::Mod;
+  return inst.has(Mod::cg) || inst.has(Mod::cs) || inst.has(Mod::cv) || inst.has(Mod::l1_no_allocate);
+}
+
+}  // namespace
 
 void FunctionEmitter::emit() {
   start_.resize(context_.function.body.size() + 1);
   const auto begin = context_.program.code.size();
   emit_stack_params();
+  const bool timed = !context_.options.times.empty();
+  if (timed) spans_ = plan_spans(*context_.program.module, context_.index, context_.options.times);
   for (context_.body_index = 0; context_.body_index < context_.function.body.size(); ++context_.body_index) {
     start_[context_.body_index] = static_cast<uint32_t>(context_.program.code.size());
     const ptx::Instruction& inst = context_.function.body[context_.body_index];
-    if (reaches_stack(context_.function, inst)) {
-      ptx::Instruction local = inst;
-      local.spaces[0] = ptx::Space::local;
-      emit_instruction(local);
-      continue;
-    }
-    const auto pieces = tear_store(inst, context_.options.tear);
-    if (pieces.empty()) emit_instruction(inst);
-    for (const ptx::Instruction& piece : pieces) emit_instruction(piece);
+    if (timed) emit_spans(spans_.before);
+    emit_body(inst);
+    if (timed) emit_spans(spans_.behind);
   }
   start_[context_.body_index] = static_cast<uint32_t>(context_.program.code.size());
   // Code that runs off the end returns, as ptxas makes it.
@@ -39,6 +43,25 @@ void FunctionEmitter::emit() {
   context_.body_index = context_.function.body.empty() ? 0 : context_.body_index - 1;
   context_.append(select({ret}));
   context_.info().first = static_cast<uint32_t>(begin);
+}
+
+void FunctionEmitter::emit_body(const ptx::Instruction& inst) {
+  if (reaches_stack(context_.function, inst)) {
+    ptx::Instruction local = inst;
+    local.spaces[0] = ptx::Space::local;
+    emit_instruction(local);
+    return;
+  }
+  const auto pieces = tear_store(inst, context_.options.tear);
+  if (pieces.empty()) emit_instruction(inst);
+  for (const ptx::Instruction& piece : pieces) emit_instruction(piece);
+}
+
+void FunctionEmitter::emit_spans(std::vector<std::vector<Span>>& spans) {
+  for (Span& span : spans[context_.body_index]) {
+    Inst& head = context_.append(&exec_span);
+    head.span = &context_.program.spans.emplace_back(std::move(span));
+  }
 }
 
 void FunctionEmitter::emit_stack_params() {
@@ -76,6 +99,8 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   } else if (inst.form == ptx::Form::brx_idx) {
     control_.lower_branch_table(inst, out);
     end = 1;
+  } else if (inst.form == ptx::Form::wgmma_mma_async) {
+    end = 4;  // the others are constants, which the instruction looks up
   }
   const bool param = operands_.lower_param_access(inst, out, selection.param);
   Exec run = context_.options.reference ? select_reference(selection) : nullptr;
@@ -95,6 +120,10 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   if (!list.empty()) {
     lists_.push_back({here, static_cast<uint32_t>(context_.program.lists.size())});
     context_.program.lists.push_back(std::move(list));
+  }
+  if (!spans_.slot.empty()) {
+    out.slot = spans_.slot[context_.body_index];
+    out.past_l1 = skips_l1(inst);
   }
   Inst& appended = context_.append(run);
   out.run = run;

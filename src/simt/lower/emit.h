@@ -9,6 +9,7 @@
 #include "simt/lower/frame_layout.h"
 #include "simt/lower/function_context.h"
 #include "simt/lower/operand_lowering.h"
+#include "simt/lower/spans.h"
 
 namespace fb::simt {
 
@@ -26,7 +27,9 @@ class FunctionEmitter {
 
  private:
   void emit_stack_params();
+  void emit_body(const ptx::Instruction& inst);
   void emit_instruction(const ptx::Instruction& inst);
+  void emit_spans(std::vector<std::vector<Span>>& spans);
 
   struct List {
     uint32_t code;
@@ -39,6 +42,7 @@ class FunctionEmitter {
   ControlLowering control_;
   std::vector<uint32_t> start_;  // body index → code index
   std::vector<List> lists_;
+  SpanPlan spans_;  // empty where time is not modelled
 };
 
 }  // namespace fb::simt

@@ -54,6 +54,10 @@ Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOpt
     for (int32_t& row : list) row = constants.final_offset(row);
   }
   for (FunctionEmitter& emitter : emitters) emitter.connect();
+  if (!options.times.empty()) {
+    program->cycle = options.times.cycle;
+    program->bank_samples = std::make_shared<std::vector<BankSample>>(program->code.size());
+  }
   if (options.count_branches) program->branch_ways = std::make_shared<std::vector<uint8_t>>(program->origins.size());
   return program;
 }

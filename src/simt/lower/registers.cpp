@@ -5,7 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "simt/lower/operands.h"
+#include "ptx/traits.h"
+#include "simt/lower/flow.h"
 
 namespace fb::simt {
 namespace {
@@ -14,73 +15,6 @@ using Bits = std::vector<uint64_t>;
 
 bool test(const Bits& b, uint32_t k) { return (b[k / 64] >> (k % 64) & 1) != 0; }
 void set(Bits& b, uint32_t k) { b[k / 64] |= uint64_t{1} << (k % 64); }
-
-// Calls fn(register, written) for every register an instruction names.
-template <class F>
-void for_each_register(const ptx::Instruction& inst, F fn) {
-  if (inst.guard.reg != ptx::kNoIndex) fn(inst.guard.reg, false);
-  for (size_t k = 0; k < inst.operands.size(); ++k) {
-    const ptx::Operand& op = inst.operands[k];
-    const bool written = is_destination(inst, k);
-    if (op.kind == ptx::OperandKind::reg) fn(op.index, written);
-    // The base of an address is read even where the instruction writes memory.
-    const bool elements_written = written && op.kind == ptx::OperandKind::vector;
-    for (const ptx::Operand& e : op.elements) {
-      if (e.kind == ptx::OperandKind::reg) fn(e.index, elements_written);
-      for (const ptx::Operand& f : e.elements) {
-        if (f.kind == ptx::OperandKind::reg) fn(f.index, false);
-      }
-    }
-  }
-}
-
-struct Flow {
-  std::vector<uint32_t> block_begin;        // body indices, ascending
-  std::vector<std::vector<uint32_t>> next;  // successors, by block
-};
-
-void add_targets(const ptx::Function& f, const ptx::Instruction& inst, std::vector<uint32_t>& targets) {
-  for (const ptx::Operand& op : inst.operands) {
-    if (op.kind == ptx::OperandKind::label) targets.push_back(op.index);
-    if (op.kind == ptx::OperandKind::target_list && op.index < f.target_lists.size()) {
-      const auto& labels = f.target_lists[op.index].labels;
-      targets.insert(targets.end(), labels.begin(), labels.end());
-    }
-  }
-}
-
-Flow find_flow(const ptx::Function& f) {
-  const auto n = static_cast<uint32_t>(f.body.size());
-  std::vector<bool> leader(n + 1, false);
-  leader[0] = true;
-  std::vector<uint32_t> targets;
-  for (uint32_t k = 0; k < n; ++k) {
-    targets.clear();
-    add_targets(f, f.body[k], targets);
-    for (uint32_t t : targets) leader[t] = true;
-    if (!targets.empty() || ends_thread(f.body[k])) leader[k + 1] = true;
-  }
-  Flow flow;
-  std::vector<uint32_t> block_of(n + 1, ptx::kNoIndex);
-  for (uint32_t k = 0; k < n; ++k) {
-    if (leader[k]) flow.block_begin.push_back(k);
-    block_of[k] = static_cast<uint32_t>(flow.block_begin.size() - 1);
-  }
-  flow.next.resize(flow.block_begin.size());
-  for (size_t b = 0; b < flow.block_begin.size(); ++b) {
-    const uint32_t end = b + 1 < flow.block_begin.size() ? flow.block_begin[b + 1] : n;
-    const ptx::Instruction& last = f.body[end - 1];
-    targets.clear();
-    add_targets(f, last, targets);
-    const bool guarded = last.guard.reg != ptx::kNoIndex;
-    const bool jumps = !targets.empty();
-    if (guarded || (!jumps && !ends_thread(last))) targets.push_back(end);
-    for (uint32_t t : targets) {
-      if (t < n) flow.next[b].push_back(block_of[t]);
-    }
-  }
-  return flow;
-}
 
 }  // namespace
 

@@ -56,6 +56,7 @@ Exec select_reference(const Selection& s) {
   if (const Exec multimem = reference::multimem_handler(s)) return multimem;
   if (const Exec warp = reference::warp_handler(s)) return warp;
   if (const Exec matrix = reference::matrix_handler(s)) return matrix;
+  if (const Exec group = reference::group_matrix_handler(s)) return group;
   return reference::evaluator(s.inst.form) ? reference::run_values : nullptr;
 }
 

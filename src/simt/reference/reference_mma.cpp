@@ -2,25 +2,25 @@
 // Waiting for the lanes of the warp is the fast engine's.
 
 #include <cstring>
+#include <memory>
 
+#include "ptx/matrix_shape.h"
 #include "simt/block.h"
 #include "simt/environment.h"
+#include "simt/reference/reference_matrices.h"
 #include "simt/reference/reference_operands.h"
 
 namespace fb::simt::reference {
-namespace {
 
 using ptx::Form;
 using ptx::Mod;
 using ptx::Type;
 
-constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 32;
+namespace {
 
-const Format& element_format(Type type) { return type == Type::tf32 ? kTf32 : format_of(type); }
-
-// Bits that an element takes up in a register; tf32 has its low 13 bits unused.
-uint32_t element_bits(Type type) {
-  return type == Type::tf32 ? 32 : static_cast<uint32_t>(total_bits(format_of(type)));
+bool is_integer(Type type) {
+  return type == Type::b1 || type == Type::s32 || type == Type::s8 || type == Type::u8 || type == Type::s4 ||
+         type == Type::u4;
 }
 
 uint64_t element_code(Bits reg, uint32_t index, Type type) {
@@ -29,64 +29,99 @@ uint64_t element_code(Bits reg, uint32_t index, Type type) {
   return type == Type::tf32 ? code >> 13 : code;
 }
 
-struct Matrices {
-  Number a[kRows][kMostDepth], b[kMostDepth][kColumns], c[kRows][kColumns];
-  uint32_t depth = 0;
-};
+Number rounded(const Number& n, const Format& f) { return decode(encode(n, f, Rounding::nearest_even), f); }
+
+Number add_product(const Number& sum, const Matrices& m, uint32_t row, uint32_t column, uint32_t k, const Format& f) {
+  return rounded(add(sum, multiply(m.a[row][k], m.b[k][column]), Rounding::nearest_even), f);
+}
+
+// Products of even and of odd k have sums of their own, which are added to each other and then to the accumulator; each
+// addition rounds to f32.
+Number dot(const Matrices& m, uint32_t row, uint32_t column) {
+  Number sums[2] = {decode(0, kF32), decode(0, kF32)};
+  for (uint32_t k = 0; k < m.shape.k; ++k) sums[k % 2] = add_product(sums[k % 2], m, row, column, k, kF32);
+  const Number both = rounded(add(sums[0], sums[1], Rounding::nearest_even), kF32);
+  return rounded(add(m.c[row][column], both, Rounding::nearest_even), kF32);
+}
+
+Number dot_f64(const Matrices& m, uint32_t row, uint32_t column) {
+  Number sum = m.c[row][column];
+  for (uint32_t k = 0; k < m.shape.k; ++k) sum = add_product(sum, m, row, column, k, kF64);
+  return sum;
+}
+
+// Integers are exact; the sum wraps, or saturates.
+int64_t value_of(const Number& n) {
+  const auto magnitude = static_cast<int64_t>(n.m.shift_left(n.e > 0 ? n.e : 0).shift_right(n.e < 0 ? -n.e : 0).lo);
+  return n.negative ? -magnitude : magnitude;
+}
+
+uint64_t dot_integer(const Matrices& m, const ptx::Instruction& inst, uint32_t row, uint32_t column) {
+  int64_t sum = value_of(m.c[row][column]);
+  for (uint32_t k = 0; k < m.shape.k; ++k) {
+    const int64_t a = value_of(m.a[row][k]), b = value_of(m.b[k][column]);
+    sum += inst.has(Mod::xor_) ? a ^ b : a * b;
+  }
+  if (inst.has(Mod::satfinite)) sum = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
+  return static_cast<uint32_t>(sum);
+}
+
+}  // namespace
+
+uint32_t element_bits(Type type) { return type == Type::tf32 ? 32 : ptx::bits_of(type); }
+
+// Of a tf32 the low bits are not looked at, but a NaN stays one.
+Number element_number(Bits reg, uint32_t index, Type type) {
+  const uint64_t code = element_code(reg, index, type);
+  if (type == Type::tf32) {
+    const auto whole = static_cast<uint64_t>(low(reg, 32));
+    return is_nan(whole, kF32) ? decode(kF32.nan, kF32) : decode(code, kTf32);
+  }
+  if (!is_integer(type)) return decode(code, format_of(type));
+  const I128 value = type == Type::s8 || type == Type::s4 || type == Type::s32 ? as_signed(code, element_bits(type))
+                                                                               : static_cast<I128>(code);
+  return from_integer(value < 0, static_cast<U128>(value < 0 ? -value : value));
+}
+
+uint64_t result_code(const Matrices& m, const ptx::Instruction& inst, uint32_t row, uint32_t column) {
+  const Type type = inst.type(0);
+  if (type == Type::s32) return dot_integer(m, inst, row, column);
+  const Number sum = type == Type::f64 ? dot_f64(m, row, column) : dot(m, row, column);
+  return encode(sum, format_of(type), Rounding::nearest_even);
+}
+
+namespace {
 
 // Group g = lane / 4 is a row of A and a column of B, t = lane % 4 counts along the depth.
 void read_factors(const Operands& o, Matrices& m) {
   const Type a = o.inst().type(1), b = o.inst().type(2);
-  const uint32_t in_register = 32 / element_bits(a);
-  m.depth = 4 * in_register * static_cast<uint32_t>(o.count(1)) / 2;
+  const uint32_t register_bits = a == Type::f64 ? 64 : 32;
+  const uint32_t in_register = register_bits / element_bits(a), halves = m.shape.m / 8;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t g = lane / 4, t = lane % 4;
     for (uint32_t k = 0; k < in_register; ++k) {
       for (uint32_t r = 0; r < static_cast<uint32_t>(o.count(1)); ++r) {
-        const uint64_t code = element_code(o.read(1, lane, static_cast<int>(r)), k, a);
-        m.a[g + 8 * (r % 2)][t * in_register + k + 4 * in_register * (r / 2)] = decode(code, element_format(a));
+        m.a[g + 8 * (r % halves)][t * in_register + k + 4 * in_register * (r / halves)] =
+            element_number(o.read(1, lane, static_cast<int>(r)), k, a);
       }
       for (uint32_t r = 0; r < static_cast<uint32_t>(o.count(2)); ++r) {
-        const uint64_t code = element_code(o.read(2, lane, static_cast<int>(r)), k, b);
-        m.b[t * in_register + k + 4 * in_register * r][g] = decode(code, element_format(b));
+        m.b[t * in_register + k + 4 * in_register * r][g] = element_number(o.read(2, lane, static_cast<int>(r)), k, b);
       }
     }
   }
-}
-
-// f(lane, register, index in the register, row, column) for every element of an accumulator: rows g and g + 8, columns
-// 2t and 2t + 1; two elements share a register in f16.
-template <class F>
-void each_accumulator(Type type, F f) {
-  const uint32_t in_register = type == Type::f16 ? 2 : 1;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    for (uint32_t n = 0; n < 4; ++n) {
-      f(lane, static_cast<int>(n / in_register), n % in_register, lane / 4 + 8 * (n / 2), lane % 4 * 2 + n % 2);
-    }
-  }
-}
-
-// Products are exact; each addition rounds to double precision, in the order of the depth; the sum rounds once more.
-Number dot(const Matrices& m, uint32_t row, uint32_t column) {
-  Number sum = m.c[row][column];
-  for (uint32_t k = 0; k < m.depth; ++k) {
-    const Number next = add(sum, multiply(m.a[row][k], m.b[k][column]), Rounding::nearest_even);
-    sum = decode(encode(next, kF64, Rounding::nearest_even), kF64);
-  }
-  return sum;
 }
 
 void multiply_add(Operands& o, const Warp& w) {
   const Type type = o.inst().type(0);
-  const Format& f = format_of(type);
-  Matrices m;
-  read_factors(o, m);
-  each_accumulator(type, [&](uint32_t lane, int reg, uint32_t index, uint32_t row, uint32_t column) {
-    m.c[row][column] = decode(element_code(o.read(3, lane, reg), index, type), f);
+  const auto m = std::make_unique<Matrices>();
+  m->shape = ptx::matrix_shape(o.inst()).value();
+  read_factors(o, *m);
+  each_accumulator(type, m->shape.m, [&](uint32_t lane, int reg, uint32_t index, uint32_t row, uint32_t column) {
+    m->c[row][column] = element_number(o.read(3, lane, reg), index, type);
   });
   Bits d[kLanes][4] = {};
-  each_accumulator(type, [&](uint32_t lane, int reg, uint32_t index, uint32_t row, uint32_t column) {
-    d[lane][reg] |= Bits{encode(dot(m, row, column), f, Rounding::nearest_even)} << (16 * index);
+  each_accumulator(type, m->shape.m, [&](uint32_t lane, int reg, uint32_t index, uint32_t row, uint32_t column) {
+    d[lane][reg] |= Bits{result_code(*m, o.inst(), row, column)} << (16 * index);
   });
   each_executing(w, [&](uint32_t lane) {
     for (int reg = 0; reg < o.count(0); ++reg) o.write(0, lane, d[lane][reg], reg);
@@ -207,6 +242,7 @@ const Inst* run_matrices(Warp& w, const Inst& i) {
 Exec matrix_handler(const Selection& s) {
   switch (s.inst.form) {
     case Form::mma_sync:
+    case Form::mma_sync_b1:
     case Form::ldmatrix:
     case Form::stmatrix:
     case Form::movmatrix:

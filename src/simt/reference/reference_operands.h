@@ -47,5 +47,6 @@ Exec memory_handler(const Selection& selection);
 Exec multimem_handler(const Selection& selection);
 Exec warp_handler(const Selection& selection);
 Exec matrix_handler(const Selection& selection);
+Exec group_matrix_handler(const Selection& selection);
 
 }  // namespace fb::simt::reference

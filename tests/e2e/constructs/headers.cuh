@@ -135,6 +135,27 @@ __device__ int value(unsigned t) { using namespace nvcuda; for (int i = t; i < 2
 using namespace nvcuda;
 __global__ void kernel(const signed char* a, const double* d, int* c, double* e) { wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> fa; wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> fb; wmma::fragment<wmma::accumulator, 16, 16, 16, int> fc; wmma::fill_fragment(fc, 0); wmma::load_matrix_sync(fa, a, 16); wmma::load_matrix_sync(fb, a, 16); wmma::mma_sync(fc, fa, fb, fc); wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major); wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::row_major> da; wmma::fragment<wmma::matrix_b, 8, 8, 4, double, wmma::col_major> db; wmma::fragment<wmma::accumulator, 8, 8, 4, double> dc; wmma::fill_fragment(dc, 0.0); wmma::load_matrix_sync(da, d, 4); wmma::load_matrix_sync(db, d, 4); wmma::mma_sync(dc, da, db, dc); wmma::store_matrix_sync(e, dc, 8, wmma::mem_col_major); }
 
+// construct: wmma_nibbles_and_bits
+// run: ours
+#include <mma.h>
+__device__ int wa[32], wb[32], wc[64], we[64];
+__device__ int value(unsigned t) { using namespace nvcuda; using namespace nvcuda::wmma::experimental; wa[t] = t * 0x12345671 + 99; wb[t] = t * 0x7654321 + 7; __syncwarp(); wmma::fragment<wmma::matrix_a, 8, 8, 32, precision::s4, wmma::row_major> fa; wmma::fragment<wmma::matrix_b, 8, 8, 32, precision::s4, wmma::col_major> fb; wmma::fragment<wmma::accumulator, 8, 8, 32, int> fc; wmma::load_matrix_sync(fa, wa, 32); wmma::load_matrix_sync(fb, wb, 32); wmma::fill_fragment(fc, 5); wmma::mma_sync(fc, fa, fb, fc); wmma::store_matrix_sync(wc, fc, 8, wmma::mem_row_major); wmma::fragment<wmma::matrix_a, 8, 8, 128, precision::b1, wmma::row_major> ga; wmma::fragment<wmma::matrix_b, 8, 8, 128, precision::b1, wmma::col_major> gb; wmma::fragment<wmma::accumulator, 8, 8, 128, int> gc; wmma::load_matrix_sync(ga, wa, 128); wmma::load_matrix_sync(gb, wb, 128); wmma::fill_fragment(gc, 1); wmma::bmma_sync(gc, ga, gb, gc); wmma::bmma_sync(gc, ga, gb, gc, bmmaBitOpAND, bmmaAccumulateOpPOPC); wmma::store_matrix_sync(we, gc, 8, wmma::mem_col_major); int bad = fa.num_elements != 8 || ga.num_elements != 32; for (int at = t; at < 64; at += 32) { const int i = at / 8, j = at % 8; int s = 5, n = 1; for (int k = 0; k < 32; ++k) s += ((int)((unsigned)wa[i * 4 + k / 8] << (28 - k % 8 * 4)) >> 28) * ((int)((unsigned)wb[j * 4 + k / 8] << (28 - k % 8 * 4)) >> 28); for (int w = 0; w < 4; ++w) n += __popc(wa[i * 4 + w] & wb[j * 4 + w]) + __popc(wa[i * 4 + w] ^ wb[j * 4 + w]); bad += wc[at] != s; bad += we[j * 8 + i] != n; } return bad; }
+// expect: 0
+
+// construct: wmma_products_of_bytes
+// run: ours
+#include <mma.h>
+__device__ signed char wx[256]; __device__ int wy[256];
+__device__ int value(unsigned t) { using namespace nvcuda; for (int i = t; i < 256; i += 32) wx[i] = i * 37; __syncwarp(); wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> fa; wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> fb; wmma::fragment<wmma::accumulator, 16, 16, 16, int> fc; wmma::fill_fragment(fc, 0); wmma::load_matrix_sync(fa, wx, 16); wmma::load_matrix_sync(fb, wx, 16); wmma::mma_sync(fc, fa, fb, fc); wmma::store_matrix_sync(wy, fc, 16, wmma::mem_row_major); int bad = 0; for (int i = t; i < 256; i += 32) { int s = 0; for (int k = 0; k < 16; ++k) s += wx[i / 16 * 16 + k] * wx[i % 16 * 16 + k]; bad += s != wy[i]; } return bad; }
+// expect: 0
+
+// construct: wmma_products_of_doubles
+// run: ours
+#include <mma.h>
+__device__ double wd[32], wg[64];
+__device__ int value(unsigned t) { using namespace nvcuda; wd[t] = t * 0.5; __syncwarp(); wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::row_major> fa; wmma::fragment<wmma::matrix_b, 8, 8, 4, double, wmma::col_major> fb; wmma::fragment<wmma::accumulator, 8, 8, 4, double> fc; wmma::fill_fragment(fc, 1.0); wmma::load_matrix_sync(fa, wd, 4); wmma::load_matrix_sync(fb, wd, 4); wmma::mma_sync(fc, fa, fb, fc); wmma::store_matrix_sync(wg, fc, 8, wmma::mem_row_major); int bad = 0; for (int i = t; i < 64; i += 32) { double s = 1; for (int k = 0; k < 4; ++k) s += wd[i / 8 * 4 + k] * wd[i % 8 * 4 + k]; bad += s != wg[i]; } return bad; }
+// expect: 0
+
 // construct: wmma_tf32_and_bf16
 // run: no
 #include <mma.h>

@@ -53,6 +53,13 @@ def main(folder):
          "-lcudart_static", "-lrt", "-lpthread", "-ldl")
     runs(folder / "by_host", what="the host's linker")
 
+    # Weak definitions, for runtimes that lack a function, give way to the static runtime.
+    call("gcc", f"-I{toolkit.parent}/include", "-fPIC", "-fvisibility=hidden", "-shared", FILES / "fallback.c", "-o", folder / "libfallback.so",
+         f"-L{toolkit}", "-lcudart_static", "-Wl,-s")
+    call("gcc", FILES / "with_fallback.c", "-o", folder / "with_fallback", f"-L{folder}", "-lfallback", f"-Wl,-rpath,{folder}")
+    runs(folder / "with_fallback", "0 0 8", "a static runtime in a library")
+    expect(call(folder / "with_fallback", good=False), "fabricbench exec PROGRAM", "a static runtime without a node")
+
     # Kernels have the names that nvcc gives them.
     nvcc("-c", FILES / "named.cu", "-o", folder / "named.o")
     call("g++", f"-I{toolkit.parent}/include", FILES / "by_name.cpp", folder / "named.o", "-o", folder / "by_name", f"-L{toolkit}", "-lcudart")

@@ -102,6 +102,75 @@ static void streams_may_leave(int* device) {
   }
 }
 
+// A stream of a library that ends with a node added by hand need not come back; with captured work it must.
+static void nodes_by_hand_need_not_come_back(int* device) {
+  for (const bool work : {false, true}) {
+    cudaStream_t a = make_stream(), b = make_stream();
+    cudaEvent_t event = nullptr, serial = nullptr;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaEventCreate(&serial));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    add<<<1, 1, 0, a>>>(device, 1);
+    CHECK(cudaEventRecord(event, a));
+    CHECK(cudaStreamWaitEvent(b, event));
+    CHECK(cudaStreamUpdateCaptureDependencies(b, nullptr, nullptr, 0, cudaStreamSetCaptureDependencies));
+    add<<<1, 1, 0, b>>>(device, 1);
+    CHECK(cudaEventRecord(event, b));
+    CHECK(cudaStreamWaitEvent(a, event));
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph = nullptr;
+    const cudaGraphNode_t* last = nullptr;
+    size_t count = 0;
+    CHECK(cudaStreamGetCaptureInfo(b, &status, nullptr, &graph, &last, nullptr, &count));
+    CHECK_TRUE(status == cudaStreamCaptureStatusActive && count == 1);
+    cudaGraphNode_t node = nullptr;
+    CHECK(cudaGraphAddEventRecordNode(&node, graph, last, count, serial));
+    CHECK(cudaStreamUpdateCaptureDependencies(b, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
+    if (work) add<<<1, 1, 0, b>>>(device, 1);
+    graph = nullptr;
+    EXPECT(cudaStreamEndCapture(a, &graph), work ? cudaErrorStreamCaptureUnjoined : cudaSuccess);
+    if (graph) {
+      cudaGraphExec_t exec = nullptr;
+      CHECK(cudaGraphInstantiate(&exec, graph));
+      CHECK(cudaGraphLaunch(exec, a));
+      CHECK(cudaStreamSynchronize(a));
+      CHECK(cudaEventQuery(serial));
+      CHECK(cudaGraphExecDestroy(exec));
+      CHECK(cudaGraphDestroy(graph));
+    }
+    CHECK(cudaEventDestroy(event));
+    CHECK(cudaEventDestroy(serial));
+    CHECK(cudaStreamDestroy(a));
+    CHECK(cudaStreamDestroy(b));
+  }
+}
+
+// Events that took part in a capture live on; the graph, and what it owns, goes when the last owner is destroyed.
+static void graphs_end_while_events_live() {
+  static int destroyed = 0;
+  cudaStream_t a = make_stream();
+  cudaEvent_t event = nullptr;
+  CHECK(cudaEventCreate(&event));
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+  CHECK(cudaEventRecord(event, a));
+  cudaStreamCaptureStatus status;
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamGetCaptureInfo(a, &status, nullptr, &graph));
+  cudaUserObject_t object = nullptr;
+  CHECK(cudaUserObjectCreate(
+      &object, &destroyed, [](void* count) { ++*static_cast<int*>(count); }, 1, cudaUserObjectNoDestructorSync));
+  CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  CHECK(cudaStreamEndCapture(a, &graph));
+  cudaGraphExec_t exec = nullptr;
+  CHECK(cudaGraphInstantiate(&exec, graph));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK_TRUE(destroyed == 0);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK_TRUE(destroyed == 1);
+  CHECK(cudaEventDestroy(event));
+  CHECK(cudaStreamDestroy(a));
+}
+
 // Where the caller has the graph already, the end of the capture need not return it.
 static void into_a_graph(int* device) {
   cudaStream_t stream = make_stream();
@@ -249,6 +318,8 @@ int main() {
   CHECK(cudaMalloc(&device, 64));
   records(device);
   streams_may_leave(device);
+  nodes_by_hand_need_not_come_back(device);
+  graphs_end_while_events_live();
   into_a_graph(device);
   built(device);
   forbids(device);

@@ -29,7 +29,7 @@ static size_t free_bytes() {
   return free;
 }
 
-// A question may name fabric handles; memory with them is refused, and the program takes descriptors.
+// Where there are switches of NVLink, memory may be shared by descriptors, by fabric handles, or by both.
 static void handle_types() {
   const auto both = memory_of(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC);
   size_t bytes = 0;
@@ -37,9 +37,13 @@ static void handle_types() {
   CHECK_TRUE(bytes == 2 << 20);
   int fabric = 1;
   EXPECT(cuDeviceGetAttribute(&fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0), CUDA_SUCCESS);
-  CHECK_TRUE(fabric == 0);
+  CHECK_TRUE(fabric == 1);
   CUmemGenericAllocationHandle memory = 0;
-  EXPECT(cuMemCreate(&memory, bytes, &both, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT(cuMemCreate(&memory, bytes, &both, 0), CUDA_SUCCESS);
+  CUmemAllocationProp found{};
+  EXPECT(cuMemGetAllocationPropertiesFromHandle(&found, memory), CUDA_SUCCESS);
+  CHECK_TRUE(found.requestedHandleTypes == both.requestedHandleTypes);
+  EXPECT(cuMemRelease(memory), CUDA_SUCCESS);
   const auto unknown = memory_of(0, 0x100);
   EXPECT(cuMemGetAllocationGranularity(&bytes, &unknown, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_ERROR_INVALID_VALUE);
   CUmulticastObjectProp multicast{};
@@ -47,7 +51,10 @@ static void handle_types() {
   multicast.size = bytes;
   multicast.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
   EXPECT(cuMulticastGetGranularity(&bytes, &multicast, CU_MULTICAST_GRANULARITY_RECOMMENDED), CUDA_SUCCESS);
-  EXPECT(cuMulticastCreate(&memory, &multicast), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT(cuMulticastCreate(&memory, &multicast), CUDA_SUCCESS);
+  EXPECT(cuMemRelease(memory), CUDA_SUCCESS);
+  const auto windows = memory_of(0, CU_MEM_HANDLE_TYPE_WIN32);
+  EXPECT(cuMemCreate(&memory, bytes, &windows, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // Sent to a socket and back, as programs pass descriptors on: for a while only the message holds it.
@@ -87,7 +94,7 @@ static void descriptors() {
   int first = -1, second = -1;
   EXPECT(cuMemExportToShareableHandle(&first, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS);
   EXPECT(cuMemExportToShareableHandle(&second, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS);
-  EXPECT(cuMemExportToShareableHandle(&second, memory, CU_MEM_HANDLE_TYPE_FABRIC, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT(cuMemExportToShareableHandle(&second, memory, CU_MEM_HANDLE_TYPE_FABRIC, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT(cuMemRelease(memory), CUDA_SUCCESS);
   close(second);
   CHECK_TRUE(free_bytes() == before - bytes);

@@ -284,6 +284,31 @@ static void fork_first() {
   CHECK_TRUE(status == 0);
 }
 
+// Both ways through more memory than the host's caches hold, in strides of a grid, up to both ends.
+static __global__ void reverse(uint4* to, const uint4* from, size_t n) {
+  const size_t all = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
+  for (size_t i = mine; i < n; i += all) to[n - 1 - i] = from[i];
+}
+static __global__ void backward(uint4* to, const uint4* from, size_t n) {
+  const long all = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
+  for (long i = static_cast<long>(n) - 1 - mine; i >= 0; i -= all) to[i] = from[n - 1 - static_cast<size_t>(i)];
+}
+static void large_strides() {
+  constexpr size_t kBytes = 12 << 20;
+  std::vector<unsigned> words(kBytes / sizeof(unsigned)), back(words.size());
+  for (size_t k = 0; k < words.size(); ++k) words[k] = static_cast<unsigned>(k) * 2654435761u;
+  uint4 *from = nullptr, *to = nullptr;
+  CHECK(cudaMalloc(&from, kBytes));
+  CHECK(cudaMalloc(&to, kBytes));
+  CHECK(cudaMemcpy(from, words.data(), kBytes, cudaMemcpyHostToDevice));
+  reverse<<<8, 1024>>>(to, from, kBytes / sizeof(uint4));
+  backward<<<8, 1024>>>(from, to, kBytes / sizeof(uint4));
+  CHECK(cudaMemcpy(back.data(), from, kBytes, cudaMemcpyDeviceToHost));
+  CHECK_TRUE(back == words);
+  CHECK(cudaFree(from));
+  CHECK(cudaFree(to));
+}
+
 int main(int argc, char**) {
   if (argc > 1) fork_first();
   copies();
@@ -293,6 +318,7 @@ int main(int argc, char**) {
   kernels();
   library();
   devices();
+  large_strides();
   CHECK(cudaDeviceReset());
   std::puts(failures() == 0 ? "OK" : "FAILED");
   return failures() != 0;

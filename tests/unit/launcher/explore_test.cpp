@@ -129,7 +129,7 @@ TEST(Seeds, AreTriedFromOneOnUntilOneGoesWrong) {
   EXPECT_EQ(seeds, (std::vector<uint64_t>{1, 2, 3, 4}));
   const Explored none = explore_seeds({}, {.schedules = 3}, run).value();
   EXPECT_EQ(none.end, End::limit);
-  EXPECT_EQ(describe_seeds(none), "3 schedules (seeds from 1): nothing found");
+  EXPECT_EQ(describe_seeds(none, {.schedules = 3}), "3 schedules (seeds from 1): nothing found");
 }
 
 TEST(Seeds, ThatTimeCutOffSayNothingButTheFirstDoes) {
@@ -146,6 +146,8 @@ TEST(Seeds, ThatTimeCutOffSayNothingButTheFirstDoes) {
   EXPECT_EQ(later.end, End::time);
   EXPECT_EQ(later.schedules, 2u);
   EXPECT_EQ(later.last.exit_code, 0);
+  EXPECT_EQ(describe_seeds(later, {.schedules = 9}),
+            "stopped after 2 of 9 schedules (seeds from 1), when time was up: nothing found in these");
   EXPECT_EQ(explore_seeds({}, {.schedules = 9}, run_until(1)).value().end, End::found);
 }
 

@@ -10,6 +10,7 @@
 #include <deque>
 #include <string>
 
+#include "machine/time/unit_times.h"
 #include "ptx/parser.h"
 #include "simt/block.h"
 #include "simt/environment.h"
@@ -40,7 +41,7 @@ class Node final : public simt::Environment {
   void print(std::string_view) override {}
   uint64_t cycles() override { return 0; }
   uint64_t nanoseconds() override { return 0; }
-  void start(simt::AsyncCopy) override { copies.push_back(clock.last_arrival()); }
+  void start(simt::AsyncCopy copy) override { copies.push_back(clock.arrival_of(copy)); }
   mem::Address heap_allocate(uint64_t) override { return 0; }
   bool heap_release(mem::Address) override { return false; }
 
@@ -75,10 +76,12 @@ class Node final : public simt::Environment {
     auto parsed = ptx::parse(text + body + "\nret;\n}\n");
     EXPECT_TRUE(parsed.has_value()) << (parsed ? "" : to_string(parsed.error(), text));
     k.module = std::make_unique<ptx::Module>(std::move(*parsed));
-    auto lowered = simt::lower(*k.module, {.observed = true, .reference = false, .address_of = {}});
+    auto lowered = simt::lower(
+        *k.module, {.observed = true, .reference = false, .times = unit_times(fabric.platform()), .address_of = {}});
     EXPECT_TRUE(lowered.has_value()) << (lowered ? "" : to_string(lowered.error(), "lower"));
     k.program = std::move(*lowered);
     k.grid = std::make_unique<simt::Grid>();
+    k.grid->id = kernels_.size();
     k.grid->program = k.program.get();
     k.grid->kernel = k.program->find("k");
     k.grid->block = {threads, 1, 1};
@@ -90,7 +93,7 @@ class Node final : public simt::Environment {
     return *k.block;
   }
 
-  // The earliest warp first, until all have ended. An instruction takes two nanoseconds.
+  // The earliest warp first, until all have ended.
   void run() {
     for (int quantum = 0; quantum < 1'000'000; ++quantum) {
       simt::Warp* earliest = nullptr;
@@ -103,7 +106,6 @@ class Node final : public simt::Environment {
       uint64_t executed = 0;
       earliest->queued = false;
       if (earliest->run(64, executed) == simt::Stop::quantum) earliest->queued = true;
-      earliest->clock.now += executed * 2 * fabric::kNanosecond;
     }
     FAIL() << "no end";
   }
@@ -139,12 +141,16 @@ const std::string kLane = "mov.u32 %r0, %laneid;\nmul.wide.u32 %rd9, %r0, 16;\na
 TEST(MemoryClock, LoadsOverlapUntilSomethingDependsOnThem) {
   Node node;
   const mem::Address remote = node.allocate(1, 1 << 16);
-  const auto one = clock_after(node, 0, kLane + "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd8];", {remote});
+  const std::string use = "add.u32 %r5, %r1, %r2;\n";
+  const auto one = clock_after(node, 0, kLane + "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd8];" + use, {remote});
   std::string many = kLane;
-  for (int k = 0; k < 8; ++k) many += "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd8+" + std::to_string(512 * k) + "];\n";
-  const auto eight = clock_after(node, 0, many, {remote});
+  for (int k = 1; k <= 8; ++k) many += "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd8+" + std::to_string(512 * k) + "];\n";
+  const auto eight = clock_after(node, 0, many + use, {remote});
   EXPECT_NEAR(microseconds(one.now), 1.79, 0.1);
   EXPECT_NEAR(microseconds(eight.now), microseconds(one.now), 0.1);
+  const auto unused = clock_after(node, 0, kLane + "ld.global.u32 %r1, [%rd8+8192];", {remote});
+  EXPECT_LT(microseconds(unused.now), 0.1);
+  EXPECT_NEAR(microseconds(unused.loads), 1.79, 0.1);
 }
 
 TEST(MemoryClock, StrongLoadsAreWaitedForOneByOne) {
@@ -185,8 +191,8 @@ TEST(MemoryClock, AtomicsWithAResultAreWaitedForAndReductionsAreNot) {
 
 TEST(MemoryClock, SectorsAreCountedOnce) {
   Node node;
-  const mem::Address local = node.allocate(0, 1 << 16);
   const auto bytes = [&](const std::string& body) {
+    const mem::Address local = node.allocate(0, 1 << 16);  // that no cache has
     const uint64_t before = node.fabric.counters(0)[static_cast<size_t>(fabric::Traffic::memory)];
     clock_after(node, 0, body, {local});
     return node.fabric.counters(0)[static_cast<size_t>(fabric::Traffic::memory)] - before;
@@ -201,6 +207,23 @@ TEST(MemoryClock, SectorsAreCountedOnce) {
                   "ld.global.u32 %r1, [%rd8];"),
             1024u);
   EXPECT_EQ(bytes("ld.shared.u32 %r1, [smem];"), 0u);
+}
+
+TEST(MemoryClock, WhatWasReadIsInTheCaches) {
+  Node node;
+  const mem::Address local = node.allocate(0, 1 << 16);
+  const auto time = [&](const std::string& load) {
+    return microseconds(clock_after(node, 0, kLane + load + "\nadd.u32 %r5, %r1, %r1;", {local}).now);
+  };
+  const auto& p = node.fabric.platform();
+  const double cold = time("ld.global.u32 %r1, [%rd8];");
+  EXPECT_NEAR(cold, microseconds(p.memory.latency), 0.05);
+  EXPECT_NEAR(time("ld.global.u32 %r1, [%rd8];"), microseconds(p.cache.l2_latency), 0.05) << "L1 is another kernel's";
+  const double twice = time(
+      "ld.global.u32 %r1, [%rd8];\nadd.u64 %rd8, %rd8, 0;\nadd.u32 %r2, %r1, 0;\nbar.sync 0;\n"
+      "ld.global.u32 %r1, [%rd8];");
+  EXPECT_LT(twice, microseconds(p.cache.l2_latency) + 0.1) << "the second from L1";
+  EXPECT_NEAR(time("ld.global.cg.u32 %r1, [%rd8];"), microseconds(p.cache.l2_latency), 0.05);
 }
 
 TEST(MemoryClock, LanesWithDifferentOwnersAreChargedToEach) {
@@ -319,8 +342,9 @@ TEST(MemoryClock, ACoalescedAccessCostsTensOfNanoseconds) {
     mem::Address addresses[simt::kLanes];
     for (uint32_t l = 0; l < simt::kLanes; ++l) addresses[l] = a + 16 * l;
     for (const auto kind : {simt::AccessKind::load, simt::AccessKind::store}) {
+      static constexpr simt::Inst kInst{};
       const simt::Access access{kind, simt::MemoryOrder::weak, simt::Scope::none, simt::Proxy::generic,
-                                16,   simt::kAllLanes,         addresses,         nullptr};
+                                16,   simt::kAllLanes,         addresses,         &kInst};
       constexpr int kTimes = 500'000;
       const std::clock_t begin = std::clock();
       for (int k = 0; k < kTimes; ++k) {

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "machine/node/judge_requests.h"
 #include "tests/unit/machine/node_host.h"
 
@@ -84,6 +86,29 @@ TEST_F(NodeHostile, AHandleOfPhysicalMemoryCantBeForged) {
     fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
     EXPECT_EQ(a.status<Kind::physical_import>({}, {}, fd), Status::invalid_value);
   }
+}
+
+TEST_F(NodeHostile, AFabricHandleCantBeForgedAndDoesNotKeepMemory) {
+  constexpr uint32_t kMost = 500;
+  std::vector<wire::IpcToken> old;
+  for (uint32_t k = 0; k < kMost; ++k) {
+    const wire::Id physical = a.ask<Kind::physical_create>({kGranularity, 0, wire::kAsFabricHandle}).handle;
+    old.push_back(a.ask<Kind::physical_export_fabric>({physical}));
+    EXPECT_EQ(a.status<Kind::physical_release>({physical}), Status::ok);
+  }
+  for (const auto& token : old) EXPECT_EQ(a.status<Kind::physical_import_fabric>(token), Status::invalid_value);
+  const wire::Id physical = a.ask<Kind::physical_create>({kGranularity, 0, wire::kAsFabricHandle}).handle;
+  const wire::IpcToken token = a.ask<Kind::physical_export_fabric>({physical});
+  for (size_t bit = 0; bit < 256; ++bit) {
+    wire::IpcToken wrong = token;
+    wrong.bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    EXPECT_EQ(a.status<Kind::physical_import_fabric>(wrong), Status::invalid_value) << bit;
+    EXPECT_NE(a.status<Kind::ipc_import>({wrong, 1, 0}), Status::ok) << bit;
+    EXPECT_NE(a.status<Kind::event_import>(wrong), Status::ok) << bit;
+  }
+  // Handles of other kinds name no physical memory.
+  const wire::IpcToken of_memory = a.ask<Kind::ipc_export>({a.allocate(0, 64)});
+  EXPECT_EQ(a.status<Kind::physical_import_fabric>(of_memory), Status::invalid_value);
 }
 
 TEST_F(NodeHostile, BoxesWhoseRowsOrPlanesOverlapAreRefused) {

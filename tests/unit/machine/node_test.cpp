@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/unit/machine/node_host.h"
 
 namespace fb::machine {
@@ -135,6 +137,42 @@ TEST(NodeMemory, OfAnExporterThatHasGoneStaysReadable) {
   EXPECT_EQ(b.read(at), 43u);
   EXPECT_EQ(b.status<Kind::ipc_import>({token, 1, 0}), Status::invalid_value);
   EXPECT_NE(host.node.memory_in_use(), 0u);
+  b.leave();
+  ASSERT_TRUE(host.settle());
+  EXPECT_EQ(host.node.memory_in_use(), 0u);
+}
+
+TEST(NodeMemory, AFabricHandleNamesMemoryForAsLongAsItExistsAndItsMakerRuns) {
+  NodeHost host;
+  Rank b(host, 1);
+  wire::IpcToken token, of_b;
+  wire::Id imported = 0;
+  uint64_t mapped = 0;
+  {
+    Rank a(host, 0);
+    const wire::Id plain = a.ask<Kind::physical_create>({kGranularity, 0, wire::kAsDescriptor}).handle;
+    EXPECT_EQ(a.status<Kind::physical_export_fabric>({plain}), Status::invalid_value);
+    const wire::Id physical = a.ask<Kind::physical_create>({kGranularity, 1, wire::kAsFabricHandle}).handle;
+    EXPECT_EQ(a.status<Kind::physical_export>({physical}), Status::invalid_value);
+    const uint64_t own = map(a, physical, kGranularity, {1});
+    a.write(own, 43, 1);
+    token = a.ask<Kind::physical_export_fabric>({physical});
+    // Exported again, it is the same.
+    EXPECT_EQ(std::memcmp(a.ask<Kind::physical_export_fabric>({physical}).bytes, token.bytes, sizeof token.bytes), 0);
+    // The process itself may open it, too.
+    EXPECT_EQ(a.status<Kind::physical_import_fabric>(token), Status::ok);
+    imported = b.ask<Kind::physical_import_fabric>(token).handle;
+    mapped = map(b, imported, kGranularity, {0, 1});
+    a.leave();
+  }
+  EXPECT_EQ(b.read(mapped), 43u);
+  EXPECT_EQ(b.status<Kind::physical_import_fabric>(token), Status::invalid_value);
+  // What holds the memory may export it anew.
+  of_b = b.ask<Kind::physical_export_fabric>({imported});
+  Rank c(host, 2);
+  EXPECT_EQ(c.status<Kind::physical_import_fabric>(token), Status::invalid_value);
+  EXPECT_EQ(c.status<Kind::physical_import_fabric>(of_b), Status::ok);
+  c.leave();
   b.leave();
   ASSERT_TRUE(host.settle());
   EXPECT_EQ(host.node.memory_in_use(), 0u);

@@ -253,6 +253,28 @@ TEST(FeedbackPrompt, AsksForSpeedAfterAPass) {
   expect_golden("speed_without_times.md", *blind);
 }
 
+TEST(FeedbackPrompt, NamesTheLinesThatCostMost) {
+  Attempt attempt = judged(VerdictClass::pass, "", "");
+  record::Timing timing;
+  timing.size = "64KiB";
+  timing.world = 8;
+  timing.seconds = 2e-5;
+  attempt.verdict->timings = {timing};
+  attempt.verdict->speed = 0.5;
+  record::KernelProfile kernel;
+  kernel.kernel = "sum(float const*, float*)";
+  kernel.critical = {{"solution.cu", 13, "link", 700},     {"solution.cu", 13, "issue", 50},
+                     {"solution.cu", 9, "flag wait", 200}, {"", 0, "start", 30},
+                     {"solution.cu", 12, "issue", 15},     {"solution.cu", 20, "issue", 5}};
+  attempt.verdict->profile.kernels = {kernel};
+  const auto text = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, true);
+  ASSERT_TRUE(text) << message_of(text);
+  EXPECT_TRUE(has(*text, "- line 13: 75 % of the time, most of it link (accesses to peers")) << *text;
+  EXPECT_TRUE(has(*text, "- line 9: 20 % of the time, most of it flag wait")) << *text;
+  EXPECT_TRUE(has(*text, "- line 12: ")) << *text;
+  EXPECT_FALSE(has(*text, "- line 20: ")) << "three lines";
+}
+
 TEST(FeedbackPrompt, HasNothingToSayAboutAPassOtherwise) {
   const auto text =
       feedback_prompt(problem("all_reduce_one_shot"), judged(VerdictClass::pass, "pass", ""), "", {}, false);

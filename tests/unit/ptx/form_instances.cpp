@@ -182,6 +182,10 @@ class OperandWriter {
       case Form::cp_async_bulk_tensor_g2s:
       case Form::cp_async_bulk_prefetch_tensor:
         return list(has(Mod::im2col) && dimensions() > 2 ? dimensions() - 2 : 2, 16);
+      case Form::mma_sync_b1: {
+        const bool factor = operand.name == "A" || operand.name == "B";
+        return list(has(Mod::m8n8k128) ? (factor ? 1 : 2) : operand.name == "B" ? 1 : factor ? 2 : 4, 32);
+      }
       case Form::suld:
       case Form::sust:
         return list(has(Mod::v4) ? 4 : has(Mod::v2) ? 2 : 1, bits(operand.width));

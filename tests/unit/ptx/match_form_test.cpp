@@ -24,10 +24,13 @@ std::vector<std::string> read_spellings(const std::string& file) {
 
 // Forms that share their spelling and are told apart by their operands.
 bool differ_by_operands(const std::vector<const FormSpec*>& forms) {
-  static const std::vector<std::set<Form>> families = {{Form::mov, Form::mov_pack, Form::mov_unpack},
-                                                       {Form::cp_async, Form::cp_async_ignore_src},
-                                                       {Form::min_float, Form::min3_float},
-                                                       {Form::max_float, Form::max3_float}};
+  static const std::vector<std::set<Form>> families = {
+      {Form::mov, Form::mov_pack, Form::mov_unpack},
+      {Form::cp_async, Form::cp_async_ignore_src},
+      {Form::tcgen05_mma, Form::tcgen05_mma_masked, Form::tcgen05_mma_ts, Form::tcgen05_mma_ts_masked,
+       Form::tcgen05_mma_other},
+      {Form::min_float, Form::min3_float},
+      {Form::max_float, Form::max3_float}};
   std::set<Form> found;
   for (const FormSpec* spec : forms) found.insert(spec->form);
   return std::ranges::find(families, found) != families.end();

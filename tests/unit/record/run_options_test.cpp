@@ -21,6 +21,7 @@ RunOptions whole() {
   o.choices = {0, 2, 1};
   o.mode = AccessMode::strict;
   o.untimed = true;
+  o.profile = true;
   o.check = true;
   o.max_reports = 3;
   o.suppressions = "known.txt";

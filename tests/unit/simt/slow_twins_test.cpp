@@ -36,6 +36,7 @@ constexpr WithoutTwin kWithoutTwin[] = {
     {Form::tensormap_replace_dim, "sets a field of a tensor map"},
     {Form::tensormap_replace_mode, "sets a field of a tensor map"},
     {Form::tensormap_cp_fenceproxy, "copies a tensor map"},
+    {Form::tcgen05_alloc, "tells which columns of tensor memory are free"},
 };
 
 // What has a value to get wrong. Asynchronous copies are performed by the machine, the same in both modes.

@@ -51,20 +51,21 @@ struct Kind<double> : OfDoubles {
   using Stored = double;
 };
 
-template <class T>
-struct FormOfSum : Of16Bits {};
-template <>
-struct FormOfSum<double> : OfDoubles {};
-
 // The instruction has 16 rows. Where the matrix has 8, it multiplies the transposes, with A and B exchanged.
 template <int M, int N, int K>
 struct Shape {
   static constexpr bool kKnown =
       K == 16 ? (M == 16 && N == 16) || (M == 32 && N == 8) || (M == 8 && N == 32)
-              : (K == 8 && M == 16 && N == 16) || (K == 4 && M == 8 && N == 8);
+              : (K == 8 && M == 16 && N == 16) || ((K == 4 || K == 32 || K == 128) && M == 8 && N == 8);
   static constexpr bool kTransposed = M == 8 && N == 32;
   static constexpr int kRows = kTransposed ? N : M, kColumns = kTransposed ? M : N;
 };
+
+// Where sums are: instructions of 8 × 8 have them as that of doubles.
+template <class Shape>
+struct FormOfSum : Of16Bits {};
+template <int K>
+struct FormOfSum<Shape<8, 8, K>> : OfDoubles {};
 
 // Tiles of mma.sync's operands in a fragment.
 template <class Use, class Form, class Shape>
@@ -175,7 +176,7 @@ FABRICBENCH_DEVICE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, c
   __syncwarp();
 #pragma unroll
   for (int i = 0; i < f.num_elements; ++i) {
-    f.x[i] = from[detail::offset(place_of_sum<FormOfSum<T>, Shape<M, N, K>>(i), stride,
+    f.x[i] = from[detail::offset(place_of_sum<FormOfSum<Shape<M, N, K>>, Shape<M, N, K>>(i), stride,
                                              layout == mem_row_major)];
   }
 }
@@ -185,7 +186,7 @@ FABRICBENCH_DEVICE void store_matrix_sync(T* to, const fragment<accumulator, M, 
   using namespace fabricbench::matrix;
 #pragma unroll
   for (int i = 0; i < f.num_elements; ++i) {
-    to[detail::offset(place_of_sum<FormOfSum<T>, Shape<M, N, K>>(i), stride,
+    to[detail::offset(place_of_sum<FormOfSum<Shape<M, N, K>>, Shape<M, N, K>>(i), stride,
                                   layout == mem_row_major)] = f.x[i];
   }
   __syncwarp();

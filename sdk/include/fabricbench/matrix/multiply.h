@@ -47,36 +47,20 @@ FABRICBENCH_DEVICE void step(__half* d, const __half* a, const __half* b, const 
   step(wide, a, b, c);
   for (int i = 0; i < 4; ++i) d[i] = __float2half(wide[i]);
 }
-// The machine has no mma.sync of bytes and of doubles. Lane 4g + p holds row g of A and column g of B at depth p, in the
-// same places as for the instruction, so shuffles bring both together.
-#define INTO_INTEGERS(stored, as)                                                                       \
+#define INTO_INTEGERS(stored, type)                                                                     \
   FABRICBENCH_DEVICE void step(int* d, const stored* a, const stored* b, const int* c) {                \
-    int sum[4] = {c[0], c[1], c[2], c[3]};                                                              \
-    for (unsigned int p = 0; p < 4; ++p) {                                                              \
-      const unsigned int row = group_of_lane() * 4 + p, column = place_in_group() * 8 + p;              \
-      const as upper = static_cast<as>(__shfl_sync(0xffffffffu, word(a), static_cast<int>(row)));       \
-      const as lower = static_cast<as>(__shfl_sync(0xffffffffu, word(a + 4), static_cast<int>(row)));   \
-      const as left = static_cast<as>(__shfl_sync(0xffffffffu, word(b), static_cast<int>(column)));     \
-      const as right = static_cast<as>(__shfl_sync(0xffffffffu, word(b), static_cast<int>(column + 4))); \
-      sum[0] = static_cast<int>(__dp4a(upper, left, static_cast<as>(sum[0])));                          \
-      sum[1] = static_cast<int>(__dp4a(upper, right, static_cast<as>(sum[1])));                         \
-      sum[2] = static_cast<int>(__dp4a(lower, left, static_cast<as>(sum[2])));                          \
-      sum[3] = static_cast<int>(__dp4a(lower, right, static_cast<as>(sum[3])));                         \
-    }                                                                                                   \
-    for (int i = 0; i < 4; ++i) d[i] = sum[i];                                                          \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.s32." type "." type                                 \
+                 ".s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"                            \
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                       \
+                 : "r"(word(a)), "r"(word(a + 4)), "r"(word(b)), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])); \
   }
-INTO_INTEGERS(signed char, int)
-INTO_INTEGERS(unsigned char, unsigned int)
+INTO_INTEGERS(signed char, "s8")
+INTO_INTEGERS(unsigned char, "u8")
 #undef INTO_INTEGERS
 FABRICBENCH_DEVICE void step(double* d, const double* a, const double* b, const double* c) {
-  double left = c[0], right = c[1];
-  for (unsigned int p = 0; p < 4; ++p) {
-    const double of_row = __shfl_sync(0xffffffffu, *a, static_cast<int>(group_of_lane() * 4 + p));
-    left = fma(of_row, __shfl_sync(0xffffffffu, *b, static_cast<int>(place_in_group() * 8 + p)), left);
-    right = fma(of_row, __shfl_sync(0xffffffffu, *b, static_cast<int>(place_in_group() * 8 + p + 4)), right);
-  }
-  d[0] = left;
-  d[1] = right;
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"
+               : "=d"(d[0]), "=d"(d[1])
+               : "d"(*a), "d"(*b), "d"(c[0]), "d"(c[1]));
 }
 // satf: infinities become the largest number, NaN zero. Sums of products of bytes do not reach the limits of an int.
 FABRICBENCH_DEVICE float finite(float x) { return x != x ? 0 : fmaxf(fminf(x, 3.402823466e38f), -3.402823466e38f); }

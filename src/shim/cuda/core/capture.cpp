@@ -48,21 +48,25 @@ std::set<const GraphNode*> ancestors(const std::vector<NodePtr>& tails) {
   return seen;
 }
 
+// Nodes that were added by hand and made a stream's dependencies need not be joined: libraries leave what later
+// captures wait for behind in a stream of their own.
 bool all_joined(const Capture& capture) {
   const auto seen = ancestors(capture.origin->tails);
-  if (!std::ranges::all_of(capture.left, [&](const NodePtr& node) { return seen.contains(node.get()); })) return false;
+  const auto joined = [&](const NodePtr& node) { return !node->captured || seen.contains(node.get()); };
+  if (!std::ranges::all_of(capture.left, joined)) return false;
   for (const auto& weak : capture.streams) {
     const auto stream = weak.lock();
     if (!stream || stream.get() == capture.origin) continue;
-    for (const auto& tail : stream->tails) {
-      if (!seen.contains(tail.get())) return false;
-    }
+    if (!std::ranges::all_of(stream->tails, joined)) return false;
   }
   return true;
 }
 
 void close(const std::shared_ptr<Capture>& capture) {
   capture->ended = true;
+  // Events that were recorded in it name the capture for as long as they live; the graph must not live as long.
+  capture->graph = nullptr;
+  capture->left.clear();
   for (const auto& weak : capture->streams) {
     if (const auto stream = weak.lock()) {
       stream->capture = nullptr;
@@ -259,6 +263,7 @@ Error capture_work(Stream& stream, Work work) {
   std::vector<GraphNode*> after;
   for (const auto& node : stream.tails) after.push_back(node.get());
   stream.tails = {append_node(*capture->graph, stream.device, std::move(after), std::move(work))};
+  stream.tails.back()->captured = true;
   return cudaSuccess;
 }
 

@@ -24,6 +24,7 @@ struct GraphNode {
   Work work;
   std::vector<GraphNode*> after;  // what it depends on, in the order of the edges
   bool enabled = true;
+  bool captured = false;               // from work of a stream, not by a call that adds nodes
   cudaGraphNode_t original = nullptr;  // what a node of a clone was made from
 };
 using NodePtr = std::shared_ptr<GraphNode>;

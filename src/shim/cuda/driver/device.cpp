@@ -19,6 +19,9 @@ bool driver_attribute(CUdevice_attribute attribute, const fb::wire::DeviceFacts&
     case CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:
       value = 1;
       return true;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+      value = facts.fabric_handles != 0;
+      return true;
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
       value = facts.multicast != 0;
       return true;
@@ -28,7 +31,6 @@ bool driver_attribute(CUdevice_attribute attribute, const fb::wire::DeviceFacts&
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:

@@ -39,7 +39,7 @@ FB_API CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CU
     wire::Handle made;
     const Error e = call<wire::Kind::multicast_create>({.bytes = properties->size,
                                                         .devices = properties->numDevices,
-                                                        .shareable = properties->handleTypes != 0 ? 1u : 0u},
+                                                        .shareable = shareable_by(properties->handleTypes)},
                                                        &made);
     if (e == cudaSuccess) *handle = made.handle;
     return e;

@@ -1,6 +1,7 @@
 #include "shim/cuda/core/memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/driver/driver.h"
+#include "shim/cuda/driver/physical.h"
 
 using namespace fb::shim;
 using fb::wire::MemoryKind;
@@ -22,7 +23,7 @@ unsigned long long handle_types(CUdeviceptr pointer, const PointerFacts& facts) 
   fb::wire::PhysicalFacts known;
   const Error e = call<fb::wire::Kind::physical_facts>({.handle = physical.handle}, &known);
   call<fb::wire::Kind::physical_release>({.handle = physical.handle});
-  return e == cudaSuccess && known.shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0;
+  return e == cudaSuccess ? fb::shim::handle_types(known.shareable) : 0;
 }
 
 template <class T>

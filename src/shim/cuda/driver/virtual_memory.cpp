@@ -47,8 +47,19 @@ namespace fb::shim {
 
 Error check_handle_types(unsigned long long types) {
   if (types & ~kKnownHandleTypes) return cudaErrorInvalidValue;
-  return types & ~static_cast<unsigned long long>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) ? cudaErrorNotSupported
-                                                                                            : cudaSuccess;
+  constexpr unsigned long long kHere = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+  const bool fabric = types & CU_MEM_HANDLE_TYPE_FABRIC;
+  return types & ~kHere || (fabric && !Session::get().device(0).fabric_handles) ? cudaErrorNotSupported : cudaSuccess;
+}
+
+uint32_t shareable_by(unsigned long long types) {
+  return (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? wire::kAsDescriptor : 0) |
+         (types & CU_MEM_HANDLE_TYPE_FABRIC ? wire::kAsFabricHandle : 0);
+}
+
+unsigned long long handle_types(uint32_t shareable) {
+  return (shareable & wire::kAsDescriptor ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0ull) |
+         (shareable & wire::kAsFabricHandle ? CU_MEM_HANDLE_TYPE_FABRIC : 0ull);
 }
 
 Error as_value(Error error) { return error == cudaErrorInvalidResourceHandle ? cudaErrorInvalidValue : error; }
@@ -76,11 +87,10 @@ FB_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, 
       return e;
     if (bytes == 0 || bytes % wire::kGranularity != 0) return cudaErrorInvalidValue;
     if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
-    const bool shareable = properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    const uint32_t shareable = shareable_by(static_cast<unsigned long long>(properties->requestedHandleTypes));
     wire::Handle made;
     const Error e = call_on<wire::Kind::physical_create>(
-        properties->location.id, {.bytes = bytes, .device = properties->location.id, .shareable = shareable ? 1u : 0u},
-        &made);
+        properties->location.id, {.bytes = bytes, .device = properties->location.id, .shareable = shareable}, &made);
     if (e == cudaSuccess) *handle = made.handle;
     return e;
   });
@@ -153,8 +163,14 @@ FB_API CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAlloca
                                              CUmemAllocationHandleType type, unsigned long long flags) {
   return with_init([&] {
     if (!shareable || flags != 0) return cudaErrorInvalidValue;
-    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-      return type == CU_MEM_HANDLE_TYPE_FABRIC ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+      wire::IpcToken made;
+      const Error e = call<wire::Kind::physical_export_fabric>({.handle = handle}, &made);
+      static_assert(sizeof(CUmemFabricHandle) == sizeof made.bytes);
+      if (e == cudaSuccess) std::memcpy(shareable, made.bytes, sizeof made.bytes);
+      return as_value(e);
+    }
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return cudaErrorInvalidValue;
     fb::UniqueFd descriptor;
     const Error e = call<wire::Kind::physical_export>({.handle = handle}, nullptr, {}, nullptr, -1, &descriptor);
     if (e != cudaSuccess) return as_value(e);
@@ -168,8 +184,16 @@ FB_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* han
                                                CUmemAllocationHandleType type) {
   return with_init([&] {
     if (!handle) return cudaErrorInvalidValue;
-    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-      return type == CU_MEM_HANDLE_TYPE_FABRIC ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+      if (!shareable) return cudaErrorInvalidValue;
+      wire::IpcToken given;
+      std::memcpy(given.bytes, shareable, sizeof given.bytes);
+      wire::Handle opened;
+      const Error e = call<wire::Kind::physical_import_fabric>(given, &opened);
+      if (e == cudaSuccess) *handle = opened.handle;
+      return as_value(e);
+    }
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return cudaErrorInvalidValue;
     const auto fd = static_cast<int>(reinterpret_cast<intptr_t>(shareable));
     if (::fcntl(fd, F_GETFD) < 0) return cudaErrorInvalidValue;
     wire::Handle made;
@@ -188,8 +212,7 @@ FB_API CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop
     if (e != cudaSuccess) return as_value(e);
     *properties = {};
     properties->type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties->requestedHandleTypes =
-        facts.shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+    properties->requestedHandleTypes = static_cast<CUmemAllocationHandleType>(handle_types(facts.shareable));
     properties->location = {CU_MEM_LOCATION_TYPE_DEVICE, facts.device};
     return cudaSuccess;
   });

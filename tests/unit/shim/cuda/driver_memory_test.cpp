@@ -144,7 +144,7 @@ TEST(DriverVirtualMemory, WrongUseIsAnInvalidValue) {
   properties.location.id = 8;
   EXPECT_EQ(cuMemCreate(&memory, kPiece, &properties, 0), CUDA_ERROR_INVALID_DEVICE);
   properties.location.id = 0;
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
   EXPECT_EQ(cuMemCreate(&memory, kPiece, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(cuMemRelease(123456), CUDA_ERROR_INVALID_VALUE);
   CUdeviceptr range = 0;
