@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "fabric/share_ledger.h"
 #include "fabric/time.h"
 
 namespace fb::fabric {
@@ -38,6 +39,8 @@ class BandwidthCalendar {
 
   // How long `units` take if they are alone.
   Time duration(uint64_t units) const { return units * time_per_unit_ >> kFraction; }
+
+  BusyPeriod period;  // for a ShareLedger
 
  private:
   static constexpr uint32_t kShift = 17;  // an interval is 131 ns

@@ -87,14 +87,40 @@ Fabric::Route Fabric::route(uint32_t from, uint32_t to) {
   return {&a.to_host, &b.from_host, platform_.peer.latency};
 }
 
+// What takes time. The ledger is told what the time scales with.
+
+Time Fabric::later(Time at, Time duration, Group group) { return ledger_.later(at, duration, group, hop_of(at)); }
+
+Time Fabric::reserve(BandwidthCalendar& resource, Time at, uint64_t units) {
+  const Time end = resource.reserve(at, units);
+  if (ledger_.is_active()) [[unlikely]] {
+    const Time work = resource.duration(units);
+    ledger_.add(resource.period, {at, at + work, end, work}, Group::bandwidth, hop_of(at));
+  }
+  return end;
+}
+
+// The far end of a link, where the last byte arrives at `last`. The first one enters while others still leave.
+Time Fabric::receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units) {
+  const Time end = std::max(last, resource.reserve(first, units));
+  if (ledger_.is_active()) [[unlikely]]
+    ledger_.add(resource.period, {last, last, end, resource.duration(units)}, Group::bandwidth);
+  return end;
+}
+
+Time Fabric::enter(FlowControl& limited, Time at, uint64_t bytes, uint64_t limit) {
+  const Time issued = limited.enter(at, bytes, limit);
+  if (issued > at) hop_ = {issued, limited.round_trip()};
+  return issued;
+}
+
 Time Fabric::send(const Route& r, uint64_t weight, Time at) {
   Time t = at;
-  if (r.out) t = r.out->reserve(t, weight);
-  t += r.latency;
+  if (r.out) t = reserve(*r.out, t, weight);
+  t = later(t, r.latency);
   if (!r.in) return t;
-  // The first byte enters while the last one still leaves.
   const Time first = r.out ? std::max(at + r.latency, t - std::min(t, r.in->duration(weight))) : t;
-  return std::max(t, r.in->reserve(first, weight));
+  return r.out ? receive(*r.in, first, t, weight) : reserve(*r.in, t, weight);
 }
 
 void Fabric::count(uint32_t device, Traffic kind, Time at, uint64_t bytes) {
@@ -134,41 +160,42 @@ Trip Fabric::fetch(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Ti
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
   Trip trip;
+  hop_ = {};
   if (owner == device) {
-    trip.issued = port.loads.enter(at, bytes.all, limits.loads);
+    trip.issued = enter(port.loads, at, bytes.all, limits.loads);
     if (in_l2) {
-      trip.there = trip.issued + platform_.memory.l2_latency / 2;
-      trip.back = trip.issued + platform_.memory.l2_latency;
+      trip.there = later(trip.issued, platform_.memory.l2_latency / 2);
+      trip.back = later(trip.issued, platform_.memory.l2_latency);
     } else {
-      Time served = own.l2.reserve(trip.issued, bytes.all);
+      Time served = reserve(own.l2, trip.issued, bytes.all);
       Time latency = platform_.cache.l2_latency;
       if (bytes.memory > 0) {
-        served = std::max(served, own.memory.reserve(trip.issued, bytes.memory));
+        served = std::max(served, reserve(own.memory, trip.issued, bytes.memory));
         latency = platform_.memory.latency;
       }
       count(device, Traffic::memory, served, bytes.all);
-      trip.there = served + latency / 2;
-      trip.back = served + latency;
+      trip.there = later(served, latency / 2);
+      trip.back = later(served, latency);
     }
-    port.loads.leave(trip.back, bytes.all, limits.loads);
+    port.loads.leave(trip.issued, trip.back, bytes.all, limits.loads);
     return trip;
   }
-  trip.issued = port.remote_loads.enter(at, bytes.all, limits.remote_loads);
+  trip.issued = enter(port.remote_loads, at, bytes.all, limits.remote_loads);
   const Route r = route(owner, device);
-  trip.there = trip.issued + r.latency;
+  trip.there = later(trip.issued, r.latency);
   uint64_t weight = bytes.all;
   if (owner != kHost) {
     if (!in_l2) {
-      if (bytes.memory > 0) trip.there = devices_[owner].memory.reserve(trip.there, bytes.memory);
+      if (bytes.memory > 0) trip.there = reserve(devices_[owner].memory, trip.there, bytes.memory);
       count(owner, Traffic::memory, trip.there, bytes.all);
     }
-    trip.there += platform_.memory.l2_latency;
+    trip.there = later(trip.there, platform_.memory.l2_latency);
     weight = scaled(bytes.all, weight_of);
   } else {
     weight = scaled(bytes.all, host_load_weight_);
   }
   trip.back = send(r, weight, trip.there);
-  port.remote_loads.leave(trip.back, bytes.all, limits.remote_loads);
+  port.remote_loads.leave(trip.issued, trip.back, bytes.all, limits.remote_loads);
   count_trip(owner, device, trip.back, bytes.all);
   return trip;
 }
@@ -178,28 +205,29 @@ Trip Fabric::deliver(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, 
   Ports& port = ports(own, sm);
   const auto& limits = platform_.in_flight;
   Trip trip;
+  hop_ = {};
   if (owner == device) {
-    trip.issued = port.stores.enter(at, bytes.all, limits.stores);
-    Time served = own.l2.reserve(trip.issued, bytes.all);
-    if (bytes.memory > 0) served = std::max(served, own.memory.reserve(trip.issued, bytes.memory));
+    trip.issued = enter(port.stores, at, bytes.all, limits.stores);
+    Time served = reserve(own.l2, trip.issued, bytes.all);
+    if (bytes.memory > 0) served = std::max(served, reserve(own.memory, trip.issued, bytes.memory));
     count(device, Traffic::memory, served, bytes.all);
-    trip.there = served + platform_.memory.l2_latency / 2;
-    trip.back = served + platform_.memory.l2_latency;
-    port.stores.leave(trip.back, bytes.all, limits.stores);
+    trip.there = later(served, platform_.memory.l2_latency / 2);
+    trip.back = later(served, platform_.memory.l2_latency);
+    port.stores.leave(trip.issued, trip.back, bytes.all, limits.stores);
     return trip;
   }
-  trip.issued = port.remote_stores.enter(at, bytes.all, limits.remote_stores);
-  trip.issued = own.remote_stores.enter(trip.issued, bytes.all, limits.device_remote_stores);
+  trip.issued = enter(port.remote_stores, at, bytes.all, limits.remote_stores);
+  trip.issued = enter(own.remote_stores, trip.issued, bytes.all, limits.device_remote_stores);
   const Route r = route(device, owner);
   const bool to_peer = owner != kHost;
   trip.there = send(r, to_peer ? scaled(bytes.all, weight_of) : bytes.all, trip.issued);
   if (to_peer) {
-    if (bytes.memory > 0) trip.there = devices_[owner].memory.reserve(trip.there, bytes.memory);
+    if (bytes.memory > 0) trip.there = reserve(devices_[owner].memory, trip.there, bytes.memory);
     count(owner, Traffic::memory, trip.there, bytes.all);
   }
-  trip.back = trip.there + r.latency;
-  port.remote_stores.leave(trip.back, bytes.all, limits.remote_stores);
-  own.remote_stores.leave(trip.back, bytes.all, limits.device_remote_stores);
+  trip.back = later(trip.there, r.latency);
+  port.remote_stores.leave(trip.issued, trip.back, bytes.all, limits.remote_stores);
+  own.remote_stores.leave(trip.issued, trip.back, bytes.all, limits.device_remote_stores);
   count_trip(device, owner, trip.there, bytes.all);
   return trip;
 }
@@ -212,22 +240,23 @@ Trip Fabric::atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t opera
   const Time half = platform_.memory.atomic_latency / 2;
   const uint64_t bytes = operations * kSector;
   Trip trip;
+  hop_ = {};
   if (owner == device) {
-    trip.issued = port.stores.enter(at, bytes, limits.stores);
-    const Time served = own.atomics.reserve(trip.issued, operations);
-    trip.there = served + half;
-    trip.back = served + platform_.memory.atomic_latency;
-    port.stores.leave(trip.back, bytes, limits.stores);
+    trip.issued = enter(port.stores, at, bytes, limits.stores);
+    const Time served = reserve(own.atomics, trip.issued, operations);
+    trip.there = later(served, half);
+    trip.back = later(served, platform_.memory.atomic_latency);
+    port.stores.leave(trip.issued, trip.back, bytes, limits.stores);
     return trip;
   }
-  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
+  trip.issued = enter(port.remote_stores, at, bytes, limits.remote_stores);
   const Route r = route(device, owner);
   const bool to_peer = owner != kHost;
   trip.there = send(r, to_peer ? scaled(bytes, store_weight_) : bytes, trip.issued);
-  if (to_peer) trip.there = devices_[owner].atomics.reserve(trip.there, operations);
-  trip.there += half;
-  trip.back = trip.there + half + r.latency;
-  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
+  if (to_peer) trip.there = reserve(devices_[owner].atomics, trip.there, operations);
+  trip.there = later(trip.there, half);
+  trip.back = later(trip.there, half + r.latency);
+  port.remote_stores.leave(trip.issued, trip.back, bytes, limits.remote_stores);
   count_trip(device, owner, trip.there, bytes);
   return trip;
 }
@@ -241,28 +270,30 @@ Trip Fabric::spread(uint32_t device, uint32_t sm, std::span<const uint32_t> memb
   const auto& limits = platform_.in_flight;
   const uint64_t weight = scaled(bytes, multicast_store_weight_);
   Trip trip;
-  trip.issued = port.remote_stores.enter(at, bytes, limits.remote_stores);
-  trip.issued = own.remote_stores.enter(trip.issued, bytes, limits.device_remote_stores);
+  hop_ = {};
+  trip.issued = enter(port.remote_stores, at, bytes, limits.remote_stores);
+  trip.issued = enter(own.remote_stores, trip.issued, bytes, limits.device_remote_stores);
   const Time way = platform_.peer.latency + platform_.multicast.latency;
-  const Time leaves = std::max(own.peer_out.reserve(trip.issued, weight), own.multicast.reserve(trip.issued, bytes));
-  const Time arrives = leaves + way;
+  const Time leaves = std::max(reserve(own.peer_out, trip.issued, weight), reserve(own.multicast, trip.issued, bytes));
+  const Time arrives = later(leaves, way);
   const Time first = arrives - std::min(arrives, own.peer_in.duration(weight));
   for (const uint32_t m : members) {
     Device& member = devices_[m];
-    Time t = std::max({arrives, member.peer_in.reserve(first, weight), member.multicast.reserve(first, bytes)});
+    Time t =
+        std::max(receive(member.peer_in, first, arrives, weight), receive(member.multicast, first, arrives, bytes));
     if (atomic) {
-      t = member.atomics.reserve(t, (bytes + 31) / 32) + platform_.memory.atomic_latency / 2;
+      t = later(reserve(member.atomics, t, (bytes + 31) / 32), platform_.memory.atomic_latency / 2);
     } else {
-      t = member.memory.reserve(t, bytes);
+      t = reserve(member.memory, t, bytes);
       count(m, Traffic::memory, t, bytes);
     }
     trip.there = std::max(trip.there, t);
     count(m, Traffic::peer_in, t, bytes);
   }
   count(device, Traffic::peer_out, arrives, bytes);
-  trip.back = trip.there + way;
-  port.remote_stores.leave(trip.back, bytes, limits.remote_stores);
-  own.remote_stores.leave(trip.back, bytes, limits.device_remote_stores);
+  trip.back = later(trip.there, way);
+  port.remote_stores.leave(trip.issued, trip.back, bytes, limits.remote_stores);
+  own.remote_stores.leave(trip.issued, trip.back, bytes, limits.device_remote_stores);
   return trip;
 }
 
@@ -283,20 +314,22 @@ Trip Fabric::multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint
   const uint64_t weight = scaled(bytes, multicast_reduce_weight_);
   const Time way = platform_.peer.latency + platform_.multicast.latency;
   Trip trip;
-  trip.issued = port.remote_loads.enter(at, bytes, limits.remote_loads);
-  const Time asked = trip.issued + way;
+  hop_ = {};
+  trip.issued = enter(port.remote_loads, at, bytes, limits.remote_loads);
+  const Time asked = later(trip.issued, way);
   Time left = asked;
   for (const uint32_t m : members) {
     Device& member = devices_[m];
-    const Time served = member.memory.reserve(asked, bytes) + platform_.memory.l2_latency;
+    const Time served = later(reserve(member.memory, asked, bytes), platform_.memory.l2_latency);
     trip.there = std::max(trip.there, served);
-    left = std::max({left, member.peer_out.reserve(served, weight), member.multicast.reserve(served, bytes)});
+    left = std::max({left, reserve(member.peer_out, served, weight), reserve(member.multicast, served, bytes)});
     count(m, Traffic::memory, served, bytes);
     count(m, Traffic::peer_out, left, bytes);
   }
-  const Time first = left + way - std::min(left + way, own.peer_in.duration(weight));
-  trip.back = std::max({left + way, own.peer_in.reserve(first, weight), own.multicast.reserve(first, bytes)});
-  port.remote_loads.leave(trip.back, bytes, limits.remote_loads);
+  const Time last = later(left, way);
+  const Time first = last - std::min(last, own.peer_in.duration(weight));
+  trip.back = std::max(receive(own.peer_in, first, last, weight), receive(own.multicast, first, last, bytes));
+  port.remote_loads.leave(trip.issued, trip.back, bytes, limits.remote_loads);
   count(device, Traffic::peer_in, trip.back, bytes);
   return trip;
 }
@@ -318,10 +351,10 @@ Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t by
   c.from = from;
   c.to = to;
   c.left = bytes;
-  c.begin = c.next = c.end = std::max(at, engines[c.engine]) + platform_.copy.start;
+  c.begin = c.next = c.end = later(std::max(at, engines[c.engine]), platform_.copy.start, Group::launch);
   c.through_host = through_host;
   // The second of two copies starts when the first piece is in the buffer.
-  if (through_host) c.begin = c.next = c.end = c.begin + platform_.copy.start;
+  if (through_host) c.begin = c.next = c.end = later(c.begin, platform_.copy.start, Group::launch);
   // The engine is reserved from now on: the next copy takes another one.
   devices_[device].engines[c.engine] = c.begin;
   if (pageable || (from == kHost && to == kHost)) {
@@ -350,18 +383,18 @@ void Fabric::advance(Copy& c) {
                         : route(c.from, c.to);
     arrived = send(r, bytes, begin);
     // No faster than the destination accepts them.
-    sent = arrived - r.latency;
+    sent = later(begin, arrived - r.latency - begin, Group::bandwidth);
   }
   const auto touch = [&](uint32_t owner, uint64_t n) {
     if (owner == kHost) return;
-    const Time served = devices_[owner].memory.reserve(begin, n);
+    const Time served = reserve(devices_[owner].memory, begin, n);
     sent = std::max(sent, served);
     count(owner, Traffic::memory, served, n);
   };
   if (c.reads) touch(c.from, bytes);
   touch(c.to, bytes);
   const Time before = c.pieces == 0 ? begin : c.sent[(c.pieces - 1) % Copy::kWindow];
-  sent = std::max(sent, before + bytes * c.not_faster / 1024);
+  sent = std::max(sent, later(before, bytes * c.not_faster / 1024, Group::bandwidth));
   if (c.through_host) {
     count_trip(c.from, kHost, arrived, bytes);
     count_trip(kHost, c.to, arrived, bytes);

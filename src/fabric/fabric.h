@@ -15,6 +15,7 @@
 #include "fabric/bandwidth_calendar.h"
 #include "fabric/flow_control.h"
 #include "fabric/platform.h"
+#include "fabric/share_ledger.h"
 #include "fabric/time.h"
 #include "fabric/traffic.h"
 
@@ -90,6 +91,9 @@ class Fabric {
   // All pieces at once, without other traffic in between; returns the finished copy.
   Copy copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
 
+  // What times are made of, of all that happens on the node.
+  ShareLedger& shares() { return ledger_; }
+
   // Counters
   const Counters& counters(uint32_t device) const;
   // Logs traffic by time from now on; the log lives as long as the fabric.
@@ -106,6 +110,11 @@ class Fabric {
 
   Ports& ports(Device& device, uint32_t sm);
   Route route(uint32_t from, uint32_t to);
+  // Everything that takes time is one of these, so that the ledger knows of it.
+  Time later(Time at, Time duration, Group group = Group::latency);
+  Time reserve(BandwidthCalendar& resource, Time at, uint64_t units);
+  Time receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units);
+  Time enter(FlowControl& limited, Time at, uint64_t bytes, uint64_t limit);
   // Through both ends of a link, with its latency; `weight`: the bytes it is charged with.
   Time send(const Route& route, uint64_t weight, Time at);
   // `weight`: charged for a byte on a link between devices.
@@ -121,6 +130,14 @@ class Fabric {
   Ratio multicast_store_weight_ = 0, multicast_reduce_weight_ = 0;
   Ratio host_load_weight_ = 0;
   std::unique_ptr<TrafficLog> log_;
+  ShareLedger ledger_;
+  // The last trip that had to wait for another one because of a limit on bytes in flight.
+  struct Hop {
+    Time at = 0;          // it was issued
+    Time round_trip = 0;  // of the one that it waited for
+  };
+  Hop hop_;
+  Time hop_of(Time at) const { return at == hop_.at ? hop_.round_trip : 0; }
 };
 
 }  // namespace fb::fabric

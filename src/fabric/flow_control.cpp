@@ -2,18 +2,21 @@
 
 namespace fb::fabric {
 
-void FlowControl::leave(Time back, uint64_t bytes, uint64_t limit) {
+void FlowControl::leave(Time issued, Time back, uint64_t bytes, uint64_t limit) {
   held_ += bytes;
   if (count_ > 0) {
     Batch& last = batches_[(first_ + count_ - 1) % kBatches];
     if (last.bytes < limit / kParts) {
       last.bytes += bytes;
-      last.back = std::max(last.back, back);
+      if (back > last.back) {
+        last.issued = issued;
+        last.back = back;
+      }
       return;
     }
   }
   // All but the last hold at least a sixteenth, and enter() keeps the sum below the limit.
-  batches_[(first_ + count_) % kBatches] = {back, bytes};
+  batches_[(first_ + count_) % kBatches] = {back, issued, bytes};
   ++count_;
 }
 

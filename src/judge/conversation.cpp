@@ -1,5 +1,7 @@
 #include "judge/conversation.h"
 
+#include "judge/intervals.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -233,11 +235,17 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, const Cal
 // comes behind it. Bytes are counted for the step as a whole.
 void Conversation::add_timing(const Layout& layout, const wire::StepResult& step) {
   uint64_t end = step.begin;
+  wire::GroupShares shares = {};
   for (int rank = 0; rank < layout.world; ++rank) {
     const wire::CallTimes& times = step.of(static_cast<uint32_t>(rank), 0);
-    end = std::max({end, times.returned, times.drained});
+    if (std::max(times.returned, times.drained) <= end) continue;
+    end = std::max(times.returned, times.drained);
+    shares = times.shares;
   }
-  if (step.calls == 1) end = step.drained;
+  if (step.calls == 1 && step.drained != end) {
+    end = step.drained;
+    shares = step.shares;
+  }
   record::Moved moved = busiest(step.traffic);
   for (uint64_t* bytes : {&moved.peer_out, &moved.peer_in, &moved.to_host, &moved.from_host, &moved.memory})
     *bytes /= step.calls;
@@ -245,6 +253,7 @@ void Conversation::add_timing(const Layout& layout, const wire::StepResult& step
                               .world = layout.world,
                               .begin_seconds = static_cast<double>(step.begin) * 1e-12,
                               .seconds = static_cast<double>(end - step.begin) * 1e-12,
+                              .sensitivity = sensitivity_of(shares, end - step.begin),
                               .calls = step.calls,
                               .moved = moved});
 }

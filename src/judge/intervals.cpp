@@ -22,13 +22,25 @@ Range around(double value, double error) { return {value * std::exp(-error), val
 
 }  // namespace
 
-double elasticity(double seconds, double slower) { return std::log(slower / seconds) / std::log(kSlower); }
-
 ByGroup elasticities(const Timing& timing) {
   ByGroup by_group{};
   for (size_t g = 0; g < fabric::kGroups.size(); ++g)
     by_group[g] = timing.sensitivity.at(std::string(name_of(fabric::kGroups[g])));
   return by_group;
+}
+
+std::map<std::string, double> sensitivity_of(const wire::GroupShares& shares, uint64_t time) {
+  // What else a time may consist of without harm to its interval: sleep of a host, moments that were forgotten.
+  constexpr double kUnknown = 0.02;
+  double known = 0;
+  std::map<std::string, double> found;
+  for (size_t g = 0; g < fabric::kGroups.size(); ++g) {
+    const double share = static_cast<double>(shares[g]) / static_cast<double>(time);
+    if (fabric::kGroups[g] != fabric::Group::in_flight) known += share;
+    found[std::string(name_of(fabric::kGroups[g]))] = share;
+  }
+  if (time == 0 || known < 1 - kUnknown) return {};
+  return found;
 }
 
 double relative_error(const ByGroup& elasticities, const ByGroup& uncertainties) {
@@ -37,11 +49,19 @@ double relative_error(const ByGroup& elasticities, const ByGroup& uncertainties)
   return std::sqrt(sum);
 }
 
-void add_elasticities(std::vector<Timing>& timings, fabric::Group group, const std::vector<Timing>& slow) {
+void add_elasticities(std::vector<Timing>& timings, const std::vector<SlowerRun>& runs) {
   for (Timing& t : timings) {
-    const Timing* slower = same_call(slow, t);
-    if (slower == nullptr || t.seconds <= 0 || slower->seconds <= 0) continue;
-    t.sensitivity[std::string(name_of(group))] = elasticity(t.seconds, slower->seconds);
+    if (t.seconds <= 0) continue;
+    for (const fabric::Group group : fabric::kGroups) {
+      double products = 0, squares = 0;
+      for (const SlowerRun& run : runs) {
+        const Timing* slower = run.group == group ? same_call(run.timings, t) : nullptr;
+        if (slower == nullptr || slower->seconds <= 0) continue;
+        products += (run.factor - 1) * (slower->seconds / t.seconds - 1);
+        squares += (run.factor - 1) * (run.factor - 1);
+      }
+      if (squares > 0) t.sensitivity[std::string(name_of(group))] = products / squares;
+    }
   }
 }
 

@@ -345,14 +345,17 @@ class AttemptJudge {
     SessionRequest timed = request_for(plan.front());
     timed.trace = request_.trace;
     timed.profile = request_.profile;
-    say_progress({"measuring sensitivities"});
-    const auto measured = measure_sensitivities(timed, side_by_side());
+    const bool known = std::ranges::none_of(verdict_.timings, [](const auto& t) { return t.sensitivity.empty(); });
+    std::vector<double> factors = request_.slower;
+    if (!known && factors.empty()) factors = {kSlower};
+    if (factors.empty() && timed.trace.empty() && !timed.profile) return;
+    say_progress({factors.empty() ? "recording the timed calls" : "measuring sensitivities"});
+    const auto measured = measure_again(timed, factors, side_by_side());
     if (!measured) {
       verdict_.notes.push_back("no intervals: the sensitivity of the times could not be measured: " +
                                first_line(join(measured.error())));
     } else {
-      for (size_t g = 0; g < fabric::kGroups.size(); ++g)
-        add_elasticities(verdict_.timings, fabric::kGroups[g], measured->slow[g]);
+      add_elasticities(verdict_.timings, measured->slower);
       traced_ = measured->traced;
       verdict_.profile = measured->profile;
       for (const auto& [phase, seconds] : measured->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;

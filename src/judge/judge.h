@@ -40,9 +40,10 @@ struct JudgeRequest {
   bool use_sandbox = true;
   bool use_cache = true;
   bool measure_reference = true;  // for the speed of a pass
-  // Measure the sensitivity of a pass's times to each group of constants, for intervals and bounds: one more session
-  // per group.
+  // Measure the sensitivity of a pass's times to each group of constants, for intervals and bounds.
   bool measure_sensitivity = true;
+  // Even where the timed calls tell: a session for each group and each factor, where the group is slower by it.
+  std::vector<double> slower = {};
   bool profile = false;     // with sensitivities: the verdict says where the time of kernels goes
   bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores

@@ -18,6 +18,7 @@ using wire::StepSchedule;
 constexpr int kWidestAccess = 16;  // bytes of the widest store of a thread that is one on hardware
 
 constexpr StepOrder kUndisturbed = {.schedule = StepSchedule::by_time, .seed = 0};
+constexpr StepOrder kTimed = {.schedule = StepSchedule::by_time, .wants_shares = 1, .seed = 0};
 
 // Draws the steps of one phase. What is timed comes from a stream of its own, so that the timed calls of a judgement
 // are the same in all its sessions that have them.
@@ -46,7 +47,7 @@ class PhaseDraw {
   }
 
   // Alone, or followed by another call back to back.
-  CallStep timed_step() { return {.calls = from_to(timed_, 1, 2), .timed = true, .order = kUndisturbed}; }
+  CallStep timed_step() { return {.calls = from_to(timed_, 1, 2), .timed = true, .order = kTimed}; }
 
  private:
   static bool coin(Rng& rng) { return rng.below(2) != 0; }
@@ -113,7 +114,7 @@ SessionPlan make_ordinary(const Problem& problem, int world, uint64_t seed, auto
     Phase phase{.size = &size, .seed = mix(seed, {static_cast<uint64_t>(world), 0, k})};
     phase.set_up = phase.tear_down = kUndisturbed;
     phase.steps = {{.calls = size.timed ? kLargeCalls : kCalls, .order = kUndisturbed}};
-    if (size.timed && world == timed_world(problem)) phase.steps.push_back({.timed = true, .order = kUndisturbed});
+    if (size.timed && world == timed_world(problem)) phase.steps.push_back({.timed = true, .order = kTimed});
     session.phases.push_back(std::move(phase));
   }
   return session;

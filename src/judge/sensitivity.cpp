@@ -9,13 +9,18 @@
 
 namespace fb::judge {
 
-Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t side_by_side) {
+Result<Sensitivities> measure_again(const SessionRequest& timed, const std::vector<double>& factors,
+                                    size_t side_by_side) {
   std::vector<SessionRequest> wanted;
+  Sensitivities found;
   for (const fabric::Group group : fabric::kGroups) {
-    wanted.push_back(timed);
-    wanted.back().slower = fmt::format("{}={}", name_of(group), kSlower);
-    wanted.back().trace.clear();
-    wanted.back().profile = false;
+    for (const double factor : factors) {
+      found.slower.push_back({.group = group, .factor = factor});
+      wanted.push_back(timed);
+      wanted.back().slower = fmt::format("{}={}", name_of(group), factor);
+      wanted.back().trace.clear();
+      wanted.back().profile = false;
+    }
   }
   if (!timed.trace.empty()) {
     wanted.push_back(timed);
@@ -26,7 +31,6 @@ Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t 
     wanted.back().trace.clear();
   }
   const auto texts = run_sessions(wanted, side_by_side);
-  Sensitivities found;
   for (size_t k = 0; k < texts.size(); ++k) {
     auto outcome = parse_outcome(texts[k]);
     if (!outcome) throw std::runtime_error("a session in which sensitivities are measured was lost");
@@ -36,8 +40,8 @@ Result<Sensitivities> measure_sensitivities(const SessionRequest& timed, size_t 
     if (outcome->finding)
       return error(fmt::format("{}{}: {}", to_string(outcome->finding->verdict), where, outcome->finding->summary));
     for (const auto& [phase, seconds] : outcome->wall_seconds) found.wall_seconds[phase] += seconds;
-    if (k < fabric::kGroups.size()) {
-      found.slow.push_back(std::move(outcome->timings));
+    if (k < found.slower.size()) {
+      found.slower[k].timings = std::move(outcome->timings);
     } else if (wanted[k].profile) {
       found.profile = std::move(outcome->profile);
     } else {

@@ -141,8 +141,9 @@ bool Engine::start_blocks(GridRun& run) {
   const uint64_t cx = c % across_x, cy = c / across_x % across_y, cz = c / across_x / across_y;
   // A block that had to wait for the end of another one.
   const bool waited = run.finished_blocks != 0;
-  const Time begins =
-      std::max(run.start, acting_time() + (waited ? options_.block_start : 0)) + policy_->draw_start_delay();
+  Time room = acting_time();
+  if (waited && options_.shares) room = options_.shares->later(room, options_.block_start, fabric::Group::launch);
+  const Time begins = std::max(run.start, room) + policy_->draw_start_delay();
   for (uint64_t rank = 0; rank < together; ++rank) {
     const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;
     const uint64_t y = cy * grid.cluster.y + rank / grid.cluster.x % grid.cluster.y;
@@ -268,7 +269,9 @@ void Engine::fire(const TimedEvent& event) {
   now_ = std::max(now_, event.at);
   policy_->on_event_or_copy();
   if (event.about.kind != EventAbout::Kind::poll) note_progress();
+  const auto before = std::exchange(acting_at_, timed_ ? std::optional(event.at) : std::nullopt);
   event.what();
+  acting_at_ = before;
 }
 
 void Engine::poll_clock_readers() {
@@ -278,7 +281,10 @@ void Engine::poll_clock_readers() {
 }
 
 void Engine::run_quantum(simt::Warp& warp) {
-  if (timed_) now_ = std::max(now_, warp.clock.now);
+  if (timed_) {
+    if (options_.time_keeper) options_.time_keeper->account(warp);
+    now_ = std::max(now_, warp.clock.now);
+  }
   running_ = faulting_ = &warp;
   uint64_t executed = 0;
   try {
@@ -310,10 +316,12 @@ void Engine::finish_warp(GridRun& run, simt::Warp& warp) {
   if (run.listener) run.listener->on_warp_exit(warp);
   if (!warp.block().finished()) return;
   const uint32_t gpu = run.gpu;
-  now_ = std::max(now_, std::min(warp.clock.now, now_ + kMicrosecond));
+  // Not the engine's time: warps of other blocks may be far behind.
+  const auto before = std::exchange(acting_at_, timed_ ? std::optional(warp.clock.now) : std::nullopt);
   running_ = nullptr;
   retire(warp.block());
   policy_->on_room(*this, gpu);
+  acting_at_ = before;
 }
 
 void Engine::fault(simt::Warp& warp, const simt::Trap& trap) {
@@ -341,8 +349,14 @@ void Engine::make_ready(simt::Warp& warp, simt::Environment::Cause cause) {
     from = std::max(from, options_.time_keeper->last_arrival());
   // The running warp schedules its own splits; a queued entry would outlive its block.
   if (&warp == running_) return;
-  if (!warp.queued) warp.clock.now = std::max(warp.clock.now, from);
+  if (!warp.queued) move_clock(warp, from);
   policy_->push(warp);
+}
+
+void Engine::move_clock(simt::Warp& warp, Time to) const {
+  if (to <= warp.clock.now) return;
+  if (options_.time_keeper) options_.time_keeper->account(warp);
+  warp.clock.now = warp.clock.tracked_until = to;
 }
 
 Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
@@ -447,7 +461,7 @@ void Engine::count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop) {
 // Loops that poll go on at the engine's time. They do not have to prove again how long they can poll.
 void Engine::wait_until_now() {
   for_each_warp([&](simt::Warp& warp) {
-    if (warp.polls()) warp.clock.now = std::max(warp.clock.now, now_);
+    if (warp.polls()) move_clock(warp, now_);
   });
   only_polls_ = 0;
   polls_in_vain_ = vain_polls() - std::min(vain_polls(), kFirstPollReport + kPollsOfWarp * resident_warps());

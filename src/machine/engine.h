@@ -11,11 +11,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "fabric/share_ledger.h"
 #include "machine/device_limits.h"
 #include "machine/outcome.h"
 #include "machine/schedule/schedule_policy.h"
@@ -60,6 +62,8 @@ class TimeKeeper {
   virtual Time last_arrival() const = 0;
   // When a copy that is being issued takes effect.
   virtual Time arrival_of(const simt::AsyncCopy& copy) = 0;
+  // The warp's clock is about to be read, or moved by others: what was spent on instructions is noted in the ledger.
+  virtual void account(simt::Warp& w) = 0;
   // Whether what comes from now on is ordered by time.
   virtual void order_by_time(bool by_time) = 0;
 
@@ -73,7 +77,9 @@ struct EngineOptions {
   std::vector<uint32_t> choices;     // ScheduleKind::chosen: the first ones; after them always the first option
   uint64_t budget = 20'000'000'000;  // warp instructions of the whole run
   TimeKeeper* time_keeper = nullptr;
-  Time block_start = 0;  // of a block in the place of one that has ended
+  // With the time keeper: what times are made of, and the start of a block in the place of one that has ended.
+  fabric::ShareLedger* shares = nullptr;
+  Time block_start = 0;
 };
 
 class Engine {
@@ -127,8 +133,13 @@ class Engine {
   void recheck_watches();
 
   Time now() const { return now_; }
-  // The running warp's clock, or now() between quanta.
-  Time acting_time() const { return running_ ? running_->clock.now : now_; }
+  // Of what happens now: the running warp's clock, or the time of the event that is fired, which may be earlier than
+  // now() if a warp behind the others has caused it.
+  Time acting_time() const {
+    if (!running_) return acting_at_.value_or(now_);
+    if (options_.time_keeper) options_.time_keeper->account(*running_);
+    return running_->clock.now;
+  }
   uint64_t instructions() const { return instructions_; }
 
   // Polling (simt/poll.h). True from time to time, while all that runs are polls: warps that poll, and hosts that ask
@@ -185,6 +196,8 @@ class Engine {
   };
 
   bool fire_left_events();
+  // A warp goes on no earlier than another agent lets it.
+  void move_clock(simt::Warp& warp, Time to) const;
   // Before a warp reads its clock.
   void settle_clock();
   static constexpr uint64_t kFirstPollReport = 4096;
@@ -233,6 +246,7 @@ class Engine {
   uint64_t next_poll_report_ = kFirstPollReport;
   uint64_t schedule_hash_ = 0;
   Time now_ = 0;
+  std::optional<Time> acting_at_;
   uint64_t clock_reads_ = 0;  // added to the untimed clock, so that it advances with every read
   Time next_poll_ = 0;
   Time idle_jump_ = 0;  // size of the last idle-time jump; doubled on each, reset when another agent wakes a warp

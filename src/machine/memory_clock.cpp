@@ -13,6 +13,7 @@
 namespace fb::machine {
 namespace {
 
+using fabric::Group;
 using simt::Access;
 using simt::AccessKind;
 using simt::first_of;
@@ -144,8 +145,6 @@ uint64_t identity_of(const Warp& w) {
 // False if nothing waits for the old value: a reduction, or an atomic that writes `_`.
 bool has_result(const Warp& w, const simt::Inst& inst) { return ptx::has_result(simt::source_of(w, inst)); }
 
-void wait_for_loads(Warp& w) { w.clock.now = std::max(w.clock.now, w.clock.loads); }
-
 // Calls f(line) for the lines of `lanes`; equal lines in a row once.
 template <class F>
 void each_line(const Access& access, const mem::Window& window, Mask lanes, F f) {
@@ -185,7 +184,8 @@ ProfileCause cause_of(const simt::Sync& sync) {
 
 }  // namespace
 
-MemoryClock::MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric), multiprocessors_(fabric.platform()) {
+MemoryClock::MemoryClock(fabric::Fabric& fabric)
+    : fabric_(&fabric), shares_(fabric.shares()), multiprocessors_(fabric.platform()) {
   sees_local_loads = false;
   const fabric::Platform& p = fabric.platform();
   cycle_ = p.cycle();
@@ -193,8 +193,34 @@ MemoryClock::MemoryClock(fabric::Fabric& fabric) : fabric_(&fabric), multiproces
   for (uint32_t d = 0; d < p.devices(); ++d) l2_.emplace_back(p.memory.l2_size);
 }
 
+// What moves a warp's clock. Instructions move it, too, without a word: that is known when it is next looked at.
+
+void MemoryClock::account(Warp& w) {
+  if (w.clock.now == w.clock.tracked_until) return;
+  shares_.add(w.clock.tracked_until, w.clock.now, Group::issue);
+  w.clock.tracked_until = w.clock.now;
+}
+
+void MemoryClock::spend(Warp& w, Time time, Group group) {
+  account(w);
+  w.clock.now = w.clock.tracked_until = shares_.later(w.clock.now, time, group);
+}
+
+void MemoryClock::wait_until(Warp& w, Time time) {
+  if (time <= w.clock.now) return;
+  account(w);
+  w.clock.now = w.clock.tracked_until = time;
+}
+
+Time MemoryClock::reserve(UnitCalendar& unit, Time at, uint32_t busy) {
+  const Time end = unit.reserve(at, busy);
+  shares_.add(unit.period, {at, at + busy, end, busy}, Group::issue);
+  return end;
+}
+
 void MemoryClock::on_access(Warp& w, const Access& access) {
   if (access.lanes == 0) return;
+  account(w);
   if (steps_ && is_strong(access.order)) steps_->take(w, access);
   if (running_ != &w) {
     running_ = &w;
@@ -253,15 +279,15 @@ void MemoryClock::charge_by_window(Warp& w, const Access& access, Mask lanes) {
     }
     if (!window) here = Mask{1} << first_of(lanes);
     if (window) {
-      w.clock.now = begin;
+      w.clock.now = w.clock.tracked_until = begin;
       charge(w, access, {window, here, measure(access, here).sectors});
       end = std::max(end, w.clock.now);
       arrival = std::max(arrival, last_arrival_);
-      begin += interval;
+      begin = shares_.later(begin, interval, Group::issue);
     }
     lanes &= ~here;
   }
-  w.clock.now = end;
+  w.clock.now = w.clock.tracked_until = end;
   last_arrival_ = arrival;
 }
 
@@ -291,8 +317,9 @@ void MemoryClock::charge_shared(Warp& w, const Access& access) {
     w.clock.occupied[static_cast<size_t>(simt::Part::load_store)] +=
         static_cast<uint32_t>(bytes * cycle_ / shared.cluster_width);
   }
-  if (access.inst->slot != simt::kNoSlot) w.clock.slots[access.inst->slot] = w.clock.now + latency;
-  if (access.kind == AccessKind::atomic) w.clock.now += latency;
+  if (access.inst->slot != simt::kNoSlot)
+    w.clock.slots[access.inst->slot] = shares_.later(w.clock.now, latency, Group::issue);
+  if (access.kind == AccessKind::atomic) spend(w, latency, Group::issue);
 }
 
 void MemoryClock::charge(Warp& w, const Access& access, const Part& part) {
@@ -313,12 +340,12 @@ void MemoryClock::charge_load(Warp& w, const Access& access, const Part& part, u
   if (is_strong(access.order)) return charge_strong_load(w, access, part, owner);
   if (!part.contiguous && access.inst->slot != simt::kNoSlot) charge_scattered(w, access, part);
   const Misses misses = look_up(w, access, part, owner);
-  Time back = w.clock.now + fabric_->platform().cache.l1_latency * cycle_;
+  Time back = shares_.later(w.clock.now, fabric_->platform().cache.l1_latency * cycle_, Group::issue);
   if (misses.l1 != 0) {
     const uint32_t device = w.block().device, sm = w.block().sm;
     const uint64_t bytes = misses.l1 * kSector;
     const auto trip = fabric_->read(device, sm, owner, {bytes, misses.l2 * kSector}, w.clock.now);
-    w.clock.now = std::max(w.clock.now, trip.issued);
+    wait_until(w, trip.issued);
     back = std::max(back, through_port(w, bytes, trip));
   }
   last_load_ = access.inst;
@@ -339,7 +366,9 @@ Time MemoryClock::through_port(const Warp& w, uint64_t bytes, const fabric::Trip
   const auto& cache = fabric_->platform().cache;
   const auto busy = static_cast<uint32_t>(bytes * cycle_ / cache.l2_width);
   // By the time of the request: answers of a saturated memory are further apart than the port's calendar reaches.
-  return std::max(trip.back, multiprocessors_.of(w.block()).l2_port.reserve(trip.issued, busy) + cache.l2_latency);
+  const Time served = reserve(multiprocessors_.of(w.block()).l2_port, trip.issued, busy);
+  const Time back = served + cache.l2_latency;
+  return back > trip.back ? shares_.later(served, cache.l2_latency, Group::latency) : trip.back;
 }
 
 MemoryClock::Misses MemoryClock::look_up(const Warp& w, const Access& access, const Part& part, uint32_t owner) {
@@ -430,7 +459,9 @@ void MemoryClock::charge_strong_load(Warp& w, const Access& access, const Part& 
     const auto trip = fabric_->read(device, w.block().sm, owner, part.sectors * kSector, w.clock.now, true);
     // A loop that polls finds the flag half a poll after its arrival, on average; one that slept takes a whole one.
     const Time late = again && stamp > poll.stamp ? (trip.back - trip.issued) / 2 : 0;
-    last_arrival_ = w.clock.now = std::max({w.clock.now, trip.back, stamp + way + late});
+    const Time seen = stamp + way + late;
+    wait_until(w, std::max(trip.back, seen > trip.back ? shares_.later(stamp, way + late, Group::latency) : seen));
+    last_arrival_ = w.clock.now;
   }
   poll = {warp, address, w.clock.now, stamp};
 }
@@ -440,7 +471,7 @@ void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, 
   const uint64_t memory = misses_of_l2(access, part, owner, true) * kSector;
   const auto trip =
       fabric_->write(w.block().device, w.block().sm, owner, {part.sectors * kSector, memory}, w.clock.now);
-  w.clock.now = std::max(w.clock.now, trip.issued);
+  wait_until(w, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
   last_arrival_ = is_strong(access.order) ? stamp(access, part, trip.there) : trip.there;
 }
@@ -448,12 +479,12 @@ void MemoryClock::charge_store(Warp& w, const Access& access, const Part& part, 
 void MemoryClock::charge_atomic(Warp& w, const Access& access, const Part& part, uint32_t owner) {
   const uint32_t device = w.block().device;
   const auto trip = fabric_->atomic(device, w.block().sm, owner, part.sectors, w.clock.now);
-  w.clock.now = std::max(w.clock.now, trip.issued);
+  wait_until(w, trip.issued);
   last_arrival_ = trip.there;
   if (has_result(w, *access.inst)) {
     // It has read the previous value: no earlier than that arrived.
     last_arrival_ = stamp(access, part, std::max(last_arrival_, newest_stamp(access, part)));
-    w.clock.now = std::max({w.clock.now, trip.back, last_arrival_ + fabric_->way_back(device, owner)});
+    wait_until(w, std::max(trip.back, shares_.later(last_arrival_, fabric_->way_back(device, owner), Group::latency)));
   } else {
     w.clock.stores = std::max(w.clock.stores, trip.back);
     last_arrival_ = stamp(access, part, last_arrival_);
@@ -489,7 +520,7 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
   const uint64_t bytes = part.sectors * kSector;
   if (access.kind == AccessKind::load) {
     const auto trip = fabric_->multicast_reduce(device, sm, members_, bytes, w.clock.now);
-    w.clock.now = std::max(w.clock.now, is_strong(access.order) ? trip.back : trip.issued);
+    wait_until(w, is_strong(access.order) ? trip.back : trip.issued);
     w.clock.loads = std::max(w.clock.loads, trip.back);
     last_arrival_ = trip.back;
     return;
@@ -497,7 +528,7 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
   const auto trip = access.kind == AccessKind::store
                         ? fabric_->multicast_write(device, sm, members_, bytes, w.clock.now)
                         : fabric_->multicast_atomic(device, sm, members_, bytes, w.clock.now);
-  w.clock.now = std::max(w.clock.now, trip.issued);
+  wait_until(w, trip.issued);
   w.clock.stores = std::max(w.clock.stores, trip.back);
   last_arrival_ = trip.there;
   if (is_strong(access.order)) stamp_members(access, part, trip.there);
@@ -507,7 +538,8 @@ void MemoryClock::release(Warp& w, const Access& access) {
   if (!releases(access.order) || access.scope < Scope::gpu) return;
   const auto& costs = fabric_->platform().fence;
   // A round trip behind the stores in flight: it returns when they do, or later.
-  w.clock.now = std::max(w.clock.now + (access.scope == Scope::sys ? costs.system : costs.device), w.clock.stores);
+  spend(w, access.scope == Scope::sys ? costs.system : costs.device, Group::latency);
+  wait_until(w, w.clock.stores);
 }
 
 Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
@@ -516,6 +548,7 @@ Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
   Time last = arrival;
   each_line(access, *part.window, part.lanes, [&](uint64_t line) {
     const Time done = stamps_.serialise(allocation, line, arrival, interval);
+    if (done != arrival) shares_.add(done - interval, done, Group::latency);
     last = std::max(last, done);
   });
   return last;
@@ -551,13 +584,16 @@ void MemoryClock::end_quantum_if_long(Warp& w) {
 void MemoryClock::profile() { profiler_ = std::make_unique<Profiler>(); }
 
 void MemoryClock::on_warp_start(Warp& w) {
+  w.clock.tracked_until = w.clock.now;
+  w.clock.tracked = shares_.is_active();
   if (profiler_) profiler_->begin(w);
 }
 
 void MemoryClock::on_units(Warp& w) {
-  const auto settled = multiprocessors_.settle(w);
+  account(w);
+  const auto settled = multiprocessors_.settle(w, shares_);
   if (profiler_) profiler_->units(w, std::max(w.clock.now, settled.end), settled.slowest);
-  w.clock.now = std::max(w.clock.now, settled.end);
+  wait_until(w, settled.end);
   w.clock.settled = w.clock.now;
   w.clock.occupied = {};
 }
@@ -567,7 +603,7 @@ void MemoryClock::barrier(Warp& w, bool cluster, bool ordered) {
   const auto& costs = fabric_->platform().fence;
   Time cycles = costs.barrier + costs.barrier_per_warp * w.block().warps().size();
   if (cluster) cycles = fabric_->platform().shared.cluster_latency / 2 + (ordered ? costs.cluster : 0);
-  w.clock.now += cycles * cycle_;
+  spend(w, cycles * cycle_, Group::issue);
 }
 
 Time MemoryClock::complete_product(const simt::AsyncCopy& copy) {
@@ -583,14 +619,15 @@ Time MemoryClock::complete_product(const simt::AsyncCopy& copy) {
   const uint64_t bytes = (product.a_in_shared ? product.shared_rows * kRow : 0) + product.columns * kRow;
   const auto busy = static_cast<uint32_t>(std::max(compute, bytes * cycle_ / p.shared.width));
   const uint32_t scheduler = of_warp ? scheduler_of(w) : 0;
-  Time done = multiprocessors_.of(w.block()).tensor(scheduler).reserve(w.clock.now, busy);
-  if (copy.other) done = std::max(done, multiprocessors_.of(*copy.other).tensor(scheduler).reserve(w.clock.now, busy));
-  return done + p.tensor.async_latency * cycle_;
+  Time done = reserve(multiprocessors_.of(w.block()).tensor(scheduler), w.clock.now, busy);
+  if (copy.other) done = std::max(done, reserve(multiprocessors_.of(*copy.other).tensor(scheduler), w.clock.now, busy));
+  return shares_.later(done, p.tensor.async_latency * cycle_, Group::issue);
 }
 
 Time MemoryClock::arrival_of(const simt::AsyncCopy& copy) {
   const fabric::Platform& p = fabric_->platform();
   simt::WarpClock& clock = copy.warp->clock;
+  account(*copy.warp);
   if (copy.product.rows != 0) {
     const Time done = complete_product(copy);
     clock.products = std::max(clock.products, done);
@@ -600,11 +637,11 @@ Time MemoryClock::arrival_of(const simt::AsyncCopy& copy) {
   if (copy.inst == last_async_ && copy.warp == last_async_warp_) {
     // The copy unit takes some time of its own.
     const Time unit = p.memory.async_latency - std::min(p.memory.async_latency, p.memory.latency);
-    const Time least = clock.now + unit + (last_async_in_memory_ ? p.memory.latency : p.cache.l2_latency);
-    return std::max(least, last_arrival_);
+    const Time least = unit + (last_async_in_memory_ ? p.memory.latency : p.cache.l2_latency);
+    return clock.now + least > last_arrival_ ? shares_.later(clock.now, least, Group::latency) : last_arrival_;
   }
   if (copy.kind == simt::GroupKind::plain) return std::max(clock.now, last_arrival_);
-  return std::max(clock.now + p.shared.copy_latency * cycle_, last_arrival_);
+  return std::max(shares_.later(clock.now, p.shared.copy_latency * cycle_, Group::issue), last_arrival_);
 }
 
 void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
@@ -634,14 +671,14 @@ void MemoryClock::on_sync(Warp& w, const simt::Sync& sync) {
 void MemoryClock::synchronise(Warp& w, const simt::Sync& sync) {
   switch (sync.kind) {
     case simt::SyncKind::fence: {
-      wait_for_loads(w);
+      wait_until(w, w.clock.loads);
       const auto& costs = fabric_->platform().fence;
       if (sync.scope < Scope::gpu) {
-        w.clock.now += costs.block;
+        spend(w, costs.block, Group::latency);
         break;
       }
-      w.clock.now += sync.scope == Scope::sys ? costs.system : costs.device;
-      if (sync.order != MemoryOrder::acquire) w.clock.now = std::max(w.clock.now, w.clock.stores);
+      spend(w, sync.scope == Scope::sys ? costs.system : costs.device, Group::latency);
+      if (sync.order != MemoryOrder::acquire) wait_until(w, w.clock.stores);
       ++multiprocessors_.of(w.block()).acquired;
       break;
     }
@@ -668,6 +705,7 @@ void MemoryClock::synchronise(Warp& w, const simt::Sync& sync) {
 
 void MemoryClock::on_warp_exit(Warp& w) {
   if (w.clock.occupied != simt::PartTimes{}) on_units(w);
+  account(w);
   if (profiler_) profiler_->end(w);
   if (running_ == &w) running_ = nullptr;
   last_load_ = nullptr;

@@ -44,6 +44,7 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   Time last_arrival() const override { return last_arrival_; }
   Time arrival_of(const simt::AsyncCopy& copy) override;
   void order_by_time(bool by_time) override { by_time_ = by_time; }
+  void account(simt::Warp& w) override;
   // Also books where time goes.
   void profile();
   // Of what was booked; empty unless profile() was called.
@@ -64,7 +65,9 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
     profiler_->extra(w, i, ProfileCause::bank_conflict, extra);
   }
   void on_wait_for_loads(simt::Warp& w, const simt::Span& s, uint64_t until) override {
-    profiler_->wait_for_loads(w, s, until);
+    if (profiler_) profiler_->wait_for_loads(w, s, until);
+    account(w);
+    w.clock.tracked_until = until;
   }
 
  private:
@@ -120,7 +123,12 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   Time newest_stamp(const simt::Access& access, const Part& part) const;
   void end_quantum_if_long(simt::Warp& w);
 
+  void spend(simt::Warp& w, Time time, fabric::Group group);
+  void wait_until(simt::Warp& w, Time time);
+  Time reserve(UnitCalendar& unit, Time at, uint32_t busy);
+
   fabric::Fabric* fabric_;
+  fabric::ShareLedger& shares_;
   Multiprocessors multiprocessors_;
   std::vector<L2Cache> l2_;  // by device
   Time cycle_ = 0;

@@ -22,7 +22,7 @@ const Inst* exec_span(Warp& w, const Inst& i) {
     uint64_t latest = c.now;
     for (uint32_t m = s.waits; m != 0; m &= m - 1) latest = std::max(latest, c.slots[std::countr_zero(m)]);
     if (latest > c.now) {
-      if (c.profiled) w.listener()->on_wait_for_loads(w, s, latest);
+      if (c.profiled || c.tracked) w.listener()->on_wait_for_loads(w, s, latest);
       c.now = latest;
     }
   }

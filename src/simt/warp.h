@@ -84,10 +84,12 @@ struct WarpClock {
   uint64_t stores = 0;  // when the last store that is under way is acknowledged
 
   // Inside the multiprocessor (timing.h).
-  uint64_t settled = 0;   // up to here contention for units is accounted for
-  PartTimes occupied{};   // units since then
-  uint64_t products = 0;  // when the last matrix product that is under way is complete
-  bool profiled = false;  // the listener wants to know where time goes
+  uint64_t settled = 0;        // up to here contention for units is accounted for
+  PartTimes occupied{};        // units since then
+  uint64_t products = 0;       // when the last matrix product that is under way is complete
+  bool profiled = false;       // the listener wants to know where time goes
+  bool tracked = false;        // … and which constants of the platform it scales with
+  uint64_t tracked_until = 0;  // up to here it knows that
   uint64_t slots[kLoadSlots] = {};
 };
 

@@ -9,6 +9,7 @@
 //
 // Between steps ranks are frozen: requests of their threads are not read until the next step begins, and are counted.
 
+#include <array>
 #include <cstdint>
 
 namespace fb::wire {
@@ -84,7 +85,7 @@ enum class StepSchedule : uint32_t {
 };
 struct StepOrder {
   StepSchedule schedule = StepSchedule::of_run;
-  uint32_t zero = 0;
+  uint32_t wants_shares = 0;  // 1: the reply says what the times are made of
   // Of everything that is drawn: the order; which calls begin late; which blocks begin late, and which stores arrive
   // late (where races are looked for). 0 by virtual time: nothing is drawn, and times count.
   uint64_t seed = 0;
@@ -106,6 +107,10 @@ struct Transfer {
   uint64_t arena_offset = 0;
 };
 
+// Picoseconds of a time that scale with a group of the platform's constants, by its number (fabric/group.h). All 0: not
+// wanted, or not known.
+using GroupShares = std::array<int64_t, 5>;
+
 // Virtual picoseconds. Blob of the reply: ranks × calls times CallTimes, by rank; then `devices` times DeviceTraffic;
 // then `words` words of 32 bits that stand in the memory of the candidate.
 struct JudgeStepDone {
@@ -115,12 +120,14 @@ struct JudgeStepDone {
   uint32_t late_requests = 0;  // so far: sent by a rank between steps
   uint32_t devices = 0;        // of the platform
   uint32_t words = 0;
+  GroupShares shares = {};  // of `drained`, since `begin`
 };
 struct CallTimes {
-  uint64_t begun = 0;     // the rank was answered with the step
-  uint64_t returned = 0;  // run() has returned
-  uint64_t ended = 0;     // its stream has reached the end of the call
-  uint64_t drained = 0;   // everything that the rank had enqueued when run() returned has ended, on all its streams
+  uint64_t begun = 0;       // the rank was answered with the step
+  uint64_t returned = 0;    // run() has returned
+  uint64_t ended = 0;       // its stream has reached the end of the call
+  uint64_t drained = 0;     // everything that the rank had enqueued when run() returned has ended, on all its streams
+  GroupShares shares = {};  // of the later of `returned` and `drained`, since the step has begun
 };
 // Bytes that moved during the step: to and from other devices, of its memory, to and from the host. Transfers
 // of the harness are not included.

@@ -64,7 +64,7 @@ JudgeLink::Answered<StepResult> JudgeLink::step(StepKind kind, uint32_t calls, u
   std::vector<std::byte> figures;
   if (const Status s = channel_.call<Kind::judge_step>(request, &done, blob, &figures); s != Status::ok)
     return std::unexpected(s);
-  StepResult result{done.begin, done.drained, done.faults, done.late_requests, calls, {}, {}, {}};
+  StepResult result{done.begin, done.drained, done.faults, done.late_requests, calls, done.shares, {}, {}, {}};
   if (kind == StepKind::leave) return result;
   result.times.resize(size_t{ranks_} * calls);
   result.traffic.resize(done.devices);

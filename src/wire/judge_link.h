@@ -17,6 +17,7 @@ struct StepResult {
   uint64_t begin = 0, drained = 0;         // virtual picoseconds
   uint32_t faults = 0, late_requests = 0;  // so far
   uint32_t calls = 0;
+  GroupShares shares = {};                  // of `drained`
   std::vector<CallTimes> times = {};        // ranks × calls, by rank
   std::vector<DeviceTraffic> traffic = {};  // by device
   std::vector<uint32_t> words = {};         // frequent ones in the memory of the candidate

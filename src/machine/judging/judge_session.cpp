@@ -245,6 +245,11 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
     if (!thread->gone) thread->now = begin;
   }
   set_order(m.order);
+  if (m.order.wants_shares != 0) {
+    node_.fabric.shares().begin(begin);
+  } else {
+    node_.fabric.shares().stop();
+  }
   perform_while_frozen();
   const size_t each = words.size() / ranks_.size();
   for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -332,6 +337,7 @@ bool JudgeSession::end_step() {
     answer.set_body(wire::Empty{});
   } else {
     done_.drained = latest();
+    done_.shares = shares_of(done_.drained);
     done_.faults = static_cast<uint32_t>(std::min<uint64_t>(node_.log.faults(), UINT32_MAX));
     done_.late_requests = static_cast<uint32_t>(std::min<uint64_t>(late_requests_, UINT32_MAX));
     node_.log.add("end of step", {done_.drained, done_.faults});
@@ -397,10 +403,24 @@ Status JudgeSession::next(Call& call, const wire::StepNext& m) {
     return kLater;
   }
   if (state_ != State::step) return Status::not_permitted;
-  (*rank->calls)[rank->call].times.returned = thread.now;
+  wire::CallTimes& times = (*rank->calls)[rank->call].times;
+  times.returned = thread.now;
+  if (times.returned > times.drained) times.shares = shares_of(times.returned);
   if (step_.kind == StepKind::run) return end_of_call(*rank, thread, *stream, m.stream);
   rank->waits = true;
   return kLater;
+}
+
+wire::GroupShares JudgeSession::shares_of(Time at) const {
+  static_assert(std::tuple_size_v<wire::GroupShares> == fabric::kGroups.size());
+  const fabric::ShareLedger& ledger = node_.fabric.shares();
+  return ledger.is_active() ? ledger.find(at) : wire::GroupShares{};
+}
+
+void JudgeSession::note_drained(wire::CallTimes& times, Time at) const {
+  if (at <= times.drained) return;
+  times.drained = at;
+  if (at > times.returned) times.shares = shares_of(at);
 }
 
 // The host continues. When the stream gets here, results are stored and the next call's inputs loaded.
@@ -414,18 +434,18 @@ Status JudgeSession::end_of_call(Rank& rank, HostThread& thread, Stream& stream,
     if (c + 1 < calls->size()) perform((*calls)[c + 1].loads, self->checked);
     node_.streams.finish(self, self->begun);
   };
-  op->on_end.push_back([c, calls = rank.calls, raw = op.get()] {
+  op->on_end.push_back([this, c, calls = rank.calls, raw = op.get()] {
     wire::CallTimes& times = (*calls)[c].times;
     times.ended = raw->ended;
-    times.drained = std::max(times.drained, raw->ended);
+    note_drained(times, raw->ended);
   });
   // Work of the call that its stream does not wait for belongs to its time, too.
   for (const auto& [device, context] : thread.process->contexts) {
     for (const OperationPtr& last : StreamScheduler::operations_of_device(*thread.process, device)) {
       if (!last || last->has_ended) continue;
-      last->on_end.push_back([c, calls = rank.calls, raw = last.get()] {
+      last->on_end.push_back([this, c, calls = rank.calls, raw = last.get()] {
         wire::CallTimes& times = (*calls)[c].times;
-        times.drained = std::max(times.drained, raw->ended);
+        note_drained(times, raw->ended);
       });
     }
   }
@@ -496,7 +516,8 @@ void JudgeSession::complete_exchange() {
     const auto thread = std::exchange(rank.exchanging, nullptr);
     rank.brought = {};
     rank.physical = nullptr;
-    node_.threads.answer_at(*thread, at + node_.platform.calls.wake, std::move(answer));
+    node_.threads.answer_at(*thread, node_.fabric.shares().later(at, node_.platform.calls.wake, fabric::Group::launch),
+                            std::move(answer));
   }
 }
 

@@ -117,6 +117,8 @@ class JudgeSession final : public JudgeRequests {
   void begin_step(const wire::JudgeStep& m, std::span<const std::byte> words);
   void tell(Rank& rank, std::span<const std::byte> words);
   void begin_call(Rank& rank);
+  wire::GroupShares shares_of(Time at) const;
+  void note_drained(wire::CallTimes& times, Time at) const;
   wire::Status end_of_call(Rank& rank, HostThread& thread, Stream& stream, uint64_t stream_id);
   wire::Status join_exchange(Rank& rank, Call& call, wire::Kind kind);
   void complete_exchange();

@@ -263,7 +263,9 @@ uint32_t DeviceLaunches::enqueue(simt::DeviceCaller caller, const OperationPtr& 
   const LauncherPtr launcher = launcher_of(caller.warp);
   if (launcher->running + launcher->tail.size() - launcher->next_of_tail >= kMostPending)
     return kLaunchPendingCountExceeded;
-  op->issued = std::max(op->issued, node_.engine.acting_time() + node_.platform.kernel.graph_launch);
+  const Time launched = node_.fabric.shares().later(node_.engine.acting_time(), node_.platform.kernel.graph_launch,
+                                                    fabric::Group::launch);
+  op->issued = std::max(op->issued, launched);
   if (node_.checking) {
     race::Detector& detector = node_.checking->detector();
     op->incoming = detector.join(op->incoming, detector.launch_clock(caller.warp, caller.lane));

@@ -139,8 +139,8 @@ Status StreamScheduler::launch_graph(HostThread& thread, Stream& stream, uint64_
       operations_.finish(self, self->begun);
     };
   }
+  entry->issued = node_.fabric.shares().later(thread.now, node_.platform.kernel.graph_launch, fabric::Group::launch);
   thread.spend(node_.platform.calls.graph_launch);
-  entry->issued = thread.now - node_.platform.calls.graph_launch + node_.platform.kernel.graph_launch;
   enqueue(thread, stream, stream_id, entry);
   stream.last = exit;
   return Status::ok;
@@ -161,7 +161,7 @@ void StreamScheduler::run_conditional(const OperationPtr& op, const wire::GraphC
     return break_context(process, place.device, s);
   entry->stream = place.stream;
   entry->graph_node = exit->graph_node = op->graph_node;
-  entry->issued = now + node_.platform.kernel.start;
+  entry->issued = node_.fabric.shares().later(now, node_.platform.kernel.start, fabric::Group::launch);
   if (node_.checking) entry->incoming = node_.checking->so_far(*op);
   exit->on_end.push_back([this, op, exit, m, &bodies, place] {
     if (op->has_ended) return;

@@ -45,7 +45,7 @@ Status on_stream_destroy(NodeServices& node, Call& call, const wire::OfHandle& m
 // a loop is answered later and later (exponential backoff), so that a long wait costs few messages.
 static void answer_query(Engine& engine, HostThread& thread, Time cost, std::function<void(HostThread&, Time)> look) {
   constexpr Time kEndOfTime = Time{1} << 62;
-  thread.now = std::min(thread.now + (cost << std::min(thread.polls / 8, kMostPolls)), kEndOfTime);
+  thread.spend(std::min(cost << std::min(thread.polls / 8, kMostPolls), kEndOfTime - thread.now));
   engine.schedule(thread.now, thread.tie,
                   [self = thread.shared_from_this(), look = std::move(look), at = thread.now] { look(*self, at); },
                   {EventAbout::Kind::poll});
@@ -214,8 +214,8 @@ Status on_event_record(NodeServices& node, Call& call, const wire::EventOnStream
   call.thread->spend(node.platform.calls.query);
   const OperationPtr op = node.streams.make_operation(process, m.stream.device, "event");
   op->work = [&node](const OperationPtr& self) {
-    node.engine.schedule(self->begun + node.platform.kernel.event, self->tie,
-                         [&node, self] { node.streams.finish(self, self->begun + node.platform.kernel.event); });
+    const Time at = node.fabric.shares().later(self->begun, node.platform.kernel.event, fabric::Group::launch);
+    node.engine.schedule(at, self->tie, [&node, self, at] { node.streams.finish(self, at); });
   };
   node.streams.enqueue(*call.thread, *stream, m.stream.stream, op);
   event->second->recorded = op;

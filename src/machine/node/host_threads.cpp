@@ -12,8 +12,10 @@ constexpr uint64_t kMostPayload = 64 << 20;
 
 }  // namespace
 
-HostThreads::HostThreads(Time wake, Engine& engine, RunLog& log, Checking* checking, Reply reply, Resume resume)
+HostThreads::HostThreads(Time wake, fabric::ShareLedger& shares, Engine& engine, RunLog& log, Checking* checking,
+                         Reply reply, Resume resume)
     : wake_(wake),
+      shares_(shares),
       engine_(engine),
       log_(log),
       checking_(checking),
@@ -33,6 +35,7 @@ HostThread& HostThreads::add(Process& process, uint64_t connection, uint32_t id,
   thread->process = &process;
   thread->purpose = purpose;
   thread->now = engine_.now();
+  thread->shares = &shares_;
   thread->tie = tie_of(process, process.next_thread++);
   return *all_.emplace_back(std::move(thread));
 }
@@ -80,7 +83,7 @@ void HostThreads::wait_for(HostThread& thread, std::vector<OperationPtr> operati
     answer.status = sticky_error(*self->process, device);
     if (finish) finish(answer);
     if (answer.body.empty()) answer.set_body(wire::Empty{});
-    answer_at(*self, latest + wake_, std::move(answer));
+    answer_at(*self, shares_.later(latest, wake_, fabric::Group::launch), std::move(answer));
   };
   if (wait->left == 0) return wait->done(wait->latest);
   std::erase_if(operations, [](const OperationPtr& w) { return w->has_ended; });

@@ -21,7 +21,8 @@ class HostThreads {
   using Resume = std::function<void(Call&)>;
 
   // `wake`: how long a thread that waited takes to run again. `resume` handles a request that was held back.
-  HostThreads(Time wake, Engine& engine, RunLog& log, Checking* checking, Reply reply, Resume resume);
+  HostThreads(Time wake, fabric::ShareLedger& shares, Engine& engine, RunLog& log, Checking* checking, Reply reply,
+              Resume resume);
 
   HostThread& add(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose);
   static void remove(HostThread& thread);
@@ -46,6 +47,7 @@ class HostThreads {
 
  private:
   const Time wake_;
+  fabric::ShareLedger& shares_;
   Engine& engine_;
   RunLog& log_;
   Checking* checking_;

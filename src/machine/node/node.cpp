@@ -40,7 +40,7 @@ DeviceLimits limits_of(const fabric::Platform& p) {
   return l;
 }
 
-EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions& options, TimeKeeper& keeper) {
+EngineOptions engine_options(fabric::Fabric& fabric, const NodeOptions& options, TimeKeeper& keeper) {
   EngineOptions o;
   o.schedule = options.choices     ? ScheduleKind::chosen
                : options.untimed   ? ScheduleKind::first_come
@@ -50,7 +50,8 @@ EngineOptions engine_options(const fabric::Platform& platform, const NodeOptions
   o.choices = options.choices.value_or(std::vector<uint32_t>());
   o.budget = options.budget;
   if (!options.untimed) o.time_keeper = &keeper;
-  o.block_start = platform.kernel.block_start;
+  o.shares = &fabric.shares();
+  o.block_start = fabric.platform().kernel.block_start;
   return o;
 }
 
@@ -91,13 +92,13 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       budget_(platform.devices(), limits_.memory, options.memory),
       fabric_(platform),
       clock_(fabric_),
-      engine_(engine_options(platform, options, clock_)),
+      engine_(engine_options(fabric_, options, clock_)),
       checking_(make_checking(options, clock_, report_)),
       tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
       memory_(platform_, limits_, budget_, tokens_, exports_, engine_, checking_.get(), options.fresh_memory),
       modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
-      threads_(platform.calls.wake, engine_, log_, checking_.get(), std::move(reply),
+      threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
       services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
                 engine_,   checking_.get(), tokens_, exports_, log_,       memory_, modules_, threads_, streams_},

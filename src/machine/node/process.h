@@ -145,8 +145,10 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   uint32_t polls = 0;                   // unsuccessful queries in a row
   uint32_t clock_readings = 0;          // in a row
 
+  fabric::ShareLedger* shares = nullptr;
+
   // Virtual time that a call takes on the host.
-  void spend(Time cost) { now += cost; }
+  void spend(Time cost) { now = shares->later(now, cost, fabric::Group::launch); }
 };
 
 // Everything that a process has asked for.

@@ -138,7 +138,9 @@ void StreamScheduler::deliver_callback(Process& process) {
   const wire::CallbackReady ready{number};
   answer.body.resize(sizeof ready);
   std::memcpy(answer.body.data(), &ready, sizeof ready);
-  node_.threads.answer_at(thread, process.callback->begun + node_.platform.calls.wake, std::move(answer));
+  const Time at =
+      node_.fabric.shares().later(process.callback->begun, node_.platform.calls.wake, fabric::Group::launch);
+  node_.threads.answer_at(thread, at, std::move(answer));
 }
 
 void StreamScheduler::end_all_of(Process& process) {

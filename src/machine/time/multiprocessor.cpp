@@ -2,7 +2,7 @@
 
 namespace fb::machine {
 
-Multiprocessors::Settled Multiprocessors::settle(const simt::Warp& w) {
+Multiprocessors::Settled Multiprocessors::settle(const simt::Warp& w, fabric::ShareLedger& shares) {
   Multiprocessor& sm = of(w.block());
   auto& scheduler = sm.schedulers[scheduler_of(w)];
   const simt::WarpClock& clock = w.clock;
@@ -12,6 +12,7 @@ Multiprocessors::Settled Multiprocessors::settle(const simt::Warp& w) {
     if (busy == 0) continue;
     UnitCalendar& unit = k < Multiprocessor::kOfScheduler ? scheduler[k] : sm.load_store;
     const uint64_t end = unit.reserve(clock.settled, busy);
+    shares.add(unit.period, {clock.settled, clock.settled + busy, end, busy}, fabric::Group::issue);
     if (end > s.end) s = {end, static_cast<simt::Part>(k)};
   }
   return s;

@@ -51,7 +51,7 @@ class Multiprocessors {
     uint64_t end = 0;
     simt::Part slowest = simt::Part::issue;
   };
-  Settled settle(const simt::Warp& w);
+  Settled settle(const simt::Warp& w, fabric::ShareLedger& shares);
 
  private:
   uint32_t sms_;

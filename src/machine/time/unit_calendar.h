@@ -9,10 +9,14 @@
 #include <array>
 #include <cstdint>
 
+#include "fabric/share_ledger.h"
+
 namespace fb::machine {
 
 class UnitCalendar {
  public:
+  fabric::BusyPeriod period;
+
   // When `busy` picoseconds of work that can begin at `at` are done.
   uint64_t reserve(uint64_t at, uint32_t busy) {
     uint64_t slot = at >> kShift;

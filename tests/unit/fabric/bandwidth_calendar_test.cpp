@@ -77,7 +77,7 @@ TEST(FlowControl, RateIsBytesInFlightOverTheRoundTrip) {
   uint64_t sent = 0;
   while (now < 1000 * kMicrosecond) {
     now = flow.enter(now, 512, kLimit);
-    flow.leave(now + kRoundTrip, 512, kLimit);
+    flow.leave(now, now + kRoundTrip, 512, kLimit);
     sent += 512;
   }
   EXPECT_NEAR(static_cast<double>(sent), 1000.0 / 2 * kLimit, 0.1 * 500 * kLimit);

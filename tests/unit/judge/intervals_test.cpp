@@ -24,16 +24,37 @@ fabric::Platform platform() {
 }
 
 TEST(Intervals, ATimeThatIsAllOneThingAnswersToItWhole) {
-  EXPECT_NEAR(elasticity(2.0, 2.0 * kSlower), 1, 1e-12);
-  EXPECT_NEAR(elasticity(2.0, 2.0), 0, 1e-12);
-  EXPECT_NEAR(elasticity(1.0, 1.0 + 0.5 * (kSlower - 1)), 0.5, 0.02) << "half of the time";
+  std::vector<Timing> timings = {timing("a", 2)};
+  add_elasticities(timings, {{fabric::Group::latency, kSlower, {timing("a", 2 * kSlower)}},
+                             {fabric::Group::issue, kSlower, {timing("a", 2)}},
+                             {fabric::Group::launch, kSlower, {timing("a", 2 + (kSlower - 1))}}});
+  EXPECT_NEAR(timings[0].sensitivity.at("latency"), 1, 1e-12);
+  EXPECT_NEAR(timings[0].sensitivity.at("issue"), 0, 1e-12);
+  EXPECT_NEAR(timings[0].sensitivity.at("launch"), 0.5, 1e-12) << "half of the time";
+}
+
+TEST(Intervals, SeveralRunsGiveTheSlopeOfALine) {
+  std::vector<Timing> timings = {timing("a", 10)};
+  // Half of the time, with a step of 0.1 that only the slower run has.
+  add_elasticities(
+      timings, {{fabric::Group::latency, 0.9, {timing("a", 9.5)}}, {fabric::Group::latency, 1.1, {timing("a", 10.6)}}});
+  EXPECT_NEAR(timings[0].sensitivity.at("latency"), 0.55, 1e-12);
 }
 
 TEST(Intervals, ElasticitiesAreOfTheSameCall) {
   std::vector<Timing> timings = {timing("small", 1), timing("large", 4)};
-  add_elasticities(timings, fabric::Group::latency, {timing("large", 4 * kSlower), timing("other", 9)});
+  add_elasticities(timings, {{fabric::Group::latency, kSlower, {timing("large", 4 * kSlower), timing("other", 9)}}});
   EXPECT_TRUE(timings[0].sensitivity.empty());
   EXPECT_NEAR(timings[1].sensitivity.at("latency"), 1, 1e-12);
+}
+
+TEST(Intervals, SharesOfATimeAreItsElasticities) {
+  const auto all = sensitivity_of({600, 300, 450, 80, 20}, 1000);
+  ASSERT_EQ(all.size(), fabric::kGroups.size());
+  EXPECT_DOUBLE_EQ(all.at("latency"), 0.6);
+  EXPECT_DOUBLE_EQ(all.at("in_flight"), 0.45) << "beside the others, whose sum is the whole time";
+  EXPECT_TRUE(sensitivity_of({600, 300, 450, 0, 20}, 1000).empty()) << "8 % of it are not known";
+  EXPECT_TRUE(sensitivity_of({}, 0).empty());
 }
 
 TEST(Intervals, ErrorsOfGroupsAddLikeIndependentOnes) {

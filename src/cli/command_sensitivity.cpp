@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/problem_choice.h"
+#include "fabric/group.h"
+#include "judge/judge.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string glob = "*", folder, platform;
+  double most = 3;  // points
+};
+
+// The reference's timed calls, and how their times scale.
+Result<record::Verdict> measure(const catalog::Pack& pack, const Options& o, bool by_runs) {
+  judge::JudgeRequest request;
+  request.pack = &pack;
+  request.problem = &pack.problems.front();
+  request.answer = request.problem->reference;
+  request.answer_file = "reference.cu";
+  request.thoroughness = judge::Thoroughness::times;
+  request.platform = o.platform;
+  request.seed = 1;
+  request.measure_reference = false;
+  if (by_runs) request.slower = {0.9, 0.95, 1.05, 1.1};
+  record::Verdict verdict = judge::judge(request);
+  if (verdict.verdict != record::VerdictClass::pass)
+    return error(fmt::format("{}: {}: {}", request.problem->name, to_string(verdict.verdict), verdict.summary));
+  return verdict;
+}
+
+// In per cent of the time, by group.
+struct Compared {
+  std::string problem, size;
+  fabric::ByGroup told = {}, by_runs = {};
+
+  // Twice as slow in everything is twice as slow: the slopes of a smooth time add up to 100 %. Bytes in flight are no
+  // time. Where they do not, steps of the time (a poll more, another slot of a link) hide its slope.
+  bool is_smooth() const {
+    double sum = 0;
+    for (const fabric::Group group : fabric::kGroups)
+      if (group != fabric::Group::in_flight) sum += by_runs[static_cast<size_t>(group)];
+    constexpr double kRoom = 3;
+    return std::abs(sum - 100) <= kRoom;
+  }
+};
+
+void print(const Compared& c, double most) {
+  fmt::print("{:<22} {:<14}", c.problem, c.size);
+  for (size_t g = 0; g < c.told.size(); ++g) {
+    const bool apart = std::abs(c.told[g] - c.by_runs[g]) > most;
+    fmt::print(" {:>5.1f} {:>5.1f} {}", c.told[g], c.by_runs[g], apart ? '!' : ' ');
+  }
+  fmt::print(" {}\n", c.is_smooth() ? "" : "not smooth");
+  std::fflush(stdout);
+}
+
+Compared compare(const std::string& problem, const record::Timing& told, const record::Timing& by_runs) {
+  Compared c{.problem = problem, .size = told.size};
+  for (const fabric::Group group : fabric::kGroups) {
+    const std::string key(name_of(group));
+    c.told[static_cast<size_t>(group)] = 100 * told.sensitivity.at(key);
+    c.by_runs[static_cast<size_t>(group)] = 100 * by_runs.sensitivity.at(key);
+  }
+  return c;
+}
+
+int conclude(const std::vector<Compared>& all, double most) {
+  std::vector<double> differences;
+  size_t smooth = 0;
+  for (const Compared& c : all) {
+    if (!c.is_smooth()) continue;
+    ++smooth;
+    for (const fabric::Group group : fabric::kGroups) {
+      const auto g = static_cast<size_t>(group);
+      if (group != fabric::Group::in_flight) differences.push_back(std::abs(c.told[g] - c.by_runs[g]));
+    }
+  }
+  if (differences.empty()) return fail("no time is smooth enough to be compared");
+  std::ranges::sort(differences);
+  const auto at = [&](double part) { return differences[static_cast<size_t>(part * double(differences.size() - 1))]; };
+  fmt::print(
+      "{} timed calls, {} of them smooth; of these, differences in points: median {:.1f}, p90 {:.1f}, largest "
+      "{:.1f}\n",
+      all.size(), smooth, at(0.5), at(0.9), differences.back());
+  return at(0.9) <= most ? kExitDone : kExitNo;
+}
+
+int run(const Options& o) {
+  const auto folder = problems_folder(o.folder);
+  if (!folder) return fail(folder.error());
+  fmt::print("{:<22} {:<14}", "reference", "size");
+  for (const fabric::Group group : fabric::kGroups) fmt::print(" {:>12} ", name_of(group));
+  fmt::print("\n");
+  std::vector<Compared> all;
+  for (const std::string& name : catalog::problem_folders(*folder)) {
+    const std::string last = name.substr(name.find('/') + 1);
+    if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
+    const auto pack = choose_problem(o.folder, name);
+    if (!pack) return fail(pack.error());
+    const auto told = measure(*pack, o, false), by_runs = measure(*pack, o, true);
+    if (!told) return fail(told.error());
+    if (!by_runs) return fail(by_runs.error());
+    for (size_t k = 0; k < told->timings.size(); ++k)
+      print(all.emplace_back(compare(last, told->timings[k], by_runs->timings[k])), o.most);
+  }
+  if (all.empty()) return fail(fmt::format("no problem matches {}", o.glob));
+  return conclude(all, o.most);
+}
+
+}  // namespace
+
+void add_sensitivity(CLI::App& program, CommandRun& command_run) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command =
+      program.add_subcommand("sensitivity", "Compare how times scale with a platform's constants with further runs");
+  command->footer(
+      "For each timed call of the references and each group of constants two figures, in per cent of the time: what\n"
+      "the call itself tells of the time it is made of, and how much slower it is on a platform that is slower in "
+      "this\n"
+      "group. Differences beyond --most are marked. Exit code: 0 all agree, 1 some do not.\n\n"
+      "Examples:\n"
+      "  fabricbench sensitivity 'all_reduce*'");
+  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
+  command->add_option("--platform", o.platform, "Instead of each problem's own");
+  command->add_option("--most", o.most, "Points by which both may differ")->capture_default_str();
+  add_problems_option(*command, o.folder);
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+}
+
+}  // namespace fb::cli
