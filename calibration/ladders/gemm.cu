@@ -108,6 +108,13 @@ void launch_wgmma_specialised(const Problem& p) {
                                                                                      describe(p.b16, n, k, 256), p.c16);
 }
 
+void launch_wgmma_cluster(const Problem& p) {
+  const auto& [m, n, k] = p.size;
+  allow_shared(gemm_wgmma_cluster, sizeof(ClusterMemory));
+  gemm_wgmma_cluster<<<dim3(m / 256, n / 128), 384, sizeof(ClusterMemory)>>>(n, k, describe(p.a16, m, k, 128),
+                                                                             describe(p.b16, n, k, 128), p.c16);
+}
+
 const Step kSteps[] = {
     {"gemm_naive", false, {32, 32, 1}, 2, 64, launch_f32<gemm_naive, 32, 1024>},
     {"gemm_coalesced", false, {32, 32, 1}, 2, 128, launch_f32<gemm_coalesced, 32, 1024>},
@@ -120,6 +127,7 @@ const Step kSteps[] = {
     {"gemm_mma_pipelined", true, {128, 128, 64}, 2, 512, launch_mma_pipelined},
     {"gemm_wgmma", true, {128, 128, 64}, 2, 1024, launch_wgmma},
     {"gemm_wgmma_specialised", true, {128, 256, 64}, 1, 2048, launch_wgmma_specialised},
+    {"gemm_wgmma_cluster", true, {256, 128, 64}, 1, 2048, launch_wgmma_cluster},
 };
 
 int reference(const Problem& p, int m, int n) {

@@ -230,3 +230,98 @@ __global__ void __launch_bounds__(384) gemm_wgmma_specialised(int n, int k, cons
   wait_for_products<0>();
   store_group(sums, n, c + (row + first_row) * n + column);
 }
+
+// The same in clusters of two blocks with the same rows of A: each asks for one half of them for both, so that L2 is
+// asked for two thirds of the bytes. A stage is empty when the groups of both blocks have read it.
+struct alignas(1024) ClusterStage {
+  __nv_bfloat16 a[256][kDepth], b[128][kDepth];
+};
+
+struct ClusterMemory {
+  ClusterStage stages[kStages];
+  uint64_t full[kStages], empty[kStages];
+};
+
+__device__ inline unsigned rank_in_cluster() {
+  unsigned rank = 0;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ inline void synchronise_cluster() {
+  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline void arrive_at(uint64_t* barrier, unsigned rank) {
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(barrier)),
+      "r"(rank)
+      : "memory");
+}
+__device__ inline void wait_for_cluster(uint64_t* barrier, unsigned parity) {
+  asm volatile(
+      "{\n .reg .pred done;\nAGAIN:\n mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      " @!done bra AGAIN;\n}" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+// Into the shared memory of both blocks, and each one's own barrier.
+__device__ inline void copy_box_to_both(void* to, const CUtensorMap& map, int k, int row, uint64_t* barrier) {
+  constexpr uint16_t kBoth = 0b11;
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(k), "r"(row), "r"(shared_address(barrier)), "h"(kBoth)
+      : "memory");
+}
+
+__global__ void __cluster_dims__(1, 2, 1) __launch_bounds__(384)
+    gemm_wgmma_cluster(int n, int k, const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                       __nv_bfloat16* c) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  auto& shared = *reinterpret_cast<ClusterMemory*>(memory);
+  const int row = blockIdx.x * 256, column = blockIdx.y * 128, steps = k / kDepth;
+  const unsigned rank = rank_in_cluster();
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < kStages; ++s) {
+      init_barrier(&shared.full[s], 1);
+      init_barrier(&shared.empty[s], 4);
+    }
+    make_barriers_visible();
+  }
+  synchronise_cluster();
+  const int group = threadIdx.x / 128;
+  if (group == 0) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    StageOfRing at;
+    for (int step = 0; threadIdx.x == 0 && step < steps; ++step, at.advance()) {
+      ClusterStage& stage = shared.stages[at.stage];
+      uint64_t* full = &shared.full[at.stage];
+      wait_for_cluster(&shared.empty[at.stage], at.parity ^ 1);
+      expect_bytes(full, sizeof stage);
+      copy_box_to_both(stage.a[128 * rank], a, step * kDepth, row + 128 * rank, full);
+      copy_box(stage.b, b, step * kDepth, column, full);
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    float upper[64] = {}, lower[64] = {};
+    const int first_row = (group - 1) * 128;
+    const unsigned other = threadIdx.x % 128;  // the block that this thread signals, if there is one
+    StageOfRing at, before;
+    for (int step = 0; step < steps; ++step, at.advance()) {
+      const ClusterStage& stage = shared.stages[at.stage];
+      wait_barrier(&shared.full[at.stage], at.parity);
+      fence_sums();
+      multiply_tile(upper, stage.a[first_row], stage.b);
+      multiply_tile(lower, stage.a[first_row + 64], stage.b);
+      commit_products();
+      if (step == 0) continue;
+      wait_for_products<1>();  // the step before
+      if (other < 2) arrive_at(&shared.empty[before.stage], other);
+      before.advance();
+    }
+    wait_for_products<0>();
+    store_group(upper, n, c + (row + first_row) * n + column);
+    store_group(lower, n, c + (row + first_row + 64) * n + column);
+  }
+  synchronise_cluster();  // the other block may still signal this one
+}
