@@ -23,7 +23,8 @@ def main():
         events = json.load(file)
     events = events if isinstance(events, list) else events["traceEvents"]
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-    spans = sorted((e for e in events if e["ph"] == "X" and e.get("dur", 0) > 0), key=lambda e: e["ts"])
+    of_block = lambda e: names.get((e["pid"], e["tid"]), "").startswith("SM ")
+    spans = sorted((e for e in events if e["ph"] == "X" and e.get("dur", 0) > 0 and not of_block(e)), key=lambda e: e["ts"])
     if options.first:
         begin = next(e["ts"] for e in spans if e["name"].startswith(options.first))
         spans = [e for e in spans if e["ts"] >= begin]

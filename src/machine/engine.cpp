@@ -82,6 +82,7 @@ GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
   idle_jump_ = 0;
   note_progress();
   charge(kGridCost);
+  if (block_watcher_) block_watcher_->on_launch(run);
   policy_->on_room(*this, run.gpu);
   return run;
 }
@@ -158,6 +159,7 @@ bool Engine::start_blocks(GridRun& run) {
     block->rank_in_cluster = static_cast<uint32_t>(rank);
     block->resident_index = static_cast<uint32_t>(run.blocks.size());
     if (cluster) cluster->blocks.push_back(block.get());
+    if (block_watcher_) block_watcher_->on_block_start(run, *block, begins);
     for (const auto& warp : block->warps()) {
       warp->clock.now = warp->clock.loads = warp->clock.stores = warp->clock.settled = begins;
       if (run.listener) run.listener->on_warp_start(*warp);
@@ -194,9 +196,12 @@ void Engine::retire(simt::Block& ended) {
   GridRun& run = run_of(ended);
   ++run.finished_blocks;
   gpus_[run.gpu].slots.give_back(ended.sm, run.needs);
+  Time ends = 0;
   for (const auto& warp : ended.warps()) {
+    ends = std::max(ends, warp->clock.now);
     run.end = std::max({run.end, warp->clock.now, warp->clock.loads, warp->clock.stores});
   }
+  if (block_watcher_) block_watcher_->on_block_end(run, ended, ends);
   if (simt::Cluster* cluster = ended.cluster) {
     if (std::ranges::all_of(cluster->blocks, [](const simt::Block* b) { return b->finished(); })) {
       for (simt::Block* block : std::vector(cluster->blocks)) take_out(run.blocks, block->resident_index);
@@ -243,6 +248,7 @@ void Engine::remove(GridRun& run) {
   }
   run.blocks.clear();
   run.clusters.clear();
+  if (block_watcher_) block_watcher_->on_grid_removed(run, now_);
 }
 
 void Engine::abandon(const simt::Environment& environment) {

@@ -71,6 +71,19 @@ class TimeKeeper {
   ~TimeKeeper() = default;
 };
 
+// Sees blocks come and go, for timelines.
+class BlockWatcher {
+ public:
+  virtual void on_launch(const GridRun& run) = 0;
+  virtual void on_block_start(const GridRun& run, const simt::Block& block, Time at) = 0;
+  virtual void on_block_end(const GridRun& run, const simt::Block& block, Time at) = 0;
+  // Blocks that have not ended never will: their grid was ended by a fault, or with its process.
+  virtual void on_grid_removed(const GridRun& run, Time at) = 0;
+
+ protected:
+  ~BlockWatcher() = default;
+};
+
 struct EngineOptions {
   ScheduleKind schedule = ScheduleKind::first_come;
   uint64_t seed = 0;
@@ -93,6 +106,9 @@ class Engine {
   // `cycles_per_instruction` cycles of `cycle` picoseconds, or less often where many warps share the SM's `schedulers`.
   uint32_t add_gpu(const DeviceLimits& limits, Time cycle = kDefaultCycle, uint32_t cycles_per_instruction = 4,
                    uint32_t schedulers = 4);
+
+  // From here on; it must live as long as grids are run or abandoned.
+  void watch_blocks(BlockWatcher& watcher) { block_watcher_ = &watcher; }
 
   GridRun& launch(std::unique_ptr<GridRun> run);
   // Ends all grids that run in this environment, without calling on_end.
@@ -220,6 +236,7 @@ class Engine {
   Time issue_time(const Gpu& gpu, const simt::Warp& warp) const;
 
   EngineOptions options_;
+  BlockWatcher* block_watcher_ = nullptr;
   SyncSteps steps_;
   struct OwnedPolicy {
     ScheduleKind kind{};

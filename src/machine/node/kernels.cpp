@@ -149,7 +149,7 @@ void StreamScheduler::begin_kernel(const OperationPtr& op, std::unique_ptr<GridR
   run->on_end = [this, op](GridRun& ended, Outcome&& outcome) { kernel_ended(op, ended, std::move(outcome)); };
   node_.log.add("begin of kernel", {op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
   node_.log.count_kernel(op->device);
-  op->facts.grid_id = run->grid.id;
+  op->facts.grid_id = op->launch = run->grid.id;
   launches_.begin_grid(run->grid.id, op);
   node_.engine.launch(std::move(run));
 }
@@ -189,6 +189,7 @@ void StreamScheduler::kernel_ended(const OperationPtr& op, GridRun& run, Outcome
   node_.report(make_incident(record::IncidentReason::kernel_fault, process.rank,
                              fmt::format("{}, device {}: {}", name_of(process), device, describe(outcome))));
   const Status status = status_of_trap(outcome.fault.kind);
+  op->faulted = true;
   // Threads that wait for the kernel read the sticky error when they are answered.
   break_context(process, device, status);
 }

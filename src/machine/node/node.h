@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machine/node/services.h"
@@ -79,8 +80,9 @@ class Node {
   }
   void mark_not_replayable(const std::string& why) { log_.mark_not_replayable(why); }
   void fill(record::RunRecord& record) const;
-  // The timeline so far, with the traffic of links; null unless it was asked for.
-  const record::Trace* finish_trace() { return log_.finish_trace(); }
+  // The timeline at the end of the run; null unless it was asked for. To be called once. `why`: what ended the run, in
+  // a word; empty: not known.
+  const record::Trace* finish_trace(std::string_view why) { return log_.finish_trace(processes_, why); }
 
  private:
   const fabric::Platform platform_;

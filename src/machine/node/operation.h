@@ -46,6 +46,8 @@ struct Operation {
   bool begins_in_memory = false;  // its work reads or writes what kernels see, at once
 
   bool kernel = false;
+  uint64_t launch = 0;  // Grid::id of a kernel that has begun: unlike `facts`, kept behind its end
+  bool faulted = false;
   bool of_judge = false;
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 

@@ -14,10 +14,7 @@ constexpr Time kTraceInterval = 1'000'000;
 RunLog::RunLog(uint32_t devices, fabric::Fabric& fabric, const Engine& engine, const std::string& events, bool trace)
     : engine_(engine), devices_(devices) {
   if (!events.empty()) events_.reset(std::fopen(events.c_str(), "w"));
-  if (!trace) return;
-  trace_.emplace();
-  traffic_ = &fabric.log_traffic(kTraceInterval);
-  for (uint32_t d = 0; d < devices; ++d) trace_->name_process(d, fmt::format("device {}", d));
+  if (trace) timeline_.emplace(devices, fabric.log_traffic(kTraceInterval));
 }
 
 void RunLog::add(const char* what, std::initializer_list<uint64_t> words) {
@@ -38,39 +35,12 @@ void RunLog::add_call(HostThread& thread, wire::Status status) {
 void RunLog::add_finished(const Operation& op) {
   if (op.name.empty()) return;
   add("end of operation", {op.device, static_cast<uint64_t>(op.process->rank), op.begun, op.ended});
-  if (!trace_) return;
-  const auto [row, fresh] = trace_rows_.try_emplace({op.process->number, op.stream << 8 | op.device},
-                                                    static_cast<uint32_t>(trace_rows_.size()));
-  if (fresh) {
-    trace_->name_thread(op.device, row->second,
-                        op.stream == 0 ? fmt::format("{}, default stream", name_of(*op.process))
-                                       : fmt::format("{}, stream {}", name_of(*op.process), op.stream));
-  }
-  trace_->add_span(op.device, row->second, op.name, op.begun, op.ended, {{"issued_ns", op.issued / 1000}});
+  if (timeline_) timeline_->add_finished(op);
 }
 
-const record::Trace* RunLog::finish_trace() {
-  if (!trace_) return nullptr;
-  static constexpr std::pair<fabric::Traffic, const char*> kCurves[] = {
-      {fabric::Traffic::peer_out, "link out, GB/s"},
-      {fabric::Traffic::peer_in, "link in, GB/s"},
-      {fabric::Traffic::memory, "memory, GB/s"},
-      {fabric::Traffic::to_host, "to host, GB/s"},
-      {fabric::Traffic::from_host, "from host, GB/s"}};
-  const Time interval = traffic_->interval();
-  for (uint32_t d = 0; d < devices_.size(); ++d) {
-    for (const auto& [kind, name] : kCurves) {
-      const auto& bytes = traffic_->bytes(d, kind);
-      uint64_t last = 0;
-      for (size_t k = 0; k < bytes.size(); ++k) {
-        if (bytes[k] == last && k != 0) continue;
-        last = bytes[k];
-        trace_->add_counter(d, name, k * interval, static_cast<double>(last) / static_cast<double>(interval) * 1e3);
-      }
-      if (!bytes.empty()) trace_->add_counter(d, name, bytes.size() * interval, 0);
-    }
-  }
-  return &*trace_;
+const record::Trace* RunLog::finish_trace(const std::vector<std::unique_ptr<Process>>& processes,
+                                          std::string_view why) {
+  return timeline_ ? &timeline_->finish(engine_.now(), processes, why) : nullptr;
 }
 
 uint64_t RunLog::hash_of_calls(const HostThread& thread) {

@@ -9,14 +9,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "fabric/fabric.h"
 #include "machine/engine.h"
 #include "machine/node/process.h"
+#include "machine/node/timeline.h"
 #include "record/run_record.h"
-#include "record/trace.h"
 
 namespace fb::machine {
 
@@ -44,8 +44,11 @@ class RunLog {
   void mark_not_replayable(const std::string& why);
 
   void fill(record::RunRecord& record) const;
-  // The timeline so far, with the traffic of links; null unless it was asked for.
-  const record::Trace* finish_trace();
+  // Null unless a timeline was asked for.
+  Timeline* timeline() { return timeline_ ? &*timeline_ : nullptr; }
+  // The timeline at the end of the run; null unless it was asked for. To be called once; Timeline::finish explains
+  // `why`.
+  const record::Trace* finish_trace(const std::vector<std::unique_ptr<Process>>& processes, std::string_view why);
 
  private:
   static uint64_t hash_of_calls(const HostThread& thread);
@@ -62,9 +65,7 @@ class RunLog {
   std::map<std::string, uint64_t> calls_in_run_, unsupported_, failed_;
   std::vector<record::DeviceCounters> devices_;
   uint64_t faults_ = 0;  // of kernels
-  std::optional<record::Trace> trace_;
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> trace_rows_;  // by process and stream
-  const fabric::TrafficLog* traffic_ = nullptr;
+  std::optional<Timeline> timeline_;
 };
 
 }  // namespace fb::machine

@@ -419,6 +419,11 @@ void Server::run(record::RunRecord& record) {
   node_.fill(record);
 }
 
+const record::Trace* Server::finish_trace() {
+  const auto fatal = std::ranges::find_if(incidents_, [](const record::Incident& i) { return i.fatal; });
+  return node_.finish_trace(fatal == incidents_.end() ? "" : to_string(fatal->kind));
+}
+
 // While the others only poll, or have worked for long, a rank that is kept back begins.
 bool Server::let_straggler_go() {
   const uint64_t work = node_.instructions() + kLikeInstructions * requests_;

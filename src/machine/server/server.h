@@ -29,7 +29,8 @@ class Server {
 
   // Until standard input ends, or until something fatal. Fills the record.
   void run(record::RunRecord& record);
-  const record::Trace* finish_trace() { return node_.finish_trace(); }
+  // Null unless it was asked for. After run(), once.
+  const record::Trace* finish_trace();
 
  private:
   void listen(const std::string& path, int rank);

@@ -84,7 +84,7 @@ class L2Cache {
   }
 
  private:
-  bool holds(uint32_t stamp) const { return stamp != 0 && (fetched_ - (stamp >> 1) & 0x7fffffff) < lines_; }
+  bool holds(uint32_t stamp) const { return stamp != 0 && ((fetched_ - (stamp >> 1)) & 0x7fffffff) < lines_; }
   uint32_t& stamp_of(const mem::Allocation& allocation, uint64_t line) {
     const Recent& r = recent_[allocation.id % kRecent];
     if (r.id != allocation.id) [[unlikely]]

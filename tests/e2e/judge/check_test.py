@@ -230,6 +230,15 @@ def case_trace():
         assert abs(e["dur"] - e["args"]["microseconds"]) < 0.05 * e["dur"] and e["args"]["speed"] > 0, e
         inside = [k for k in events if k["ph"] == "X" and e["ts"] <= k["ts"] and k["ts"] + k["dur"] <= e["ts"] + e["dur"]]
         assert len(inside) > 2, "the call's kernels are below it"
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    launches = {e["args"]["launch"]: e for e in events if e["ph"] == "X" and "blocks" in e["args"]}
+    blocks = [e for e in events if e["ph"] == "X" and rows[e["pid"], e["tid"]].startswith("SM ")]
+    assert blocks and all(launches[b["args"]["launch"]]["ts"] <= b["ts"] for b in blocks), "blocks are inside of their kernels"
+    hang = os.path.join(HERE, "..", "candidates", "deadlock_flag.cu")
+    expect(run("check", "--quick", "--trace", path, "push_copy", hang), 1, verdict="deadlock")
+    with open(path, encoding="utf-8") as file:
+        waiting = [e for e in json.load(file)["traceEvents"] if e.get("args", {}).get("ended") == "deadlock"]
+    assert waiting and all("[never ended]" in e["name"] for e in waiting), waiting
     for wrong in ("/no/such/folder/run.json", FOLDER):
         expect(run("check", "--quick", "--trace", wrong, "push_copy", REFERENCE), 2, f"cannot write {wrong}: ")
 
