@@ -9,6 +9,7 @@
 #include "report/site/code_view.h"
 #include "report/site/markdown.h"
 #include "report/site/pages.h"
+#include "report/site/profile_view.h"
 #include "report/site/sections.h"
 #include "report/site/words.h"
 
@@ -271,11 +272,20 @@ struct Section {
   Html body;
 };
 
-Html code_section(const Answer& answer, const LineNotes& notes) {
+// Lines of the code that was judged, which is on the page with its numbers.
+AnswerLine judged_line(const Answer& answer) {
+  return [&answer](uint32_t line) {
+    const record::LineRange here{.first = line, .last = line};
+    return answer.judged.known() && overlap(answer.judged, here) ? answer.lines(line, line) : std::string_view();
+  };
+}
+
+Html code_section(const Answer& answer, const LineNotes& notes, const LineShares& shares) {
   std::string about = "Line numbers are those of the answer.";
+  if (!shares.empty()) about += " Behind them: the line’s share of its kernel’s time.";
   if (!notes.empty()) about += " Lines that the verdict names are marked.";
   if (answer.is_cut) about += " The answer is very long; this is its beginning.";
-  return html("<p class=\"muted\">{}</p>\n{}", about, code_view(answer.code(), answer.judged.first, notes));
+  return html("<p class=\"muted\">{}</p>\n{}", about, code_view(answer.code(), answer.judged.first, notes, shares));
 }
 
 // The answer as Markdown. A link takes the place of the code that was judged; other code has its line numbers.
@@ -305,7 +315,15 @@ Html answer_section(const Answer& answer, const LineNotes& notes) {
 std::vector<Section> answer_sections(const Round& round, const Answer& answer, const LineNotes& notes) {
   if (answer.text.empty()) return {{"code", "Code", html("<p class=\"muted\">There is no answer.</p>\n")}};
   if (answer.code().empty()) return {{"answer", "Answer", answer_section(answer, notes)}};
-  std::vector<Section> sections = {{"code", "Code", code_section(answer, notes)}};
+  std::vector<Section> sections;
+  LineShares shares;
+  if (round.attempt.verdict) {
+    const record::Profile& profile = round.attempt.verdict->profile;
+    shares = line_shares(profile, judged_line(answer));
+    if (Html view = profile_view(profile, judged_line(answer)); !view.empty())
+      sections.push_back({"profile", "Where the time goes", std::move(view)});
+  }
+  sections.push_back({"code", "Code", code_section(answer, notes, shares)});
   if (round.index > 0) {
     const Attempt& before = round.site.attempt(round.sample, round.index - 1);
     const Answer old = answer_of(round.site.runs[round.sample.run], before);

@@ -7,8 +7,18 @@
 
 #include "base/strings.h"
 #include "report/site/line_diff.h"
+#include "report/site/words.h"
 
 namespace fb::report::site {
+
+bool is_answer_file(std::string_view file) {
+  constexpr auto kOurs = std::to_array<std::string_view>({"driver.cu", "template.cu", "entry.cu"});
+  constexpr auto kEndings = std::to_array<std::string_view>({".cu", ".md", ".cuh", ".cpp", ".txt"});
+  return std::ranges::find(kOurs, file) == kOurs.end() && std::ranges::any_of(kEndings, [&](auto ending) {
+           return file.size() > ending.size() && file.ends_with(ending);
+         });
+}
+
 namespace {
 
 // "name.cu:17" in a text.
@@ -22,21 +32,13 @@ bool is_name(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_answer(std::string_view file) {
-  constexpr auto kOurs = std::to_array<std::string_view>({"driver.cu", "template.cu", "entry.cu"});
-  constexpr auto kEndings = std::to_array<std::string_view>({".cu", ".md", ".cuh", ".cpp", ".txt"});
-  return std::ranges::find(kOurs, file) == kOurs.end() && std::ranges::any_of(kEndings, [&](auto ending) {
-           return file.size() > ending.size() && file.ends_with(ending);
-         });
-}
-
 std::optional<Mention> next_mention(std::string_view text, size_t from) {
   constexpr size_t kMostDigits = 7;
   for (size_t colon = text.find(':', from); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     size_t begin = colon, end = colon + 1;
     while (begin > from && is_name(text[begin - 1])) --begin;
     while (end < text.size() && is_digit(text[end]) && end - colon <= kMostDigits) ++end;
-    if (end == colon + 1 || !is_answer(text.substr(begin, colon - begin))) continue;
+    if (end == colon + 1 || !is_answer_file(text.substr(begin, colon - begin))) continue;
     return Mention{begin, end, static_cast<uint32_t>(std::stoul(std::string(text.substr(colon + 1, end - colon - 1))))};
   }
   return std::nullopt;
@@ -92,13 +94,21 @@ Html code_block(std::string_view code) {
   return html("<pre class=\"code plain\" tabindex=\"0\"><code>{}\n</code></pre>\n", code);
 }
 
-Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes) {
+Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes, const LineShares& shares) {
+  // The number as an attribute: the text of the element stays the code alone.
+  const auto share_of = [&](uint32_t line) {
+    if (shares.empty()) return Html();
+    const auto found = shares.find(line);
+    if (found == shares.end()) return html("<i class=\"share\"></i>");
+    return html("<i class=\"share\" data-t=\"{}\" style=\"--v:{:.0f}%\"></i>", share_text(found->second),
+                100 * found->second);
+  };
   Html lines;
   uint32_t number = first_line;
   for (const std::string_view line : lines_of(code)) {
     const auto said = notes.find(number);
-    lines += html("<span class=\"l{}\" id=\"L{}\"><a href=\"#L{}\" data-n=\"{}\"></a><span>{}\n</span></span>",
-                  said == notes.end() ? "" : " hit", number, number, number, line);
+    lines += html("<span class=\"l{}\" id=\"L{}\"><a href=\"#L{}\" data-n=\"{}\"></a>{}<span>{}\n</span></span>",
+                  said == notes.end() ? "" : " hit", number, number, number, share_of(number), line);
     if (said != notes.end()) {
       for (const std::string& note : said->second) lines += html("<span class=\"said\">{}</span>", note);
     }

@@ -16,6 +16,12 @@ namespace fb::report::site {
 // Messages about lines, by the line's number in the answer.
 using LineNotes = std::map<uint32_t, std::vector<std::string>>;
 
+// Shares of a kernel's time, by the line's number in the answer.
+using LineShares = std::map<uint32_t, double>;
+
+// Whether a file that the judge names (without its folder) is the answer: its own files and headers are not.
+bool is_answer_file(std::string_view file);
+
 // Lines of the answer that a text of the judge names ("solution.cu:17:10: …", "in f() at answer.md:17"), with the
 // message. The judge's own files and headers do not count.
 LineNotes mentioned_lines(std::string_view text);
@@ -23,8 +29,8 @@ LineNotes mentioned_lines(std::string_view text);
 // A short piece of code, without line numbers.
 Html code_block(std::string_view code);
 
-// The lines are numbered from `first_line`; line n has the id "L<n>".
-Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes);
+// The lines are numbered from `first_line`; line n has the id "L<n>". Where there are `shares`, they have a column.
+Html code_view(std::string_view code, uint32_t first_line, const LineNotes& notes, const LineShares& shares = {});
 
 // A unified diff; long unchanged stretches are left out. `before_first` and `after_first` are the line numbers of the
 // texts in their answers.

@@ -72,6 +72,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string percent_text(double share) { return fmt::format("{:.1f}%", share * 100); }
+std::string share_text(double share) { return fmt::format("{:.0f}%", share * 100); }
 std::string ratio_text(double ratio) { return fmt::format("{:.2f}", ratio); }
 std::string usd_text(double usd) {
   return usd == 0     ? "$0"

@@ -18,6 +18,7 @@ std::string count_text(uint64_t count);                                         
 std::string time_text(double seconds);                                            // 3.42 µs
 std::string bytes_text(double bytes);                                             // 1.5 MiB
 std::string percent_text(double share);                                           // 62.5%
+std::string share_text(double share);                                             // 62%
 std::string ratio_text(double ratio);                                             // 1.02
 std::string usd_text(double usd);                                                 // $0.0123
 std::string plural(uint64_t count, std::string_view one, std::string_view many);  // 1 round, 2 rounds

@@ -64,7 +64,15 @@ const failedAttempt = (() => {
   throw new Error("the sample run has no second round that ended in a deadlock");
 })();
 const hostileAttempt = "attempts/made-up-large/push_copy/s1r1.html";
-const kPages = { index: "index.html", problem: "problems/push_copy.html", attempt: failedAttempt };
+// A pass whose verdict says where the time goes.
+const profiledAttempt = (() => {
+  for (const problem of readdirSync(join(run, "samples", "made-up-large")).sort()) {
+    const file = join(run, "samples", "made-up-large", problem, "1", "1.attempt.json");
+    if (problem !== "push_copy" && JSON.parse(readFileSync(file, "utf8")).verdict?.profile) return `attempts/made-up-large/${problem}/s1r1.html`;
+  }
+  throw new Error("the sample run has no pass with a profile");
+})();
+const kPages = { index: "index.html", problem: "problems/push_copy.html", attempt: failedAttempt, profile: profiledAttempt };
 
 for (const [name, address] of Object.entries(kPages)) {
   for (const colorScheme of ["light", "dark"]) {
@@ -201,6 +209,19 @@ check("a verdict's lines are marked in the code, and linked", async () => {
   await page.waitForFunction((id) => { const { top } = document.getElementById(id).getBoundingClientRect(); return top > 0 && top < innerHeight; }, line);
   assert(await page.locator(".diff .add").count() > 0);
   assert.equal(await page.locator(".timeline li").count(), 3);
+  await done();
+});
+
+check("a profile's lines lead to the code, which has their shares", async () => {
+  const { page, done } = await open(profiledAttempt);
+  const row = page.locator("table.profile tbody tr", { has: page.locator("a[href^='#L']") }).first();
+  const line = (await row.locator("a").getAttribute("href")).slice(1);
+  const code = await page.locator(`#${line} > span`).innerText();
+  assert.equal((await row.locator("code").innerText()).trim(), code.trim());
+  const share = await page.locator(`#${line} .share`).getAttribute("data-t");
+  assert((await row.locator("td.num").innerText()).startsWith(share), "the same share in both places");
+  const colours = await row.locator(".causes i").evaluateAll((parts) => parts.map((part) => [getComputedStyle(part).backgroundColor, part.getBoundingClientRect().width]));
+  assert(colours.length > 0 && colours.every(([colour, width]) => colour !== "rgba(0, 0, 0, 0)" && width > 0), `causes have no colours: ${colours}`);
   await done();
 });
 

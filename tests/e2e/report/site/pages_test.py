@@ -96,6 +96,12 @@ def main():
     problems = len(list(pathlib.Path(run).glob("problems/*.json")))
     if len(pages) != 1 + problems + attempts:
         errors.append(f"{len(pages)} pages for {problems} problems and {attempts} attempts")
+    # Attempts with a profile show it, others do not; its lines lead to the code (check_pages follows all links).
+    profiles = [path for path, page in pages.items() if "profile" in page.ids]
+    linked = [path for path in profiles if '">line ' in path.read_text(encoding="utf-8")]
+    with_profile = sum(1 for path in pathlib.Path(run).rglob("*.attempt.json") if '"profile"' in path.read_text(encoding="utf-8"))
+    if with_profile == 0 or len(profiles) != with_profile or len(linked) < 0.9 * with_profile:
+        errors.append(f"{len(profiles)} pages with a profile, {len(linked)} with links, for {with_profile} attempts that have one")
     index = (out / "index.html").read_text(encoding="utf-8")
     if index.count("configure FabricBench with <code>-DFB_WEB=ON</code>") == 0:
         errors.append("index.html does not say how to get plots")

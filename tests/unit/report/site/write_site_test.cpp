@@ -57,11 +57,13 @@ TEST_F(WriteSite, WritesAPageForEveryProblemAndAttempt) {
 // A run of one model at one problem, with the answer on disk.
 class AnswerPage : public WriteSite {
  protected:
-  std::string page_of(std::string_view answer, record::LineRange judged) {
+  std::string page_of(std::string_view answer, record::LineRange judged, const record::Profile& profile = {}) {
     auto run = made_run({"one"}, {"copy"});
     run.folder = scratch_.path("run");
-    run.attempts = {made_attempt("one", "copy", 1, 1, "wrong")};
+    run.attempts = {profile.empty() ? made_attempt("one", "copy", 1, 1, "wrong")
+                                    : made_attempt("one", "copy", 1, 1, "pass", 1.0)};
     run.attempts[0].verdict->judged_lines = judged;
+    run.attempts[0].verdict->profile = profile;
     const std::string file =
         record::round_file(run.folder, {.model = "one", .problem = "copy", .sample = 1, .round = 1}, "answer.md");
     fs::create_directories(fs::path(file).parent_path());
@@ -102,6 +104,62 @@ TEST_F(AnswerPage, ARecordWithoutLinesMarksNothing) {
 TEST_F(AnswerPage, ARangeBeyondTheAnswerMarksNothing) {
   EXPECT_FALSE(has(page_of("Hello\n", {.first = 40, .last = 50}), "<section id=\"code\""));
   EXPECT_TRUE(has(page_of("a;\nb;\n", {.first = 2, .last = 50}), "id=\"L2\""));
+}
+
+TEST_F(AnswerPage, AProfileSaysWhereTheTimeGoes) {
+  record::KernelProfile kernel{.kernel = "void copy<4>(int*, <b>)", .launches = 3, .warps = 64, .longest_ns = 2000};
+  kernel.critical = {{"/build/answer.md", 5, "link", 1200},
+                     {"/build/answer.md", 5, "issue", 200},
+                     {"/sdk/cuda/atomic", 70, "flag wait", 500},
+                     {"/build/answer.md", 9, "memory", 60},
+                     {"/build/answer.md", 4, "issue", 35},
+                     {"/build/driver.cu", 4, "issue", 5}};
+  kernel.all = {{"/build/answer.md", 5, "memory", 3000}, {"/sdk/cuda/atomic", 70, "flag wait", 1000}};
+  const std::string answer = "Hello\n\n```\nint a;\n  int b = c[d] & 3;\n```\n";
+  const std::string text = page_of(answer, {.first = 4, .last = 5}, {.kernels = {kernel}});
+  EXPECT_LT(text.find("<section id=\"profile\""), text.find("<section id=\"code\""));
+  EXPECT_TRUE(has(text, "<a href=\"#profile\">"));
+  EXPECT_TRUE(has(text, ">copy&lt;4&gt;<small>3 launches, the longest 2.00 µs"));
+  EXPECT_FALSE(has(text, "<b>)")) << "a kernel's name stays text";
+  // The line of the answer with its code and causes, and others by their names.
+  EXPECT_TRUE(has(text, "<a href=\"#L5\">line 5</a></th><td class=\"num\">70%<small>1.40 µs</small>"));
+  EXPECT_TRUE(has(text, "<code>int b = c[d] &amp; 3;</code>"));
+  EXPECT_TRUE(has(text, "<small>link 60%, issue 10%</small>"));
+  EXPECT_TRUE(has(text, "<i class=\"g-link\" style=\"width:60.00%\""));
+  EXPECT_TRUE(has(text, "<th scope=\"row\">atomic:70</th><td class=\"num\">25%"));
+  EXPECT_TRUE(has(text, "<th scope=\"row\">answer.md:9</th>")) << "not among the judged lines";
+  EXPECT_TRUE(has(text, "all 64 warps</th><td></td>"));
+  EXPECT_TRUE(has(text, "<small>memory 75%, flag wait 25%</small>"));
+  // Groups that occur are explained.
+  for (const char* group : {"compute", "memory", "link", "wait"})
+    EXPECT_TRUE(has(text, std::string("class=\"key g-") + group + "\"")) << group;
+  EXPECT_FALSE(has(text, "class=\"key g-shared\""));
+  // Beside the code.
+  EXPECT_TRUE(has(text, "data-n=\"5\"></a><i class=\"share\" data-t=\"70%\" style=\"--v:70%\"></i><span>  int b"));
+  EXPECT_TRUE(has(text, "data-n=\"4\"></a><i class=\"share\" data-t=\"2%\""));
+}
+
+TEST_F(AnswerPage, WithoutAProfileNothingIsSaidAboutTime) {
+  const std::string text = page_of("Hello\n\n```\nint a;\n```\n", {.first = 4, .last = 4});
+  EXPECT_FALSE(has(text, "<section id=\"profile\""));
+  EXPECT_FALSE(has(text, "class=\"share\""));
+}
+
+TEST_F(AnswerPage, AProfileOfManyKernelsAndLinesIsCut) {
+  record::Profile profile;
+  for (int k = 0; k < 6; ++k) {
+    record::KernelProfile kernel{.kernel = "kernel_" + std::to_string(k) + "()", .launches = 1, .warps = 1};
+    for (uint32_t line = 1; line <= 20; ++line)
+      kernel.critical.push_back({"/build/answer.md", line, "issue", 1000.0 + line});
+    profile.kernels.push_back(kernel);
+  }
+  const std::string text = page_of("int a;\n", {.first = 1, .last = 1}, profile);
+  EXPECT_TRUE(has(text, ">kernel_3<small>"));
+  EXPECT_FALSE(has(text, ">kernel_4<small>"));
+  EXPECT_TRUE(has(text, "2 more kernels took less time."));
+  EXPECT_TRUE(has(text, "answer.md:13</th>"));
+  EXPECT_FALSE(has(text, "answer.md:12</th>"));
+  EXPECT_TRUE(has(text, "other lines</th>"));
 }
 
 TEST_F(WriteSite, AnEmptyRunHasAPageToo) {
@@ -164,6 +222,7 @@ TEST(SiteWords, FiguresReadWell) {
   EXPECT_EQ(time_text(5400), "90.0 min");
   EXPECT_EQ(bytes_text(1572864), "1.50 MiB");
   EXPECT_EQ(bytes_text(65536), "64 KiB");
+  EXPECT_EQ(share_text(0.6249), "62%");
   EXPECT_EQ(usd_text(0.00123), "$0.0012");
   EXPECT_EQ(usd_text(12.345), "$12.35");
   EXPECT_EQ(plural(1, "rank", "ranks"), "1 rank");
