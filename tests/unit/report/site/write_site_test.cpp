@@ -108,12 +108,9 @@ TEST_F(AnswerPage, ARangeBeyondTheAnswerMarksNothing) {
 
 TEST_F(AnswerPage, AProfileSaysWhereTheTimeGoes) {
   record::KernelProfile kernel{.kernel = "void copy<4>(int*, <b>)", .launches = 3, .warps = 64, .longest_ns = 2000};
-  kernel.critical = {{"/build/answer.md", 5, "link", 1200},
-                     {"/build/answer.md", 5, "issue", 200},
-                     {"/sdk/cuda/atomic", 70, "flag wait", 500},
-                     {"/build/answer.md", 9, "memory", 60},
-                     {"/build/answer.md", 4, "issue", 35},
-                     {"/build/driver.cu", 4, "issue", 5}};
+  kernel.critical = {{"/build/answer.md", 5, "link", 1200},      {"/build/answer.md", 5, "issue", 200},
+                     {"/sdk/cuda/atomic", 70, "flag wait", 500}, {"/build/answer.md", 9, "memory", 60},
+                     {"/build/answer.md", 4, "issue", 35},       {"/build/driver.cu", 4, "issue", 5}};
   kernel.all = {{"/build/answer.md", 5, "memory", 3000}, {"/sdk/cuda/atomic", 70, "flag wait", 1000}};
   const std::string answer = "Hello\n\n```\nint a;\n  int b = c[d] & 3;\n```\n";
   const std::string text = page_of(answer, {.first = 4, .last = 5}, {.kernels = {kernel}});
