@@ -5,16 +5,16 @@
 // The end of a call is a sum of durations along one chain of causes: a host call, the start of a kernel, instructions,
 // the round trip of a load, the wait for a flag that another device has set after a round trip of its own. Each
 // duration scales with one group of constants, so that the sums by group are the derivatives of the time. They are
-// passed on with the moments themselves: whoever makes a moment out of an earlier one says what the time between them
-// was spent on. Everything else that happens to moments (copying them, taking the later of two) needs no word, because
-// a moment is found again by its value: moments are picoseconds, and two that are equal by accident are equally late.
+// passed on with the moments themselves: code that computes a moment from an earlier one notes what the time between
+// them is spent on. Copies of moments, and the later of two, need no note, because a moment is found again by its
+// value: moments are picoseconds, and two that are equal by accident are equally late.
 //
 // A resource that has been busy for long is the exception: a request that has to queue ends when the resource has
 // served all that came before, and not at a fixed time after the request. So a resource remembers the moment since
 // which it has been busy without a pause.
 //
-// What is not found is nobody's: the sums of all groups are then less than the time, and the difference tells how much
-// is not known.
+// A moment that is not found has no shares: the sums of all groups are then less than the time, and the difference is
+// what is not known.
 
 #include <array>
 #include <cstddef>

@@ -18,7 +18,7 @@ TEST(ShareLedger, DurationsAddUpByGroupAlongAChainOfMoments) {
   const Time computed = ledger.later(launched, 30, Group::issue);
   const Time loaded = ledger.later(computed, 700, Group::latency);
   const Time other = ledger.later(1000, 900, Group::issue);
-  // Whoever takes the later of two moments says nothing: it is found by its value.
+  // The later of two moments needs no note: it is found by its value.
   const Shares end = ledger.find(std::max(loaded, other));
   EXPECT_EQ(of(end, Group::launch), 500);
   EXPECT_EQ(of(end, Group::issue), 30);
