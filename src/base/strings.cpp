@@ -1,14 +1,17 @@
 #include "base/strings.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace fb {
 
@@ -32,11 +35,25 @@ std::string_view trim(std::string_view text) {
 std::string first_line(std::string_view text) { return std::string(trim(split(trim(text), '\n').front())); }
 
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (in) in.peek();  // a folder opens and can't be read
-  if (!in.is_open() || in.bad()) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
-  std::string content{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
+  const auto fail = [&] { throw std::system_error(errno, std::generic_category(), "cannot read " + path); };
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts{};
+  if (!file || fstat(file.get(), &facts) != 0) fail();
+  // In large pieces, and no byte is touched twice. Files of /proc and pipes do not say how long they are: the end is
+  // where nothing comes.
+  constexpr size_t kLeast = 4096;
+  const size_t piece = std::max(kLeast, static_cast<size_t>(facts.st_size) + 1);
+  std::string content;
+  for (bool more = true; more;) {
+    const size_t length = content.size();
+    ssize_t got = 0;
+    content.resize_and_overwrite(length + piece, [&](char* bytes, size_t) {
+      while ((got = read(file.get(), bytes + length, piece)) < 0 && errno == EINTR) continue;
+      return length + static_cast<size_t>(std::max<ssize_t>(got, 0));
+    });
+    if (got < 0) fail();
+    more = got > 0;
+  }
   return content;
 }
 

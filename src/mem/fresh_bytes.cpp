@@ -17,7 +17,7 @@ FreshBytes::FreshBytes(uint64_t seed) : seed_(seed) {
   if (descriptor_ < 0) return;
   void* at = MAP_FAILED;
   if (ftruncate(descriptor_, static_cast<off_t>(kPatternBytes)) == 0)
-    at = mmap(nullptr, kPatternBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    at = mmap(nullptr, kPatternBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
   if (at == MAP_FAILED) return;
   pattern_ = static_cast<std::byte*>(at);
   Rng rng(seed);

@@ -27,6 +27,12 @@ const SelectTable* table() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+// Highway's library measures the resolution of the processor's timer when it is loaded, 4 ms in every start of a
+// program, for benchmarks that are not run here. This definition comes before its own.
+namespace hwy::platform {
+uint64_t TimerResolution() { return 1; }
+}  // namespace hwy::platform
+
 namespace fb::simt {
 
 HWY_EXPORT(table);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/process.h"
 #include "base/result.h"
+#include "base/temp_dir.h"
 
 namespace fb {
 namespace {
@@ -25,6 +27,28 @@ TEST(Strings, ReadingAMissingFileNamesIt) {
     EXPECT_NE(std::string(e.what()).find("/nowhere/at/all"), std::string::npos);
   }
 }
+
+TEST(Strings, FilesAreReadWhole) {
+  const TempDir folder;
+  const std::string path = folder.path() + "/file";
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{4097}, size_t{3'000'000}}) {
+    std::string content(size, '\0');
+    for (size_t k = 0; k < size; ++k) content[k] = static_cast<char>(k * 31 >> 3);
+    write_file(path, content);
+    EXPECT_EQ(read_file(path), content) << size;
+  }
+}
+
+TEST(Strings, FilesThatDoNotSayTheirLengthAreReadWhole) {
+  EXPECT_TRUE(read_file("/proc/self/status").starts_with("Name:"));
+  Pipe pipe = make_pipe();
+  const std::string text(50'000, 'x');
+  ASSERT_EQ(write(pipe.writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  pipe.writer.reset();
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(pipe.reader.get())), text);
+}
+
+TEST(Strings, AFolderIsNoFile) { EXPECT_THROW(read_file("/tmp"), std::system_error); }
 
 TEST(Strings, TheFirstLineHasNoBlanksAround) {
   EXPECT_EQ(first_line("\n  one \r\ntwo\n"), "one");
