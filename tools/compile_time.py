@@ -7,6 +7,7 @@ the compilers counts, and for each problem the least of several rounds, because 
 Usage: compile_time.py FABRICBENCH… [--rounds N] [--problems DIR] [--most SECONDS]
 """
 import argparse
+import json
 import os
 import pathlib
 import statistics
@@ -19,13 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def build_seconds(tool, problem, pack, cache):
     """Wall time of the compilers; None: this build does not know the problem."""
-    done = subprocess.run([tool, "bench", "--quick", "--problems", pack, problem], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([tool, "bench", "--quick", "--json", "--problems", pack, problem], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, env={**os.environ, "FABRICBENCH_CACHE": cache})
-    for line in done.stdout.splitlines():
-        words = line.split()
-        if words and words[0] == problem:
-            return float(words[2])
-    return None
+    if done.returncode != 0:
+        return None
+    return json.loads(done.stdout)["verdicts"][0]["wall_seconds"]["build"]
 
 
 def main():

@@ -86,6 +86,11 @@ void wait_for(pid_t child) {
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
+void wait_until_readable(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  while (poll(&watched, 1, -1) < 0 && errno == EINTR) continue;
+}
+
 // One read; false at the end of the output, or if a pipe that does not block is empty.
 bool read_some(int fd, std::string& output) {
   std::array<char, 4096> buffer;
@@ -129,7 +134,10 @@ std::vector<std::string> own_environment() {
 }
 
 Child::Child(Child&& other) noexcept
-    : id_(std::exchange(other.id_, 0)), outlives_(other.outlives_), handle_(std::move(other.handle_)) {}
+    : id_(std::exchange(other.id_, 0)),
+      outlives_(other.outlives_),
+      handle_(std::move(other.handle_)),
+      status_(std::move(other.status_)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this != &other) {
@@ -137,6 +145,7 @@ Child& Child::operator=(Child&& other) noexcept {
     id_ = std::exchange(other.id_, 0);
     outlives_ = other.outlives_;
     handle_ = std::move(other.handle_);
+    status_ = std::move(other.status_);
   }
   return *this;
 }
@@ -144,7 +153,11 @@ Child& Child::operator=(Child&& other) noexcept {
 void Child::end() {
   if (id_ == 0 || outlives_) return;
   kill_group();
-  wait_for(id_);
+  if (is_ours()) {
+    wait_for(id_);
+  } else {
+    wait_until_readable(handle_.get());
+  }
   id_ = 0;
 }
 
@@ -159,6 +172,12 @@ void Child::send_signal_to_group(int signal) const {
 int Child::reap() {
   FB_CHECK(id_ != 0);
   int status = 0;
+  if (!is_ours()) {
+    wait_until_readable(handle_.get());
+    id_ = 0;
+    handle_.reset();
+    return status_();
+  }
   while (waitpid(id_, &status, 0) < 0) {
     if (errno != EINTR) fail(errno, "waitpid");
   }
@@ -169,6 +188,7 @@ int Child::reap() {
 
 bool Child::try_reap() {
   if (id_ == 0) return true;
+  FB_CHECK(is_ours());
   if (waitpid(id_, nullptr, WNOHANG) == 0) return false;
   id_ = 0;
   handle_.reset();
@@ -210,6 +230,14 @@ Child spawn(const SpawnOptions& options) {
   child.handle_.reset(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));
   if (!child.handle_) fail(errno, "pidfd_open");
   child.outlives_ = options.outlives;
+  return child;
+}
+
+Child adopt(pid_t id, UniqueFd handle, std::function<int()> status) {
+  Child child;
+  child.id_ = id;
+  child.handle_ = std::move(handle);
+  child.status_ = std::move(status);
   return child;
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -64,15 +65,22 @@ class Child {
 
  private:
   friend Child spawn(const SpawnOptions& options);
+  friend Child adopt(pid_t id, UniqueFd handle, std::function<int()> status);
   void end();
+  bool is_ours() const { return !status_; }
 
   pid_t id_ = 0;
   bool outlives_ = false;
   UniqueFd handle_;
+  std::function<int()> status_;  // of a child of another process
 };
 
 // Throws std::system_error if the program cannot be started.
 Child spawn(const SpawnOptions& options);
+
+// A process that another one has started for this one, and that is not reaped before this one has nothing to do with it
+// any more; it leads a process group. `status` returns the status as waitpid gives it, when the process has ended.
+Child adopt(pid_t id, UniqueFd handle, std::function<int()> status);
 
 // The exit code of a wait status; 128 + signal number if a signal ended the process.
 int exit_code_of(int status);

@@ -2,10 +2,13 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -16,85 +19,169 @@ namespace {
 
 struct Options {
   std::string glob = "*", folder;
-  bool quick = false, cached = false;
+  bool quick = false, cached = false, json = false;
 };
 
-// Seconds of one verdict. Sessions run side by side, so their phases are sums over sessions: seconds of a core, if no
-// other work is on it.
+// One column: seconds of a processor, except `wall` and the last two.
 struct Row {
-  double wall = 0, build = 0, machine = 0, start = 0, oracle = 0, compare = 0, rest = 0;
-
-  double judge() const { return start + oracle + compare + rest; }
-  // Two compilers run at once.
-  double core() const { return 2 * build + machine + judge(); }
+  double wall = 0, all = 0;
+  double build = 0;                                // compilers, or the cache
+  double checked = 0, timed = 0, sensitivity = 0;  // the machine, by kind of session
+  double ranks = 0, start = 0, oracle = 0, compare = 0, rest = 0;
+  double overhead = 0;  // all / (compilers + machine)
+  double per_hour = 0;  // verdicts of one core
 };
 
-double phase(const record::Verdict& verdict, const char* name) {
-  const auto found = verdict.wall_seconds.find(name);
-  return found == verdict.wall_seconds.end() ? 0 : found->second;
+struct Column {
+  const char* name;
+  double Row::* value;
+  int width, digits;
+};
+
+constexpr auto kColumns = std::to_array<Column>({
+    {"wall", &Row::wall, 7, 3},
+    {"all", &Row::all, 7, 3},
+    {"build", &Row::build, 7, 3},
+    {"checked", &Row::checked, 8, 3},
+    {"timed", &Row::timed, 7, 3},
+    {"sensitivity", &Row::sensitivity, 12, 3},
+    {"ranks", &Row::ranks, 7, 3},
+    {"start", &Row::start, 7, 3},
+    {"oracle", &Row::oracle, 7, 3},
+    {"compare", &Row::compare, 8, 3},
+    {"rest", &Row::rest, 7, 3},
+    {"overhead", &Row::overhead, 9, 2},
+    {"per_hour", &Row::per_hour, 9, 0},
+});
+
+double named(const std::map<std::string, double>& seconds, const std::string& name) {
+  const auto found = seconds.find(name);
+  return found == seconds.end() ? 0 : found->second;
 }
 
 Row row_of(const record::Verdict& v) {
-  Row row{.wall = phase(v, "all"),
-          .build = phase(v, "build"),
-          .machine = phase(v, "session run"),
-          .start = phase(v, "session start"),
-          .oracle = phase(v, "session oracle") + phase(v, "load oracle"),
-          .compare = phase(v, "session compare")};
-  row.rest = std::max(0.0, row.wall - row.build - phase(v, "sessions") - phase(v, "sensitivity"));
+  const auto used = [&](const std::string& name) { return named(v.processor_seconds, name); };
+  const auto of_sessions = [&](const char* part) {
+    double sum = 0;
+    for (const std::string kind : {"checked ", "timed ", "sensitivity "}) sum += used(kind + part);
+    return sum;
+  };
+  Row row{.wall = named(v.wall_seconds, "all"),
+          .all = used("all"),
+          .build = used("build"),
+          .checked = used("checked machine"),
+          .timed = used("timed machine"),
+          .sensitivity = used("sensitivity machine"),
+          .ranks = of_sessions("ranks"),
+          .start = of_sessions("start") + of_sessions("ranks start") + used("zygote"),
+          .oracle = of_sessions("oracle") + used("load oracle"),
+          .compare = of_sessions("compare")};
+  const double work = row.build + row.checked + row.timed + row.sensitivity;
+  row.rest = std::max(0.0, row.all - work - row.ranks - row.start - row.oracle - row.compare);
+  row.overhead = work > 0 ? row.all / work : 0;
+  row.per_hour = row.all > 0 ? 3600 / row.all : 0;
   return row;
 }
 
 void print_row(const std::string& name, const Row& row) {
-  fmt::print("{:<22} {:>7.2f} {:>7.2f} {:>8.2f} {:>7.2f} {:>7.2f} {:>8.2f} {:>6.1f} % {:>8.0f}\n", name, row.wall,
-             row.build, row.machine, row.start, row.oracle, row.compare, 100 * row.judge() / row.core(),
-             3600 / row.core());
+  fmt::print("{:<22}", name);
+  for (const Column& column : kColumns) fmt::print(" {:>{}.{}f}", row.*column.value, column.width, column.digits);
+  fmt::print("\n");
   std::fflush(stdout);
+}
+
+void print_head() {
+  fmt::print("{:<22}", "reference");
+  for (const Column& column : kColumns) fmt::print(" {:>{}}", column.name, column.width);
+  fmt::print("\n");
+}
+
+// Column by column: a row of it need not be that of any verdict.
+Row summary(const std::vector<Row>& rows, auto of_values) {
+  Row row;
+  for (const Column& column : kColumns) {
+    std::vector<double> values;
+    for (const Row& one : rows) values.push_back(one.*column.value);
+    std::ranges::sort(values);
+    row.*column.value = of_values(values);
+  }
+  return row;
+}
+
+std::vector<std::pair<std::string, Row>> summaries(const std::vector<Row>& rows) {
+  const auto median = [](const std::vector<double>& sorted) {
+    const size_t half = sorted.size() / 2;
+    return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  };
+  Row mean = summary(rows, [](const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return sum / static_cast<double>(values.size());
+  });
+  // Of all verdicts together: the mean of ratios would be that of the small ones.
+  const double work = mean.build + mean.checked + mean.timed + mean.sensitivity;
+  mean.overhead = work > 0 ? mean.all / work : 0;
+  mean.per_hour = mean.all > 0 ? 3600 / mean.all : 0;
+  return {{"median", summary(rows, median)},
+          {"mean", mean},
+          {"largest", summary(rows, [](const std::vector<double>& sorted) { return sorted.back(); })}};
+}
+
+Json json_of(const Row& row) {
+  Json values;
+  for (const Column& column : kColumns) values[column.name] = row.*column.value;
+  return values;
+}
+
+Result<record::Verdict> judge_reference(const Options& o, const catalog::Pack& pack) {
+  judge::JudgeRequest request;
+  request.pack = &pack;
+  request.problem = &pack.problems.front();
+  request.answer = request.problem->reference;
+  // A candidate that is in no cache: the text inside the region differs.
+  const std::string marker = "// [template]";
+  if (const size_t at = request.answer.find(marker); at != std::string::npos && !o.cached)
+    request.answer.insert(at, fmt::format("// {}\n", std::chrono::steady_clock::now().time_since_epoch().count()));
+  request.answer_file = "reference.cu";
+  request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
+  request.measure_reference = false;
+  request.use_cache = true;
+  record::Verdict verdict = judge::judge(request);
+  if (verdict.verdict != record::VerdictClass::pass)
+    return error(fmt::format("{}: {}: {}", request.problem->name, to_string(verdict.verdict), verdict.summary));
+  return verdict;
 }
 
 int run(const Options& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
-  fmt::print("{:<22} {:>7} {:>7} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8}\n", "reference", "wall", "build", "machine",
-             "start", "oracle", "compare", "judge", "/h/core");
+  Json verdicts = Json::array();
   std::vector<Row> rows;
   for (const std::string& name : catalog::problem_folders(*folder)) {
     const std::string last = name.substr(name.find('/') + 1);
     if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
     const auto pack = choose_problem(o.folder, name);
     if (!pack) return fail(pack.error());
-    judge::JudgeRequest request;
-    request.pack = &*pack;
-    request.problem = &pack->problems.front();
-    request.answer = request.problem->reference;
-    // A candidate that is in no cache: the text inside the region differs.
-    const std::string marker = "// [template]";
-    if (const size_t at = request.answer.find(marker); at != std::string::npos && !o.cached)
-      request.answer.insert(at, fmt::format("// {}\n", std::chrono::steady_clock::now().time_since_epoch().count()));
-    request.answer_file = "reference.cu";
-    request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
-    request.measure_reference = false;
-    request.use_cache = true;
-    const record::Verdict verdict = judge::judge(request);
-    if (verdict.verdict != record::VerdictClass::pass) {
-      fmt::print(stderr, "fabricbench: {}: {}: {}\n", name, to_string(verdict.verdict), verdict.summary);
+    const auto verdict = judge_reference(o, *pack);
+    if (!verdict) {
+      fmt::print(stderr, "fabricbench: {}\n", verdict.error().list[0].message);
       return kExitNo;
     }
-    const Row row = row_of(verdict);
-    print_row(last, row);
-    rows.push_back(row);
+    if (rows.empty() && !o.json) print_head();
+    rows.push_back(row_of(*verdict));
+    if (!o.json) print_row(last, rows.back());
+    Json one = {{"problem", name}, {"seconds", json_of(rows.back())}};
+    one["processor_seconds"] = verdict->processor_seconds;
+    one["wall_seconds"] = verdict->wall_seconds;
+    verdicts.push_back(std::move(one));
   }
   if (rows.empty()) return fail(fmt::format("no problem matches {}", o.glob));
-  Row mean;
-  for (const Row& row : rows) {
-    const auto count = static_cast<double>(rows.size());
-    for (double Row::* part :
-         {&Row::wall, &Row::build, &Row::machine, &Row::start, &Row::oracle, &Row::compare, &Row::rest})
-      mean.*part += row.*part / count;
+  Json all = {{"thoroughness", o.quick ? "quick" : "full"}, {"verdicts", std::move(verdicts)}};
+  for (const auto& [name, row] : summaries(rows)) {
+    if (!o.json) print_row(name, row);
+    all[name] = json_of(row);
   }
-  print_row("mean", mean);
-  std::ranges::sort(rows, {}, &Row::wall);
-  fmt::print("median wall time {:.2f} s\n", rows[rows.size() / 2].wall);
+  if (o.json) fmt::print("{}\n", dump(all));
   return kExitDone;
 }
 
@@ -103,19 +190,24 @@ int run(const Options& o) {
 void add_bench(CLI::App& program, CommandRun& command_run) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  auto* command = program.add_subcommand("bench", "Measure how fast verdicts are, with the references as candidates");
+  auto* command = program.add_subcommand("bench", "Measure what verdicts cost, with the references as candidates");
   command->footer(
-      "Seconds per verdict: wall time, compilers, then sums over sessions: the machine, starting sandboxes, "
-      "inputs\n"
-      "and expected values, comparison. The judge's share is everything but compilers and machine. Verdicts per "
-      "hour\n"
-      "on one core. Meaningful on an idle computer only.\n\n"
+      "Seconds of a processor per verdict, user and system, of all its processes: `all`, then its parts. `build`: the\n"
+      "compilers, or the cache. `checked`, `timed`, `sensitivity`: the machine, in sessions without timed calls, with\n"
+      "timed calls, and in those that measure sensitivities. `ranks`: the candidate's host code. `start`: starting "
+      "and\n"
+      "ending of sandboxes and programs. `oracle`: inputs and expected values. `compare`, `rest`: what the judge does\n"
+      "besides. `overhead` is all / (build + machine); `per_hour` are verdicts per hour on one core. `wall` alone is\n"
+      "wall time, and depends on what else this computer does.\n\n"
       "Examples:\n"
-      "  fabricbench bench --quick\n"
+      "  fabricbench bench --quick --cached\n"
+      "  fabricbench bench --cached --json | jq .median.all\n"
       "  fabricbench bench 'all_reduce*'");
   command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
   command->add_flag("--quick", o.quick, "Quick checks");
   command->add_flag("--cached", o.cached, "Take candidates that were built before from the cache");
+  command->add_flag("--json", o.json,
+                    "As JSON: verdicts[].problem, .seconds, .processor_seconds; median, mean, largest");
   add_problems_option(*command, o.folder);
   command->callback([options, &command_run] { command_run.exit_code = run(*options); });
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/processor_time.h"
 #include "base/rng.h"
 
 namespace fb::judge {
@@ -20,16 +21,21 @@ namespace {
 using record::VerdictClass;
 using wire::Direction;
 
-// Adds the time it lives to one of the outcome's phases.
+// Adds the time it lives to one of the outcome's phases, and the processor time that its thread used meanwhile.
 class Stopwatch {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  Stopwatch(SessionOutcome& outcome, const char* phase)
+      : wall_(outcome.wall_seconds[phase]), used_(outcome.processor_seconds[phase]) {}
+  ~Stopwatch() {
+    wall_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    used_ += thread_seconds() - before_;
+  }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  double& seconds_;
+  double &wall_, &used_;
+  double before_ = thread_seconds();
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -97,7 +103,7 @@ Conversation::Conversation(const catalog::Problem& problem, const Oracle& oracle
 
 void Conversation::run() {
   {
-    const Stopwatch watch(outcome_.wall_seconds["start"]);
+    const Stopwatch watch(outcome_, "start");
     if (!answered(link_.begin(arena_.descriptor(), arena_.size()), "begin")) return;
   }
   for (const Phase& phase : session_.phases) {
@@ -145,7 +151,7 @@ bool Conversation::make_tensors(const Layout& layout) {
 }
 
 bool Conversation::construct(const Layout& layout, const wire::StepOrder& order) {
-  const Stopwatch watch(outcome_.wall_seconds["run"]);
+  const Stopwatch watch(outcome_, "run");
   step_ = "construct";
   enter(order);
   std::vector<uint64_t> words;
@@ -159,7 +165,7 @@ bool Conversation::construct(const Layout& layout, const wire::StepOrder& order)
 }
 
 bool Conversation::destroy(const Layout& layout, const wire::StepOrder& order) {
-  const Stopwatch watch(outcome_.wall_seconds["run"]);
+  const Stopwatch watch(outcome_, "run");
   step_ = "destroy";
   enter(order);
   location_.call = -1;
@@ -181,7 +187,7 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, const Cal
   std::vector<CallData> data;
   std::vector<wire::Transfer> transfers;
   {
-    const Stopwatch watch(outcome_.wall_seconds["oracle"]);
+    const Stopwatch watch(outcome_, "oracle");
     // A candidate must not choose the data that it is timed with: its constants could send all tokens to one expert.
     const Dictionary* const dictionary = wanted.timed ? nullptr : &dictionary_;
     for (uint32_t c = 0; c < calls; ++c)
@@ -215,13 +221,13 @@ bool Conversation::run_calls(const Layout& layout, const Phase& phase, const Cal
   location_.call = static_cast<int>(next_call_);
   std::optional<wire::StepResult> step;
   {
-    const Stopwatch watch(outcome_.wall_seconds["run"]);
+    const Stopwatch watch(outcome_, "run");
     if (auto ran = link_.run(transfers, calls, next_call_, wanted.order); answered(ran, "run")) step = std::move(*ran);
   }
   if (!step || !check_step(*step)) return false;
   outcome_.calls += calls;
   if (wanted.timed) add_timing(layout, *step);
-  const Stopwatch watch(outcome_.wall_seconds["compare"]);
+  const Stopwatch watch(outcome_, "compare");
   for (uint32_t c = 0; compares_ && c < calls; ++c) {
     const CallData* before = c > 0 ? &data[c - 1] : last_ ? &*last_ : nullptr;
     if (!check_call(layout, c, next_call_ + c, data[c], before)) return false;

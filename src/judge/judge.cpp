@@ -8,11 +8,13 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
 #include "base/content_hash.h"
 #include "base/interruption.h"
+#include "base/processor_time.h"
 #include "base/strings.h"
 #include "base/temp_dir.h"
 #include "base/version.h"
@@ -30,6 +32,7 @@
 #include "judge/session_jobs.h"
 #include "judge/symbols.h"
 #include "judge/trace_labels.h"
+#include "launcher/descendants.h"
 #include "launcher/launch.h"
 #include "toolchain/cache.h"
 
@@ -108,6 +111,7 @@ class AttemptJudge {
 
   Verdict run() {
     const auto begin = Clock::now();
+    const double used_before = all_seconds();
     try {
       verdict_.identity = identity(verdict_.platform);
       verdict_.seed = request_.seed ? *request_.seed : draw_seed();
@@ -124,7 +128,12 @@ class AttemptJudge {
     } catch (const std::exception& e) {
       conclude_failure(e.what());
     }
+    end_zygote();
     verdict_.wall_seconds["all"] = seconds_since(begin);
+    for (const auto& [kind, parts] : session_seconds_) {
+      for (const auto& [part, seconds] : parts) verdict_.processor_seconds[kind + " " + part] = seconds;
+    }
+    verdict_.processor_seconds["all"] = all_seconds() - used_before;
     return std::move(verdict_);
   }
 
@@ -134,6 +143,19 @@ class AttemptJudge {
   }
 
  private:
+  // The ranks' own processor time was counted in their sessions.
+  void end_zygote() {
+    const double before = reaped_seconds();
+    zygote_.reset();
+    double used = reaped_seconds() - before;
+    for (const auto& [kind, parts] : session_seconds_) {
+      for (const char* part : {"ranks", "ranks start"}) {
+        if (const auto found = parts.find(part); found != parts.end()) used -= found->second;
+      }
+    }
+    verdict_.processor_seconds["zygote"] = std::max(0.0, used);
+  }
+
   // Ours: what was measured before does not make a verdict.
   void conclude_failure(const std::string& text) {
     verdict_.timings.clear();
@@ -175,8 +197,18 @@ class AttemptJudge {
     }
   }
 
+  Result<Built> build_counted(const BuildRequest& wanted, double used_before) {
+    // Adopts what the compilers' sandboxes leave to be reaped: their processor time counts.
+    std::optional<launcher::Descendants> adopted(std::in_place);
+    auto built = build_tried(wanted);
+    adopted.reset();
+    verdict_.processor_seconds["build"] = all_seconds() - used_before;
+    return built;
+  }
+
   bool build() {
     const auto begin = Clock::now();
+    const double used_before = all_seconds();
     say_progress({"building"});
     auto answer = read_answer(problem_, request_.answer);
     if (!answer) {
@@ -199,7 +231,7 @@ class AttemptJudge {
     wanted.line_tables = request_.line_tables;
     wanted.limits = request_.build_limits;
     if (request_.backend == Backend::cuda) wanted.limits.time = kNvccTime;
-    const auto built = build_tried(wanted);
+    const auto built = build_counted(wanted, used_before);
     verdict_.wall_seconds["build"] = seconds_since(begin);
     if (!built) {
       const std::string text = join(built.error());
@@ -214,6 +246,7 @@ class AttemptJudge {
     }
     candidate_ = built->path;
     driver_ = built->driver;
+    if (ability_) zygote_.emplace(find_rank());  // gets ready while we go on
     constants_ = constants_of_object(candidate_);
     return true;
   }
@@ -240,12 +273,14 @@ class AttemptJudge {
       return false;
     }
     const auto begin = Clock::now();
+    const double used_before = all_seconds();
     auto oracle = Oracle::load(problem_);
     if (!oracle) {
       conclude(verdict_, VerdictClass::infra, "the problem's oracle can't be used", join(oracle.error()));
       return false;
     }
     oracle_.emplace(std::move(*oracle));
+    verdict_.processor_seconds["load oracle"] = all_seconds() - used_before;
     verdict_.wall_seconds["load oracle"] = seconds_since(begin);
     const auto plan = make_plan(problem_, request_.thoroughness, verdict_.seed, request_.schedules);
     const auto outcomes = run_plan(plan);
@@ -256,8 +291,10 @@ class AttemptJudge {
     return true;
   }
 
-  SessionRequest request_for(const SessionPlan& session) const {
+  // `kind`: under which name its processor time is counted.
+  SessionRequest request_for(const SessionPlan& session, const char* kind) {
     SessionRequest wanted;
+    wanted.processor_seconds = &session_seconds_[kind];
     wanted.problem = &problem_;
     wanted.oracle = &*oracle_;
     wanted.session = &session;
@@ -269,6 +306,7 @@ class AttemptJudge {
     wanted.verbose = request_.verbose;
     wanted.count_branches = request_.branches != nullptr;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
+    wanted.zygote = zygote_ ? &*zygote_ : nullptr;
     wanted.limits = request_.limits;
     return wanted;
   }
@@ -277,10 +315,13 @@ class AttemptJudge {
     return request_.side_by_side != 0 ? request_.side_by_side : std::max(1u, std::thread::hardware_concurrency());
   }
 
-  std::vector<std::string> run_plan(const std::vector<SessionPlan>& plan) const {
+  std::vector<std::string> run_plan(const std::vector<SessionPlan>& plan) {
     say_progress({"running sessions", 0, plan.size()});
     std::vector<SessionRequest> wanted;
-    for (const SessionPlan& session : plan) wanted.push_back(request_for(session));
+    for (const SessionPlan& session : plan) {
+      const bool timed = std::ranges::any_of(session.phases, &Phase::is_timed);
+      wanted.push_back(request_for(session, timed ? "timed" : "checked"));
+    }
     if (!wanted.empty()) wanted.front().trace = request_.trace;
     return judge::run_sessions(wanted, side_by_side(), [&, ended = size_t{0}]() mutable {
       say_progress({"running sessions", ++ended, plan.size()});
@@ -342,7 +383,7 @@ class AttemptJudge {
     if (!wanted || !request_.measure_sensitivity || verdict_.timings.empty()) return;
     const auto begin = Clock::now();
     const auto plan = make_plan(problem_, Thoroughness::times, verdict_.seed);
-    SessionRequest timed = request_for(plan.front());
+    SessionRequest timed = request_for(plan.front(), "sensitivity");
     timed.trace = request_.trace;
     timed.profile = request_.profile;
     const bool known = std::ranges::none_of(verdict_.timings, [](const auto& t) { return t.sensitivity.empty(); });
@@ -365,6 +406,7 @@ class AttemptJudge {
 
   void compare_with_reference() {
     const auto begin = Clock::now();
+    const double used_before = all_seconds();
     if (request_.measure_reference && !verdict_.timings.empty()) {
       say_progress({"measuring the reference"});
       auto reference = reference_times(request_);
@@ -378,6 +420,7 @@ class AttemptJudge {
       }
     }
     score(verdict_);
+    verdict_.processor_seconds["reference"] = all_seconds() - used_before;
     verdict_.wall_seconds["reference"] = seconds_since(begin);
   }
 
@@ -400,12 +443,14 @@ class AttemptJudge {
   Verdict verdict_;
   std::optional<sandbox::SandboxSupport> ability_;
   std::optional<TempDir> folder_;
+  std::optional<RankZygote> zygote_;
   std::string candidate_, driver_;   // driver_ may be empty
   std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
-  std::optional<fabric::Platform> platform_;  // where there are times
-  std::vector<record::Timing> reference_;     // empty: was not measured
-  std::vector<record::Timing> traced_;        // the timed calls as the timeline has them
+  std::optional<fabric::Platform> platform_;                              // where there are times
+  std::vector<record::Timing> reference_;                                 // empty: was not measured
+  std::map<std::string, std::map<std::string, double>> session_seconds_;  // processor time by kind and part
+  std::vector<record::Timing> traced_;                                    // the timed calls as the timeline has them
 };
 
 }  // namespace

@@ -11,16 +11,17 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/hash.h"
+#include "base/processor_time.h"
 #include "base/unique_fd.h"
 #include "fabric/platform_files.h"
 #include "judge/conversation.h"
 #include "judge/endings.h"
-#include "judge/rank_files.h"
+#include "judge/rank_zygote.h"
 #include "judge/report_words.h"
 #include "launcher/launch.h"
-#include "toolchain/locate.h"
 #include "wire/judge_link.h"
 #include "wire/messages.h"
 
@@ -41,19 +42,17 @@ SocketPair make_sockets() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Where our own programs and libraries are, and where a sandbox shows them.
+// Where our own programs are.
 struct Parts {
-  std::string machine, rank, libraries;
+  std::string machine, rank;
 };
 
 Parts find_parts() {
   auto machine = launcher::find_machine();
   if (!machine) throw std::runtime_error(machine.error().list[0].message);
-  auto libraries = toolchain::locate_libraries();
-  if (!libraries) throw std::runtime_error(libraries.error().list[0].message);
   const std::string rank = fs::path(*machine).parent_path() / "fabricbench-rank";
   if (!fs::exists(rank)) throw std::runtime_error(rank + " is missing: build or install it");
-  return {std::move(*machine), rank, std::move(*libraries)};
+  return {std::move(*machine), rank};
 }
 
 constexpr const char* kInside = "/fabricbench";
@@ -73,7 +72,10 @@ std::map<std::string, std::string> variables_of(const std::vector<std::string>& 
 // Puts machine and ranks into sandboxes.
 class Wrapper {
  public:
-  Wrapper(const SessionRequest& request, const Parts& parts) : request_(request), parts_(parts) {}
+  Wrapper(const SessionRequest& request, const Parts& parts, const launcher::RunDirectory& directory)
+      : request_(request), parts_(parts), cell_(directory.file("cell")), ranks_(*request.zygote) {
+    fs::create_directory(cell_);
+  }
 
   // It sees its own program, the platforms, the run's folder, and the host's processes, because it watches their
   // threads.
@@ -89,55 +91,46 @@ class Wrapper {
     std::erase_if(policy.environment, [](const auto& v) { return !v.first.starts_with("FABRICBENCH_"); });
     policy.share_process_ids = true;
     policy.proc = true;
-    policy.user_namespace = namespace_.descriptor();
-    start.inherited.push_back(namespace_.descriptor());
+    policy.user_namespace = ranks_.user_namespace();
+    start.inherited.push_back(ranks_.user_namespace());
     start.command.emplace_back("--confine");
     start.command = sandbox::wrap(*request_.sandbox, policy, start.command);
     start.environment.clear();
   }
 
-  // It sees its program, libraries, the candidate, the driver, all as copies of its own, and its own socket.
-  void wrap_rank(int rank, SpawnOptions& start, const launcher::RunDirectory& directory) const {
+  // It sees copies of its own of the candidate and the driver, and its own socket. Libraries are in its memory, where
+  // no two ranks have a page of the same file.
+  Child start_rank(const SpawnOptions& start) {
     auto variables = variables_of(start.environment);
-    const std::string socket = variables["FABRICBENCH_SOCKET"];
-    sandbox::Policy policy;
-    policy.bare = true;
-    std::vector<PlacedFile> files = {{parts_.rank, inside("/bin/fabricbench-rank")},
-                                     {request_.candidate, inside("/candidate.so")}};
-    if (!request_.driver.empty()) files.push_back({request_.driver, inside("/driver.so")});
-    const auto library = inside("/lib/libfabricbench_cuda.so");
-    files.push_back({fs::canonical(parts_.libraries + "/libfabricbench_cuda.so"), library});
-    RankFiles copies = copy_rank_files(directory.file(fmt::format("rank{}", rank)), files);
-    policy.binds = std::move(copies.binds);
-    policy.binds.push_back({socket, inside("/machine.sock")});
-    for (const std::string name : {"libcudart.so.13", "libcuda.so.1", "libcudart.so", "libcuda.so"})
-      policy.symlinks.emplace_back("libfabricbench_cuda.so", inside("/lib/" + name));
-    variables["FABRICBENCH_SOCKET"] = inside("/machine.sock");
-    variables["LD_LIBRARY_PATH"] = copies.library_path;
-    policy.environment = std::move(variables);
-    policy.tmp_bytes = request_.limits.file_bytes;
-    policy.user_namespace = namespace_.descriptor();
-    start.inherited.push_back(namespace_.descriptor());
     const SessionLimits& limits = request_.limits;
-    std::vector<std::string> command = {inside("/bin/fabricbench-rank"),
-                                        "--candidate",
-                                        inside("/candidate.so"),
-                                        "--confine",
-                                        "--cpu",
-                                        std::to_string(limits.cpu_seconds),
-                                        "--processes",
-                                        std::to_string(limits.threads),
-                                        "--file",
-                                        std::to_string(limits.file_bytes)};
-    if (!request_.driver.empty()) command.insert(command.end(), {"--driver", inside("/driver.so")});
-    start.command = sandbox::wrap(*request_.sandbox, policy, std::move(command));
-    start.environment.clear();
+    sandbox::RankOrder order;
+    order.folder = cell_;
+    order.files = {{request_.candidate, inside("/candidate.so")}};
+    order.socket = {std::exchange(variables["FABRICBENCH_SOCKET"], inside("/machine.sock")), inside("/machine.sock")};
+    order.variables.assign(variables.begin(), variables.end());
+    order.tmp_bytes = limits.file_bytes;
+    order.data_bytes = start.data_limit;
+    order.arguments = {"--candidate",
+                       inside("/candidate.so"),
+                       "--confine",
+                       "--cpu",
+                       std::to_string(limits.cpu_seconds),
+                       "--processes",
+                       std::to_string(limits.threads),
+                       "--file",
+                       std::to_string(limits.file_bytes)};
+    if (!request_.driver.empty()) {
+      order.files.emplace_back(request_.driver, inside("/driver.so"));
+      order.arguments.insert(order.arguments.end(), {"--driver", inside("/driver.so")});
+    }
+    return ranks_.start(order, start.out, start.err);
   }
 
  private:
   const SessionRequest& request_;
   const Parts& parts_;
-  sandbox::UserNamespace namespace_;
+  std::string cell_;  // an empty folder, over which each rank mounts its own files
+  ZygoteSession ranks_;
 };
 
 launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& parts,
@@ -265,10 +258,39 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   }
 }
 
+// Processor time up to now, of this process and of its children.
+struct Used {
+  double here = process_seconds(), children = reaped_seconds();
+};
+
+// What the session took, by part: sandboxes, programs and libraries that are set up and taken down are the start. The
+// conversation has added its own phases, and waits for the machine in some of them. `forked`: ranks are no children.
+void split(const Used& now, const Used& before, const std::map<std::string, double>& of_run, bool forked,
+           std::map<std::string, double>& parts) {
+  const auto get = [](const std::map<std::string, double>& from, const char* name) {
+    const auto found = from.find(name);
+    return found == from.end() ? 0.0 : found->second;
+  };
+  const double here = now.here - before.here, children = now.children - before.children;
+  const double machine = get(of_run, "machine"), ranks = get(of_run, "ranks"), launch = get(of_run, "launch");
+  const double oracle = get(parts, "oracle"), compare = get(parts, "compare");
+  const double ranks_start = get(of_run, "ranks start");
+  parts = {{"machine", machine},
+           {"ranks", ranks},
+           {"oracle", oracle},
+           {"compare", compare},
+           {"ranks start", ranks_start},
+           {"start", launch + std::max(0.0, children - machine - (forked ? 0 : ranks + ranks_start))},
+           {"rest", std::max(0.0, here - launch - oracle - compare)}};
+}
+
 }  // namespace
+
+std::string find_rank() { return find_parts().rank; }
 
 SessionOutcome run_session(const SessionRequest& request) {
   SessionOutcome outcome;
+  const Used before;
   try {
     const Parts parts = find_parts();
     const launcher::RunDirectory directory;
@@ -281,8 +303,8 @@ SessionOutcome run_session(const SessionRequest& request) {
     launch.judge = sockets.theirs.release();
     std::optional<Wrapper> wrapper;
     if (request.sandbox != nullptr) {
-      wrapper.emplace(request, parts);
-      launch.prepare_rank = [&](int rank, SpawnOptions& start) { wrapper->wrap_rank(rank, start, directory); };
+      wrapper.emplace(request, parts, directory);
+      launch.start_rank = [&](int, const SpawnOptions& start) { return wrapper->start_rank(start); };
     }
     launch.prepare_machine = [&](SpawnOptions& start) {
       give_secrets(request, directory, start);
@@ -308,6 +330,7 @@ SessionOutcome run_session(const SessionRequest& request) {
     } else {
       deliver_trace(request, directory, outcome);
       conclude(request, *ran, talk, outcome);
+      split(Used(), before, ran->record.processor_seconds, request.sandbox != nullptr, outcome.processor_seconds);
     }
   } catch (const std::exception& e) {
     outcome.finding = infra(e.what());

@@ -4,6 +4,7 @@
 // them.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "judge/oracle.h"
 #include "judge/outcome.h"
 #include "judge/plan.h"
+#include "judge/rank_zygote.h"
 #include "sandbox/sandbox.h"
 
 namespace fb::judge {
@@ -41,8 +43,14 @@ struct SessionRequest {
   bool count_branches = false, verbose = false;
   bool profile = false;                              // the outcome says where the time of kernels goes
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish
+  const RankZygote* zygote = nullptr;                // with a sandbox
   SessionLimits limits = {};
+  // Gets added what the session takes (SessionOutcome::processor_seconds), by run_sessions() alone; null: nothing.
+  std::map<std::string, double>* processor_seconds = nullptr;
 };
+
+// The path of fabricbench-rank. Throws std::runtime_error.
+std::string find_rank();
 
 // Failures of ours (no machine, no process) come back as a finding of class infra.
 SessionOutcome run_session(const SessionRequest& request);

@@ -34,6 +34,11 @@ SessionOutcome run_watched(const SessionRequest& request) {
   return outcome;
 }
 
+void add_processor_seconds(const SessionRequest& request, const SessionOutcome& outcome) {
+  if (request.processor_seconds == nullptr) return;
+  for (const auto& [part, seconds] : outcome.processor_seconds) (*request.processor_seconds)[part] += seconds;
+}
+
 // The sessions up to the first finding that are still to be run, or to be run again.
 std::vector<size_t> without_outcome(const std::vector<std::string>& texts) {
   std::vector<size_t> left;
@@ -58,8 +63,9 @@ std::vector<std::string> run_sessions(const std::vector<SessionRequest>& request
     if (left.empty()) break;
     auto fresh = run_jobs(
         left.size(), side_by_side, [&](size_t k) { return to_json(run_watched(requests[left[k]])); },
-        [&](size_t, const std::string& text) {
+        [&](size_t k, const std::string& text) {
           const auto outcome = parse_outcome(text);
+          if (outcome) add_processor_seconds(requests[left[k]], *outcome);
           if (tried < kTries && is_failure_of_ours(outcome)) return false;
           if (on_end) on_end();
           return !outcome || outcome->finding.has_value();

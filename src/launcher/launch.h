@@ -48,6 +48,8 @@ struct LaunchRequest {
   // Last changes to how the machine and a rank are started, as to put them into a sandbox.
   std::function<void(SpawnOptions&)> prepare_machine = {};
   std::function<void(int rank, SpawnOptions&)> prepare_rank = {};
+  // How a rank is started; empty: by spawn(). Its process is adopt()ed or this one's child.
+  std::function<Child(int rank, const SpawnOptions&)> start_rank = {};
 };
 
 struct LaunchResult {

@@ -150,6 +150,7 @@ void Supervisor::start_ranks() {
     for (int rank = 0; rank < request_.options.ranks; ++rank) start_rank(rank, port);
   }
   wall_seconds_["start ranks"] = seconds_since_start();
+  launch_seconds_ = thread_seconds() - born_seconds_;
 }
 
 std::vector<std::string> Supervisor::environment_of(int rank, const std::string& port) const {
@@ -194,7 +195,7 @@ void Supervisor::add_rank(int rank, SpawnOptions start) {
   if (request_.prepare_rank) request_.prepare_rank(rank, start);
   const bool many = request_.options.ranks > 1;
   const std::string prefix = request_.prefix && !request_.options.mpi ? fmt::format("[rank {}] ", rank) : "";
-  ranks_.push_back(Rank{.process = spawn(start),
+  ranks_.push_back(Rank{.process = request_.start_rank ? request_.start_rank(rank, start) : spawn(start),
                         .out = std::move(out.reader),
                         .err = std::move(err.reader),
                         .out_lines = {request_.out, prefix, many, request_.options.mpi && request_.prefix},
@@ -479,6 +480,7 @@ LaunchResult Supervisor::result() {
   record.incidents = incidents_;
   if (request_.build_seconds > 0) record.wall_seconds["build"] = request_.build_seconds;
   for (const auto& [phase, seconds] : wall_seconds_) record.wall_seconds[phase] = seconds;
+  if (is_judged()) record.processor_seconds["launch"] = launch_seconds_;
   for (const Rank& rank : ranks_) {
     record.ranks.push_back(rank.end);
     result.output_tail.push_back(rank.tail);

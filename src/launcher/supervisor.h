@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/processor_time.h"
 #include "launcher/launch.h"
 #include "launcher/line_forwarder.h"
 
@@ -82,6 +83,8 @@ class Supervisor {
   std::vector<record::Incident> incidents_;
   std::optional<record::Ending> found_;  // a finding of the machine behind which the run went on
   std::map<std::string, double> wall_seconds_;
+  double born_seconds_ = thread_seconds();  // processor time of this thread
+  double launch_seconds_ = 0;
 };
 
 }  // namespace fb::launcher

@@ -1,8 +1,8 @@
 // fabricbench-rank --candidate OBJECT [--driver OBJECT] [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS]
-// [--processes N]
-// [--open-files N]]: the process of one rank while it is judged. It loads a candidate and executes the machine's
-// steps with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and
-// in the judge.
+// [--processes N] [--open-files N]]: the process of one rank while it is judged; fabricbench-rank --zygote DESCRIPTOR:
+// the process from which such ranks are forked (rank/zygote.h). It loads a candidate and executes the machine's steps
+// with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and in the
+// judge.
 
 #include <cuda_runtime_api.h>
 #include <rank_steps.h>
@@ -17,8 +17,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rank/candidate.h"
+#include "rank/zygote.h"
 #include "sandbox/confine.h"
 
 namespace {
@@ -84,20 +86,20 @@ struct Options {
   fb::sandbox::Limits limits;
 };
 
-Options read_options(int argc, char** argv) {
+Options read_options(const std::vector<std::string>& words) {
   Options options;
-  for (int k = 1; k < argc; ++k) {
-    const std::string_view name = argv[k];
+  for (size_t k = 0; k < words.size(); ++k) {
+    const std::string_view name = words[k];
     if (name == "--confine") {
       options.confined = true;
       continue;
     }
-    if (++k == argc) fail(std::string(name) + " is unknown, or needs a value");
-    const auto number = [&] { return std::strtoull(argv[k], nullptr, 10); };
+    if (++k == words.size()) fail(std::string(name) + " is unknown, or needs a value");
+    const auto number = [&] { return std::strtoull(words[k].c_str(), nullptr, 10); };
     if (name == "--candidate") {
-      options.candidate = argv[k];
+      options.candidate = words[k];
     } else if (name == "--driver") {
-      options.driver = argv[k];
+      options.driver = words[k];
     } else if (name == "--data") {
       options.limits.data_bytes = number();
     } else if (name == "--file") {
@@ -119,11 +121,23 @@ Options read_options(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = read_options(argc, argv);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const fb::sandbox::CompiledFilter* filter = nullptr;
+  if (arguments.size() == 2 && arguments[0] == "--zygote") {
+    fb::rank::Forked forked = fb::rank::serve_as_zygote(std::atoi(arguments[1].c_str()));
+    arguments = std::move(forked.arguments);
+    filter = forked.filter;
+  }
+  const Options options = read_options(arguments);
   // Close descriptors inherited from the parent: the candidate must not have them.
   if (options.confined) close_range(3, ~0u, 0);
   if (const auto problem = attempt([&] {
-        if (options.confined) fb::sandbox::confine(options.limits, fb::sandbox::Filter::rank);
+        if (!options.confined) return;
+        if (filter != nullptr) {
+          fb::sandbox::confine(options.limits, *filter);
+        } else {
+          fb::sandbox::confine(options.limits, fb::sandbox::Filter::rank);
+        }
       }))
     fail("cannot confine itself: " + problem->text);
   // Nothing is flushed at the end.

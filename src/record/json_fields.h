@@ -185,6 +185,7 @@ void visit_fields(T& r, F&& field) {
   field("choices", r.choices);
   field("ranks", r.ranks);
   field("wall_seconds", r.wall_seconds);
+  field("processor_seconds", r.processor_seconds);
 }
 
 template <FieldsOf<FailureLocation> T, class F>
@@ -254,6 +255,7 @@ void visit_fields(T& e, F&& field) {
   field("instructions", e.instructions);
   field("timings", e.timings);
   field("wall_seconds", e.wall_seconds);
+  field("processor_seconds", e.processor_seconds);
 }
 
 template <class Base, class T>

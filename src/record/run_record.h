@@ -97,6 +97,9 @@ struct RunRecord {
 
   std::vector<RankEnd> ranks = {};
   std::map<std::string, double> wall_seconds = {};  // phase → seconds
+  // Of a judged run, as far as the machine saw it: "machine start" and "ranks start" until the first step, "machine"
+  // and "ranks" from then on; and "launch", of the thread that started them all.
+  std::map<std::string, double> processor_seconds = {};
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 

@@ -83,6 +83,11 @@ struct Evidence {
   uint64_t instructions = 0;       // of warps
   std::vector<Timing> timings = {};
   std::map<std::string, double> wall_seconds = {};
+  // User and system time of all processes. Of a session: "machine", "ranks", "oracle", "compare", "ranks start"
+  // (until their first step), "start" (whatever else it takes to start and to end processes) and "rest". Of a verdict:
+  // "all", "build", "reference", "zygote" (forks the ranks of all sessions), and those of its sessions by their kind:
+  // "checked start", "timed start" (sessions with timed calls), "sensitivity start".
+  std::map<std::string, double> processor_seconds = {};
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -18,7 +19,9 @@ void set_limit(__rlimit_resource which, uint64_t most, const char* name) {
 
 }  // namespace
 
-void confine(const Limits& limits, Filter filter) {
+void confine(const Limits& limits, Filter filter) { confine(limits, compile(filter, getpid())); }
+
+void confine(const Limits& limits, const CompiledFilter& filter) {
   set_limit(RLIMIT_CORE, 0, "limit of core dumps");
   if (limits.data_bytes != 0) set_limit(RLIMIT_DATA, limits.data_bytes, "limit of memory");
   if (limits.file_bytes != 0) set_limit(RLIMIT_FSIZE, limits.file_bytes, "limit of file sizes");
@@ -33,7 +36,7 @@ void confine(const Limits& limits, Filter filter) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     throw std::system_error(errno, std::generic_category(), "no new privileges");
   }
-  load_filter(filter);
+  load(filter);
 }
 
 }  // namespace fb::sandbox

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace fb::sandbox {
 
@@ -28,10 +29,16 @@ struct Limits {
   uint32_t open_files = 0;
 };
 
+// As the kernel takes it. Ranks that are forked from one process share it: to make one takes longer than to load it.
+struct CompiledFilter {
+  std::vector<uint64_t> instructions = {};  // empty: none
+};
+
 // No core dumps, the limits, no new privileges by exec, and the filter for all threads of the process. A system call
 // that the filter does not allow fails with an error, or ends the process with SIGSYS, which nothing can catch. Throws
 // std::system_error.
 void confine(const Limits& limits, Filter filter);
+void confine(const Limits& limits, const CompiledFilter& filter);
 
 // The table calls.def, for printing.
 struct CallRow {

@@ -3,13 +3,17 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -72,8 +76,9 @@ constexpr uint32_t kDefault = SCMP_ACT_ERRNO(ENOSYS);
 // applies.
 class Rules {
  public:
-  Rules(scmp_filter_ctx context, const Row& row)
-      : context_(context), name_(row.name), call_(seccomp_syscall_resolve_name(row.name)) {}
+  // `self`: the id of the process that will have the filter.
+  Rules(scmp_filter_ctx context, const Row& row, pid_t self)
+      : context_(context), name_(row.name), call_(seccomp_syscall_resolve_name(row.name)), self_(self) {}
 
   void add(Act act) {
     if (call_ < 0) return;  // not on this architecture
@@ -97,7 +102,7 @@ class Rules {
       case Act::not_shared:
         return not_shared();
       case Act::own_process: {
-        const auto self = static_cast<scmp_datum_t>(getpid());
+        const auto self = static_cast<scmp_datum_t>(self_);
         when(SCMP_ACT_ALLOW, is(0, self));
         return when(SCMP_ACT_KILL_PROCESS, is_not(0, self));
       }
@@ -140,20 +145,40 @@ class Rules {
   scmp_filter_ctx context_;
   std::string name_;
   int call_;
+  pid_t self_;
 };
 
 }  // namespace
 
-void load_filter(Filter filter) {
-  if (filter == Filter::none) return;
+CompiledFilter compile(Filter filter, pid_t self) {
+  if (filter == Filter::none) return {};
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(kDefault), seccomp_release);
   if (!context) throw std::system_error(ENOMEM, std::generic_category(), "system call filter");
   // Calls of other architectures have other numbers: refuse them. A binary tree, because every call passes the filter.
   check(seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "architecture");
-  check(seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1), "threads");
   check(seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "tree");
-  for (const Row& row : kRows) Rules(context.get(), row).add(act_of(row, filter));
-  check(seccomp_load(context.get()), "load");
+  for (const Row& row : kRows) Rules(context.get(), row, self).add(act_of(row, filter));
+  const int file = memfd_create("filter", MFD_CLOEXEC);
+  if (file < 0) throw std::system_error(errno, std::generic_category(), "system call filter: memory");
+  const int written = seccomp_export_bpf(context.get(), file);
+  const off_t bytes = lseek(file, 0, SEEK_END);
+  CompiledFilter compiled;
+  static_assert(sizeof(sock_filter) == sizeof compiled.instructions[0]);
+  compiled.instructions.resize(static_cast<size_t>(std::max<off_t>(bytes, 0)) / sizeof(sock_filter));
+  const ssize_t got = pread(file, compiled.instructions.data(), static_cast<size_t>(bytes), 0);
+  close(file);
+  check(written, "export");
+  if (bytes <= 0 || got != bytes) throw std::system_error(EIO, std::generic_category(), "system call filter: export");
+  return compiled;
+}
+
+void load(const CompiledFilter& filter) {
+  if (filter.instructions.empty()) return;
+  // The kernel only reads it.
+  auto* const first = reinterpret_cast<sock_filter*>(const_cast<uint64_t*>(filter.instructions.data()));
+  const sock_fprog program{static_cast<unsigned short>(filter.instructions.size()), first};
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+    throw std::system_error(errno, std::generic_category(), "system call filter: load");
 }
 
 std::optional<Filter> filter_named(std::string_view name) {

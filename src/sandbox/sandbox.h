@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "sandbox/confine.h"
 
 namespace fb::sandbox {
@@ -35,7 +34,7 @@ struct Policy {
   bool share_process_ids = false;  // it sees the host's process ids, also through SO_PEERCRED
   bool bare = false;               // nothing of the system but /dev: the binds bring all that it needs
   bool proc = false;               // /proc: its own, or the host's, read-only, with share_process_ids
-  int user_namespace = -1;         // descriptor of a shared UserNamespace; -1: its own
+  int user_namespace = -1;         // descriptor of one that others share (user_namespace.h); -1: its own
 };
 
 // How this host can make a sandbox.
@@ -56,19 +55,5 @@ Result<std::string> find_confine();
 // 128 + signal number if a signal ended the command. The sandbox ends with the thread that started it, and everything
 // in it ends with the sandbox. To end it at any moment, also during set-up, kill its process group.
 std::vector<std::string> wrap(const SandboxSupport& support, const Policy& policy, std::vector<std::string> command);
-
-// A user namespace that sandboxes may share. Of two processes that have the same one, and no capabilities, one may look
-// at the other in /proc (what system call it is in) if it can see its process id. The descriptor is close-on-exec: a
-// sandbox that uses it names it in SpawnOptions::inherited.
-class UserNamespace {
- public:
-  // Throws std::system_error.
-  UserNamespace();
-
-  int descriptor() const { return descriptor_.get(); }
-
- private:
-  UniqueFd descriptor_;
-};
 
 }  // namespace fb::sandbox

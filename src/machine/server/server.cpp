@@ -14,6 +14,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/processor_time.h"
+
 namespace fb::machine {
 namespace {
 
@@ -42,14 +44,6 @@ constexpr uint64_t kLikeInstructions = 1'000;
 // A rank is kept back for at most so many instructions; less after the others have once done so many without needing
 // it: their polls write to memory, and do not look like polls.
 constexpr uint64_t kPatienceForStraggler = 4'000'000, kLessPatience = 250'000;
-
-// Of a process, with all its threads; 0: this one.
-double processor_seconds(pid_t pid) {
-  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
-  timespec time{};
-  if ((pid != 0 && clock_getcpuclockid(pid, &clock) != 0) || clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
@@ -223,6 +217,7 @@ void Server::serve(Connection& connection) {
   call.blob = message.blob;
   call.descriptor = std::move(message.descriptor);
   if (connection.thread->process->has_shared_memory) node_.look_again();
+  if (call.kind == wire::Kind::judge_step) note_processor_time();
   const bool was_frozen = frozen();
   node_.handle(call);
   if (session_ && node_.out_of_budget() && !finished_) report_work();
@@ -417,6 +412,20 @@ void Server::run(record::RunRecord& record) {
     report(make_incident(IncidentReason::byte_history, std::nullopt, std::move(history)));
   record.incidents = incidents_;
   node_.fill(record);
+  if (processor_seconds_.empty()) return;
+  processor_seconds_["machine"] = process_seconds() - processor_seconds_["machine start"];
+  record.processor_seconds = processor_seconds_;
+}
+
+// All that was used before the first step is the start. Ranks are looked at with each step, because they are gone at
+// the end.
+void Server::note_processor_time() {
+  double ranks = 0;
+  for (const auto& process : node_.processes()) {
+    if (!process->gone) ranks += process_seconds(process->pid);
+  }
+  if (processor_seconds_.empty()) processor_seconds_ = {{"machine start", process_seconds()}, {"ranks start", ranks}};
+  processor_seconds_["ranks"] = ranks - processor_seconds_["ranks start"];
 }
 
 const record::Trace* Server::finish_trace() {
@@ -460,7 +469,7 @@ bool Server::is_out_of_time() {
     seconds_before_step_.clear();
   }
   const auto in_this_step = [&](pid_t pid) {
-    const double now = processor_seconds(pid);
+    const double now = process_seconds(pid);
     return now - seconds_before_step_.try_emplace(pid, now).first->second;
   };
   const double most_of_machine =

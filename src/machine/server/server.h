@@ -53,6 +53,7 @@ class Server {
   bool let_straggler_go();
   void report_work();
   bool is_out_of_time();
+  void note_processor_time();
   void end_vain_polls();
   std::vector<uint32_t> inside(const Process& process) const;
   std::string explain_outside() const;
@@ -82,6 +83,7 @@ class Server {
   uint64_t timed_step_ = 0;                               // JudgeSession::steps()
   std::map<pid_t, double> seconds_before_step_;           // processor time by process; 0: the machine
   uint64_t last_straggler_ = 0, straggler_patience_ = 0;  // in instructions
+  std::map<std::string, double> processor_seconds_;       // as the record has them
   uint32_t overtime_ = 0;                                 // requests since everything of a step was done
   bool finished_ = false;
 };

@@ -39,7 +39,7 @@ def write_answers(folder):
 def steady(value):
     """Modelled times stay: of a call of the model only the wall clock goes."""
     if isinstance(value, dict):
-        kept = {name: steady(part) for name, part in value.items() if name not in {"wall_seconds", "lost"}}
+        kept = {name: steady(part) for name, part in value.items() if name not in {"wall_seconds", "processor_seconds", "lost"}}
         if "stop_reason" in kept:
             kept.pop("seconds", None)
         return kept

@@ -352,7 +352,34 @@ def case_interrupted_is_no_verdict():
     again = expect(run(*whole, FABRICBENCH_CACHE=cache), 0).verdict()
     for verdict in (expected, again):
         verdict.pop("wall_seconds")
+        verdict.pop("processor_seconds")
     assert again == expected, f"{again}\n{expected}"
+
+
+def case_bench():
+    """Where the processor time of a verdict goes: the parts are all of it, and none is missing."""
+    cache = os.path.join(FOLDER, "bench_cache")
+    first, again = (json.loads(expect(run("bench", SHORT, "--json", *words, limit=280, FABRICBENCH_CACHE=cache), 0).out)
+                    for words in ((), ("--cached",)))
+    parts = ("build", "checked", "timed", "sensitivity", "ranks", "start", "oracle", "compare", "rest")
+    for report in (first, again):
+        assert report["thoroughness"] == "full" and len(report["verdicts"]) == 1, report
+        row = report["verdicts"][0]["seconds"]
+        assert abs(sum(row[part] for part in parts) - row["all"]) < 1e-6 + 0.02 * row["all"], row
+        assert all(row[part] > 0 for part in ("checked", "timed", "ranks", "start", "oracle", "compare")), row
+        assert row["overhead"] > 1 and abs(row["per_hour"] * row["all"] - 3600) < 1, row
+        assert report["median"] == report["largest"], report
+        assert all(abs(report["mean"][name] - value) < 1e-9 * abs(value) for name, value in row.items() if value), report
+    # Compilers are other processes, in a sandbox that does not wait for them.
+    built, kept = (report["verdicts"][0]["seconds"]["build"] for report in (first, again))
+    assert built > 0.2 and kept < built / 4, (built, kept)
+    quick = json.loads(expect(run("bench", SHORT, "--json", "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out)
+    row = quick["verdicts"][0]["seconds"]
+    assert row["checked"] > 0 and row["timed"] == 0 and row["sensitivity"] == 0, row
+    table = expect(run("bench", SHORT, "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out.splitlines()
+    assert [line.split()[0] for line in table] == ["reference", SHORT, "median", "mean", "largest"], table
+    assert table[0].split()[1:] == list(row), table
+    expect(run("bench", "no_such_problem"), 2, "no problem matches")
 
 
 def case_reference_fails():

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "base/interruption.h"
 
@@ -184,6 +186,42 @@ TEST(Child, GetsTheDeathSignalWhenItsParentDies) {
   ASSERT_EQ(read(pipe.reader.get(), &id, sizeof id), static_cast<ssize_t>(sizeof id));
   waitpid(parent, nullptr, 0);
   EXPECT_TRUE(ends_soon(id));
+}
+
+// As one that another process has started: leader of a group, and reaped there.
+pid_t start_foreign(const char* seconds) {
+  const pid_t id = fork();
+  if (id == 0) {
+    setpgid(0, 0);
+    execl("/bin/sleep", "sleep", seconds, nullptr);
+    _exit(127);
+  }
+  setpgid(id, id);
+  return id;
+}
+
+UniqueFd handle_of(pid_t id) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, id, 0))); }
+
+TEST(Child, OfAnotherProcessIsWaitedForAndNotReaped) {
+  const pid_t id = start_foreign("0.05");
+  Child child = adopt(id, handle_of(id), [] { return 7 << 8; });
+  EXPECT_EQ(child.id(), id);
+  EXPECT_EQ(exit_code_of(child.reap()), 7);
+  EXPECT_FALSE(child);
+  EXPECT_EQ(child.handle(), -1);
+  EXPECT_EQ(waitpid(id, nullptr, WNOHANG), id);  // it has ended, and was left to its parent
+}
+
+TEST(Child, OfAnotherProcessIsKilledWithTheObject) {
+  const pid_t id = start_foreign("30");
+  {
+    Child first = adopt(id, handle_of(id), [] { return 0; });
+    const Child moved = std::move(first);
+    EXPECT_FALSE(first);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(id, &status, WNOHANG), id);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
 TEST(Child, IsReapedWithoutWaiting) {

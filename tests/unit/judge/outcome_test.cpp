@@ -18,6 +18,7 @@ SessionOutcome whole() {
   o.replayable = false;
   o.notes = {"not replayable: a thread spins"};
   o.wall_seconds = {{"run", 0.25}, {"oracle", 0.125}};
+  o.processor_seconds = {{"machine", 0.5}, {"start", 0.25}};
   return o;
 }
 
@@ -37,6 +38,7 @@ TEST(Outcome, CrossesAsText) {
   EXPECT_EQ(got->replayable, sent.replayable);
   EXPECT_EQ(got->notes, sent.notes);
   EXPECT_EQ(got->wall_seconds, sent.wall_seconds);
+  EXPECT_EQ(got->processor_seconds, sent.processor_seconds);
 }
 
 TEST(Outcome, NoFindingStaysNone) {

@@ -35,6 +35,7 @@ RunRecord full_record() {
   r.choices = {{.taken = 1, .options = 3, .interrupts = true}, {.taken = 0, .options = 2, .interrupts = false}};
   r.ranks = {{.rank = 1, .exit_code = 0, .signal = 9, .ended = true, .seconds = 0.5}, {.rank = 2, .exit_code = 4}};
   r.wall_seconds = {{"build", 0.25}, {"run", 1.5}};
+  r.processor_seconds = {{"machine", 0.5}, {"ranks start", 0.125}};
   return r;
 }
 

@@ -52,6 +52,7 @@ Verdict whole() {
   v.speed_range = {0.2, 0.4};
   v.sol = 0.5;
   v.wall_seconds = {{"all", 1.25}, {"build", 0.5}};
+  v.processor_seconds = {{"all", 2.5}, {"timed machine", 0.75}};
   return v;
 }
 

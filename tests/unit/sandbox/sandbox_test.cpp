@@ -17,6 +17,8 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "base/unique_fd.h"
+#include "sandbox/user_namespace.h"
 
 namespace fb::sandbox {
 namespace {
@@ -253,11 +255,33 @@ TEST_F(Sandbox, RefusesToConfineWithWrongWords) {
   EXPECT_EQ(run({FB_CONFINE, "--", "/nowhere"}).code, 126);
 }
 
+// Made by a child that lives until it was opened here.
+int new_user_namespace() {
+  std::array<int, 2> made, leave;
+  if (pipe(made.data()) != 0 || pipe(leave.data()) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(leave[1]);
+    const int why = enter_user_namespace();
+    if (write(made[1], &why, sizeof why) != sizeof why) _exit(1);
+    char unused = 0;
+    _exit(read(leave[0], &unused, 1) == 0 ? 0 : 1);
+  }
+  int why = -1;
+  EXPECT_EQ(read(made[0], &why, sizeof why), static_cast<ssize_t>(sizeof why));
+  EXPECT_EQ(why, 0);
+  // Not close-on-exec: start() passes it on.
+  const int opened = open(fmt::format("/proc/{}/ns/user", child).c_str(), O_RDONLY);
+  for (const int end : {made[0], made[1], leave[0], leave[1]}) close(end);
+  waitpid(child, nullptr, 0);
+  return opened;
+}
+
 TEST_F(Sandbox, ShowsAMachineTheRanksOfItsUserNamespace) {
-  const UserNamespace shared;
-  ASSERT_EQ(fcntl(shared.descriptor(), F_SETFD, 0), 0);  // start() passes on all that is not close-on-exec
+  const UniqueFd shared(new_user_namespace());
+  ASSERT_TRUE(shared);
   const std::string mark = fmt::format("mark-{}", getpid());
-  policy_.user_namespace = shared.descriptor();
+  policy_.user_namespace = shared.get();
   std::array<int, 2> ends;
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   const pid_t outer = start(wrap(ability_, policy_, {"/inside/prisoner", "rank", "sleep", mark}), ends[1]);
