@@ -49,7 +49,9 @@ constexpr auto kLibraries = std::to_array<const char*>(
 }
 
 void reap(int options) {
-  while (waitpid(-1, nullptr, options) > 0 || errno == EINTR) continue;
+  pid_t ended = 0;
+  do ended = waitpid(-1, nullptr, options);
+  while (ended > 0 || (ended < 0 && errno == EINTR));
 }
 
 // Ranks get their own; this one's text would stay in their memory.

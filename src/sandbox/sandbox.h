@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,18 +20,16 @@ struct Bind {
   bool writable = false;
 };
 
-// A sandbox contains, unless it is `bare`, the system's programs and libraries, read-only (/usr and its links, of /etc
-// only the loader's cache), /dev with null, zero, full, random and urandom, an empty /tmp, and `binds`. Nothing else of
-// the host is visible: no files, network, processes or environment. Descriptors that the command inherits stay open.
+// A sandbox contains the system's programs and libraries, read-only (/usr and its links, of /etc only the loader's
+// cache), /dev with null, zero, full, random and urandom, an empty /tmp, and `binds`. Nothing else of the host is
+// visible: no files, network, processes or environment. Descriptors that the command inherits stay open.
 struct Policy {
-  std::vector<Bind> binds = {};                                    // in order: a later one may be inside an earlier one
-  std::vector<std::pair<std::string, std::string>> symlinks = {};  // target and name inside
+  std::vector<Bind> binds = {};          // in order: a later one may be inside an earlier one
   std::vector<std::string> hidden = {};  // folders that appear empty; binds are mounted after them
   std::map<std::string, std::string> environment = {};
   std::string working_directory = "/";
   uint64_t tmp_bytes = 64u << 20;
   bool share_process_ids = false;  // it sees the host's process ids, also through SO_PEERCRED
-  bool bare = false;               // nothing of the system but /dev: the binds bring all that it needs
   bool proc = false;               // /proc: its own, or the host's, read-only, with share_process_ids
   int user_namespace = -1;         // descriptor of one that others share (user_namespace.h); -1: its own
 };

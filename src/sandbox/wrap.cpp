@@ -76,7 +76,7 @@ std::vector<std::string> wrap(const SandboxSupport& support, const Policy& polic
   add(words, {"--die-with-parent", "--cap-drop", "ALL", "--hostname", "fabricbench", "--clearenv"});
   for (const auto& [name, value] : policy.environment) add(words, {"--setenv", name, value});
 
-  if (!policy.bare) add_system(words);
+  add_system(words);
   const Words hidden = visible_folders(policy.hidden);
   for (const auto& folder : hidden) add(words, {"--size", "65536", "--tmpfs", folder});
   add_devices(words);
@@ -89,7 +89,6 @@ std::vector<std::string> wrap(const SandboxSupport& support, const Policy& polic
     }
   }
   for (const auto& [from, to, writable] : policy.binds) add(words, {writable ? "--bind" : "--ro-bind", from, to});
-  for (const auto& [target, name] : policy.symlinks) add(words, {"--symlink", target, name});
   // Last: the mount points of others are made in these.
   for (const auto& folder : hidden) add(words, {"--remount-ro", folder});
   add(words, {"--remount-ro", "/", "--chdir", policy.working_directory, "--"});
