@@ -50,7 +50,7 @@ void own(const Mapping& mapping) {
     if (mmap(begin, bytes, PROT_NONE, kPrivate | MAP_FIXED, -1, 0) == MAP_FAILED) fail("mmap");
     return;
   }
-  void* const copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate, -1, 0);
+  void* const copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate | MAP_POPULATE, -1, 0);
   if (copy == MAP_FAILED) fail("mmap");
   if ((protection & PROT_READ) == 0 && mprotect(begin, bytes, protection | PROT_READ) != 0) fail("mprotect");
   std::memcpy(copy, begin, bytes);
