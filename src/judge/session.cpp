@@ -320,7 +320,13 @@ SessionOutcome run_session(const SessionRequest& request) {
       // Ranks that were told to leave do; the others have to be ended.
       if (!talk.finished()) link.interrupt();
     });
-    const auto ran = launcher::run_program(launch, directory);
+    const auto ran = [&]() -> Result<launcher::LaunchResult> {
+      try {
+        return launcher::run_program(launch, directory);
+      } catch (const std::exception& e) {  // the conversation has to be ended first
+        return error(e.what());
+      }
+    }();
     if (!ran) link.interrupt();  // the machine never had its end
     talker.join();
     if (!ran) {

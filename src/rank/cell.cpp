@@ -58,10 +58,15 @@ constexpr auto kMountFlags = std::to_array<std::pair<unsigned long, unsigned lon
                                                                                      {ST_RELATIME, MS_RELATIME}});
 
 // Read-only: devices and sockets can be used all the same, but not changed.
-void bind(const std::string& from, const std::string& inside) {
+enum class Missing : uint8_t { refused, allowed };
+
+void bind(const std::string& from, const std::string& inside, Missing missing = Missing::refused) {
   create(inside, 0644);
   const std::string at = here(inside);
-  must(mount(from.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) == 0, "bind " + from);
+  if (mount(from.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    if (errno == ENOENT && missing == Missing::allowed && unlink(at.c_str()) == 0) return;
+    fail("bind " + from);
+  }
   struct statvfs facts{};
   must(statvfs(at.c_str(), &facts) == 0, "statvfs " + from);
   // Flags that the host's mount has stay: to clear one is refused.
@@ -96,7 +101,8 @@ void make_files(const sandbox::RankOrder& order) {
   for (const auto& [from, to] : order.files) copy(from, to);
   for (const std::string name : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
     bind(name, name);
-  if (!order.socket.first.empty()) bind(order.socket.first, order.socket.second);
+  // Another rank may have ended the run, and the machine has removed its sockets: the rank will not reach it, and end.
+  if (!order.socket.first.empty()) bind(order.socket.first, order.socket.second, Missing::allowed);
   must(mkdir("tmp", 0700) == 0, "mkdir /tmp");
   mount_files("tmp", order.tmp_bytes, "0700");
   // The old root is mounted over the new one, and leaves.

@@ -181,6 +181,10 @@ def case_ends(zygote, folder):
     rank = Rank(session, folder, lambda words: ["/nowhere" if word == OBJECT else word for word in words])
     status, error, text = rank.ended()
     assert status == 0 and error == 2 and "/nowhere" in text, (status, error, text)
+    # A machine that has ended is no failure of the sandbox: the rank does not reach it.
+    rank = Rank(session, folder, lambda words: ["/nowhere/sock" if word.endswith("/sock") else word for word in words])
+    assert rank.ended() == (1 << 8, 0, ""), rank.ended()
+    assert b"cudaSetDevice" in os.read(rank.output[1], 1000)
     session.end.close()
     zygote.finish()
 
