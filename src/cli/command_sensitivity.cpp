@@ -126,9 +126,11 @@ void add_sensitivity(CLI::App& program, CommandRun& command_run) {
       program.add_subcommand("sensitivity", "Compare how times scale with a platform's constants with further runs");
   command->footer(
       "For each timed call of the references and each group of constants two figures, in per cent of the time: what\n"
-      "the call itself tells of the time it is made of, and how much slower it is on a platform that is slower in "
-      "this\n"
-      "group. Differences beyond --most are marked. Exit code: 0 all agree, 1 some do not.\n\n"
+      "the call itself tells of the time it is made of, and the slope of its times on platforms that are faster and\n"
+      "slower in this group. Differences beyond --most are marked. Times are \"not smooth\" where the slopes do not "
+      "add\n"
+      "up: then they say little. Exit code: 0 nine of ten differences of smooth times are within --most, 1 fewer "
+      "are.\n\n"
       "Examples:\n"
       "  fabricbench sensitivity 'all_reduce*'");
   command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
