@@ -9,6 +9,7 @@
 
 #include "fabric/group.h"
 #include "judge/intervals.h"
+#include "record/answer_file.h"
 
 namespace fb::judge {
 namespace {
@@ -116,8 +117,9 @@ void add_costliest_line(record::Verdict& verdict) {
   double whole = 0;
   for (const record::ProfileLine& l : lines) whole += l.nanoseconds;
   const auto longest = std::ranges::max_element(verdict.timings, {}, &record::Timing::seconds);
-  if (longest == verdict.timings.end() || longest->bound.empty() || lines.empty() || lines.front().line == 0) return;
+  if (longest == verdict.timings.end() || longest->bound.empty() || lines.empty()) return;
   const record::ProfileLine& line = lines.front();
+  if (line.line == 0 || !record::is_answer_file(line.file)) return;
   longest->bound += fmt::format("; {:.0f} % of the last warp's time at line {} ({})", 100 * line.nanoseconds / whole,
                                 line.line, line.causes.front().first);
 }

@@ -13,6 +13,7 @@
 #include "prompts/prompt.h"
 #include "prompts/prompt_files.h"
 #include "prompts/quoted_lines.h"
+#include "record/answer_file.h"
 
 namespace fb::prompts {
 namespace {
@@ -123,7 +124,7 @@ std::string costliest_lines(const Verdict& verdict) {
   std::string text;
   size_t count = 0;
   for (const record::ProfileLine& l : lines) {
-    if (l.line == 0) continue;
+    if (l.line == 0 || !record::is_answer_file(l.file)) continue;
     if (++count > kLines) break;
     const auto& [cause, nanoseconds] = l.causes.front();
     text += fmt::format("- line {}: {:.0f} % of the time, most of it {} ({})\n", l.line, 100 * l.nanoseconds / whole,

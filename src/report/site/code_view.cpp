@@ -6,18 +6,11 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "record/answer_file.h"
 #include "report/site/line_diff.h"
 #include "report/site/words.h"
 
 namespace fb::report::site {
-
-bool is_answer_file(std::string_view file) {
-  constexpr auto kOurs = std::to_array<std::string_view>({"driver.cu", "template.cu", "entry.cu"});
-  constexpr auto kEndings = std::to_array<std::string_view>({".cu", ".md", ".cuh", ".cpp", ".txt"});
-  return std::ranges::find(kOurs, file) == kOurs.end() && std::ranges::any_of(kEndings, [&](auto ending) {
-           return file.size() > ending.size() && file.ends_with(ending);
-         });
-}
 
 namespace {
 
@@ -38,7 +31,7 @@ std::optional<Mention> next_mention(std::string_view text, size_t from) {
     size_t begin = colon, end = colon + 1;
     while (begin > from && is_name(text[begin - 1])) --begin;
     while (end < text.size() && is_digit(text[end]) && end - colon <= kMostDigits) ++end;
-    if (end == colon + 1 || !is_answer_file(text.substr(begin, colon - begin))) continue;
+    if (end == colon + 1 || !record::is_answer_file(text.substr(begin, colon - begin))) continue;
     return Mention{begin, end, static_cast<uint32_t>(std::stoul(std::string(text.substr(colon + 1, end - colon - 1))))};
   }
   return std::nullopt;

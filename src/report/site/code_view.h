@@ -19,9 +19,6 @@ using LineNotes = std::map<uint32_t, std::vector<std::string>>;
 // Shares of a kernel's time, by the line's number in the answer.
 using LineShares = std::map<uint32_t, double>;
 
-// Whether a file that the judge names (without its folder) is the answer: its own files and headers are not.
-bool is_answer_file(std::string_view file);
-
 // Lines of the answer that a text of the judge names ("solution.cu:17:10: …", "in f() at answer.md:17"), with the
 // message. The judge's own files and headers do not count.
 LineNotes mentioned_lines(std::string_view text);

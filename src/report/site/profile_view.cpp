@@ -10,6 +10,7 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "record/answer_file.h"
 #include "report/site/words.h"
 
 namespace fb::report::site {
@@ -80,7 +81,7 @@ std::string_view base_name(std::string_view path) { return path.substr(path.find
 
 // The line of the answer that is meant, if it is one that the page shows.
 std::optional<std::string_view> answer_line(const ProfileLine& line, const AnswerLine& line_of) {
-  if (line.line == 0 || !is_answer_file(base_name(line.file))) return std::nullopt;
+  if (line.line == 0 || !record::is_answer_file(line.file)) return std::nullopt;
   const std::string_view text = line_of(line.line);
   return text.empty() ? std::nullopt : std::optional(text);
 }

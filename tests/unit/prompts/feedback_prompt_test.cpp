@@ -275,6 +275,19 @@ TEST(FeedbackPrompt, NamesTheLinesThatCostMost) {
   EXPECT_FALSE(has(*text, "- line 20: ")) << "three lines";
 }
 
+TEST(FeedbackPrompt, SaysNothingOfLinesThatAreNotTheAnswers) {
+  Attempt attempt = judged(VerdictClass::pass, "", "");
+  attempt.verdict->speed = 0.5;
+  record::KernelProfile kernel;
+  kernel.kernel = "fill(int*)";
+  kernel.critical = {{"driver.cu", 131, "L2", 700}, {"fabricbench/rank.h", 9, "issue", 50}};
+  attempt.verdict->profile.kernels = {kernel};
+  const auto text = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, true);
+  ASSERT_TRUE(text) << message_of(text);
+  EXPECT_FALSE(has(*text, "line 131")) << *text;
+  EXPECT_FALSE(has(*text, "Where the time")) << *text;
+}
+
 TEST(FeedbackPrompt, HasNothingToSayAboutAPassOtherwise) {
   const auto text =
       feedback_prompt(problem("all_reduce_one_shot"), judged(VerdictClass::pass, "pass", ""), "", {}, false);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "record/answer_file.h"
 #include "record/run_record.h"
 
 namespace fb::record {
@@ -46,6 +47,15 @@ TEST(Profile, WhatIsLeftOutIsSummedUp) {
   const std::string text = to_text(sample(), 1, [](const std::string&, uint32_t) { return ""; });
   EXPECT_EQ(text.find("a.cu:9"), std::string::npos) << text;
   EXPECT_NE(text.find("600 ns  other lines"), std::string::npos) << text;
+}
+
+TEST(Profile, LinesOfTheJudgesOwnFilesAreNotTheAnswers) {
+  EXPECT_TRUE(is_answer_file("solution.cu"));
+  EXPECT_TRUE(is_answer_file("/candidate/answer.md"));
+  EXPECT_FALSE(is_answer_file("driver.cu"));
+  EXPECT_FALSE(is_answer_file("/candidate/entry.cu"));
+  EXPECT_FALSE(is_answer_file("fabricbench/rank.h"));
+  EXPECT_FALSE(is_answer_file(""));
 }
 
 TEST(Profile, CrossesAsJson) {
