@@ -206,7 +206,7 @@ Child spawn(const SpawnOptions& options) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t id = vfork();
+  const pid_t id = vfork();  // NOLINT(bugprone-unsafe-functions): posix_spawn can do less in the child
   if (id != 0) {
     const int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -131,7 +131,7 @@ class AttemptJudge {
     end_zygote();
     verdict_.wall_seconds["all"] = seconds_since(begin);
     for (const auto& [kind, parts] : session_seconds_) {
-      for (const auto& [part, seconds] : parts) verdict_.processor_seconds[kind + " " + part] = seconds;
+      for (const auto& [part, seconds] : parts) verdict_.processor_seconds[fmt::format("{} {}", kind, part)] = seconds;
     }
     verdict_.processor_seconds["all"] = all_seconds() - used_before;
     return std::move(verdict_);
