@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "catalog/problem_reader.h"
 
@@ -9,6 +10,16 @@ namespace {
 
 std::string where(const SizeClass& size, int world) {
   return fmt::format("at size '{}' and world {}", size.name, world);
+}
+
+// The sizes themselves, and what runs in place of the sampled ones.
+std::vector<const SizeClass*> all_sizes(const Problem& problem) {
+  std::vector<const SizeClass*> all;
+  for (const SizeClass& size : problem.sizes) {
+    all.push_back(&size);
+    for (const SizeClass& sample : size.samples) all.push_back(&sample);
+  }
+  return all;
 }
 
 constexpr int64_t kMostDevices = 72;  // of a node
@@ -32,12 +43,12 @@ std::string wrong_here(const Problem& problem, const Tensor& tensor, const Value
 std::string wrong_tensor(const Problem& problem, const Tensor& tensor) {
   const auto names_rank = [](const Expression& e) { return e.names().contains("rank"); };
   const bool differs = std::ranges::any_of(tensor.shape, names_rank) || (tensor.device && names_rank(*tensor.device));
-  for (const SizeClass& size : problem.sizes) {
+  for (const SizeClass* size : all_sizes(problem)) {
     for (const int world : problem.worlds) {
       for (int rank = 0; rank < (differs ? world : 1); ++rank) {
-        const std::string wrong = wrong_here(problem, tensor, problem.values(size, world, rank));
+        const std::string wrong = wrong_here(problem, tensor, problem.values(*size, world, rank));
         if (wrong.empty()) continue;
-        return fmt::format("{} {}{}", wrong, where(size, world), differs ? fmt::format(", rank {}", rank) : "");
+        return fmt::format("{} {}{}", wrong, where(*size, world), differs ? fmt::format(", rank {}", rank) : "");
       }
     }
   }
@@ -45,11 +56,11 @@ std::string wrong_tensor(const Problem& problem, const Tensor& tensor) {
 }
 
 std::string wrong_cost(const Problem& problem, const Expression& cost) {
-  for (const SizeClass& size : problem.sizes) {
+  for (const SizeClass* size : all_sizes(problem)) {
     for (const int world : problem.worlds) {
-      const auto value = cost.evaluate(problem.values(size, world, 0));
-      if (!value) return fmt::format("{} {}", value.error().list[0].message, where(size, world));
-      if (*value < 0) return fmt::format("'{}' is {} {}", cost.text(), *value, where(size, world));
+      const auto value = cost.evaluate(problem.values(*size, world, 0));
+      if (!value) return fmt::format("{} {}", value.error().list[0].message, where(*size, world));
+      if (*value < 0) return fmt::format("'{}' is {} {}", cost.text(), *value, where(*size, world));
     }
   }
   return {};
@@ -70,6 +81,7 @@ void check_problem(const Problem& problem, const Places& places, Errors& errors)
   check(problem.cost.link_bytes, places.link_bytes, "link_bytes");
   check(problem.cost.memory_bytes, places.memory_bytes, "memory_bytes");
   check(problem.cost.flops, places.flops, "flops");
+  check(problem.cost.tensor_flops, places.flops, "tensor_flops");
   if (problem.cost.least_link_bytes.text() != problem.cost.link_bytes.text())
     check(problem.cost.least_link_bytes, places.least_link_bytes, "least_link_bytes");
 }

@@ -47,6 +47,15 @@ std::string flops(int64_t count) { return human(count, 1000, {"flop", "kflop", "
 // The loader has evaluated all of them.
 int64_t value_of(const Expression& cost, const Values& values) { return cost.evaluate(values).value(); }
 
+std::string used_for(const SizeClass& size) {
+  if (!size.is_sampled())
+    return std::string("check") + (size.quick ? ", quick check" : "") + (size.timed ? ", time" : "");
+  std::string values;
+  for (const SizeClass& sample : size.samples)
+    values += fmt::format("{}{}", values.empty() ? "" : ", ", sample.values.at(size.scale));
+  return fmt::format("time, from {} = {}", size.scale, values);
+}
+
 std::string sizes_as_text(const Problem& problem) {
   std::vector<std::vector<std::string>> rows = {{"size"}};
   for (const auto& [name, about] : problem.parameters) rows[0].push_back(name);
@@ -55,7 +64,7 @@ std::string sizes_as_text(const Problem& problem) {
     auto& row = rows.emplace_back();
     row.push_back(size.name);
     for (const auto& [name, about] : problem.parameters) row.push_back(fmt::format("{}", size.values.at(name)));
-    row.push_back(std::string("check") + (size.quick ? ", quick check" : "") + (size.timed ? ", time" : ""));
+    row.push_back(used_for(size));
   }
   return table(rows);
 }
@@ -115,7 +124,12 @@ Json sizes_as_json(const Problem& problem) {
   for (const SizeClass& size : problem.sizes) {
     Json values = Json::object();
     for (const auto& [name, about] : problem.parameters) values[name] = size.values.at(name);
-    all.push_back({{"name", size.name}, {"values", values}, {"quick", size.quick}, {"timed", size.timed}});
+    Json one = {{"name", size.name}, {"values", values}, {"quick", size.quick}, {"timed", size.timed}};
+    if (size.is_sampled()) {
+      one["scale"] = size.scale;
+      for (const SizeClass& sample : size.samples) one["samples"].push_back(sample.values.at(size.scale));
+    }
+    all.push_back(std::move(one));
   }
   return all;
 }

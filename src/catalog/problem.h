@@ -33,6 +33,12 @@ struct SizeClass {
   std::string name;
   Values values;  // one for each parameter
   bool quick = false, timed = false;
+  // Too large to run: the parameter `scale` has smaller values in `samples`, and the time lies on the line through
+  // theirs. Samples have the name of the size.
+  std::string scale = {};
+  std::vector<SizeClass> samples = {};
+
+  bool is_sampled() const { return !samples.empty(); }
 };
 
 struct Rules {
@@ -45,6 +51,7 @@ struct Cost {
   Expression link_bytes, memory_bytes, flops;
   Expression least_link_bytes;  // lower bound of any solution; link_bytes by default
   Expression hops;              // crossings of a link that wait for each other, in any solution; 1 by default
+  Expression tensor_flops;      // of `flops`: products of bf16 or f16 matrices and their sums; 0 by default
 };
 
 // A branch or kernel of reference or driver that goes one way only in all sessions, and why that is enough.

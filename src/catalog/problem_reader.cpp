@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMostRanks = 72;  // of one NVLink domain
 constexpr int kLevels = 3;
+constexpr auto kKeysOfSizes = std::to_array<std::string_view>({"name", "quick", "timed", "scale", "samples"});
 constexpr auto kFills = std::to_array<std::string_view>({"spread", "unit", "integers", "bits", "none"});
 
 // Why this fill does not fit the format; empty if it does.
@@ -72,6 +73,7 @@ class ProblemReader {
   void read_worlds(const toml::table& file);
   void read_parameters(const toml::table& file);
   void read_size(const toml::table& size);
+  void read_samples(const toml::table& from, SizeClass& size);
   void check_sizes(const toml::table& file);
   void read_tensor(const toml::table& tensor);
   void read_fill(const toml::table& from, Tensor& tensor);
@@ -151,7 +153,7 @@ void ProblemReader::read_parameters(const toml::table& file) {
   for (const auto& [at, key] : keys) {
     const std::string name(key->str());
     if (const std::string why = why_no_field(name); !why.empty()) reader_.complain(at, "parameter " + why);
-    if (name == "name" || name == "quick" || name == "timed")
+    if (std::ranges::find(kKeysOfSizes, name) != kKeysOfSizes.end())
       reader_.complain(at, fmt::format("parameter '{}': every [[size]] has a key of this name", name));
     problem_.parameters.emplace_back(name, reader_.text(*table, name));
   }
@@ -167,14 +169,50 @@ void ProblemReader::read_size(const toml::table& from) {
                      fmt::format("size '{}': printable characters without blanks around", size.name));
   if (!size.name.empty() && std::ranges::find(problem_.sizes, size.name, &SizeClass::name) != problem_.sizes.end())
     reader_.complain(*from.get("name"), fmt::format("a second size '{}'", size.name));
-  std::vector<std::string> known = {"name", "quick", "timed"};
+  std::vector<std::string> known(kKeysOfSizes.begin(), kKeysOfSizes.end());
   for (const auto& [name, about] : problem_.parameters) {
     size.values[name] = reader_.integer(from, name).value_or(1);
     known.push_back(name);
   }
   reader_.refuse_unknown(from, known);
+  read_samples(from, size);
   places_.sizes.push_back(TomlReader::location(from));
   problem_.sizes.push_back(std::move(size));
+}
+
+// `scale` and `samples` of a size that is too large to run.
+void ProblemReader::read_samples(const toml::table& from, SizeClass& size) {
+  constexpr size_t kLeast = 3;  // two points are always on a line
+  constexpr double kUneven = 1.3;
+  const auto scale = reader_.optional_text(from, "scale");
+  const toml::node* const list = from.get("samples");
+  if (!scale && list == nullptr) return;
+  if (!scale || list == nullptr) return reader_.complain(from, "'scale' and 'samples' belong together");
+  size.scale = *scale;
+  if (!is_parameter(size.scale))
+    return reader_.complain(*from.get("scale"), fmt::format("'scale': there is no parameter '{}'", size.scale));
+  if (!size.timed || size.quick)
+    reader_.complain(*from.get("scale"), "only a size with timed = true, and without quick = true, can be sampled");
+  const toml::array* const values = list->as_array();
+  int64_t before = 0;
+  const int64_t whole = size.values.at(size.scale);
+  for (size_t k = 0; values != nullptr && k < values->size(); ++k) {
+    const auto* value = values->get(k)->as_integer();
+    if (value == nullptr || value->get() <= before || value->get() >= whole)
+      return reader_.complain(*list, fmt::format("'samples' must ascend, and be less than {} = {}", size.scale, whole));
+    before = value->get();
+    SizeClass sample = {.name = size.name, .values = size.values, .timed = true, .scale = size.scale, .samples = {}};
+    sample.values[size.scale] = before;
+    size.samples.push_back(std::move(sample));
+  }
+  if (size.samples.size() < kLeast) return reader_.complain(*list, "'samples' must be at least three values");
+  for (size_t k = 2; k < size.samples.size(); ++k) {
+    const auto at = [&](size_t i) { return static_cast<double>(size.samples[i].values.at(size.scale)); };
+    const double gap = at(k - 1) - at(k - 2), next = at(k) - at(k - 1);
+    if (std::max(gap, next) < kUneven * std::min(gap, next))
+      reader_.complain(
+          *list, "'samples' must not be evenly spaced: waves of blocks, one more at each, would look like a line");
+  }
 }
 
 void ProblemReader::check_sizes(const toml::table& file) {
@@ -283,7 +321,7 @@ void ProblemReader::read_cost(const toml::table& file) {
   if (reader_.required(file, "cost") == nullptr) return;
   const toml::table* from = section(file, "cost");
   if (from == nullptr) return;
-  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes", "hops"});
+  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes", "hops", "tensor_flops"});
   const auto read = [&](std::string_view key, Expression& into, Location& place) {
     const toml::node* node = reader_.required(*from, key);
     if (node == nullptr) return;
@@ -296,7 +334,9 @@ void ProblemReader::read_cost(const toml::table& file) {
   problem_.cost.least_link_bytes = problem_.cost.link_bytes;
   places_.least_link_bytes = places_.link_bytes;
   problem_.cost.hops = one();
+  problem_.cost.tensor_flops = Expression::parse("0").value();
   Location ignored;
+  if (from->contains("tensor_flops")) read("tensor_flops", problem_.cost.tensor_flops, ignored);
   if (from->contains("hops")) read("hops", problem_.cost.hops, ignored);
   if (from->contains("least_link_bytes"))
     read("least_link_bytes", problem_.cost.least_link_bytes, places_.least_link_bytes);

@@ -38,6 +38,18 @@ std::string range_text(const record::Range& speeds) {
   return speeds.known() ? fmt::format(" ({:.2f}–{:.2f})", speeds.low, speeds.high) : "";
 }
 
+// What a time rests on that was not measured at its size.
+std::string samples_text(const record::Timing& t) {
+  if (t.scale.empty()) return {};
+  if (!t.refusal.empty())
+    return fmt::format("all of it at {} = {}, not at {}: {}", t.scale, t.samples.back().value, t.scale_value,
+                       t.refusal);
+  std::string values;
+  for (const record::SamplePoint& sample : t.samples)
+    values += fmt::format("{}{}", values.empty() ? "" : ", ", sample.value);
+  return fmt::format("on the line through {} = {}", t.scale, values);
+}
+
 // A line of figures for each size, and below it what bounds the candidate.
 std::string timings_text(const Verdict& v) {
   std::string text;
@@ -49,6 +61,7 @@ std::string timings_text(const Verdict& v) {
     if (t.limit_seconds > 0)
       text += fmt::format("   sol {:.0f} % (limit {})", t.limit_seconds / t.seconds * 100, time_text(t.limit_seconds));
     text += "\n";
+    if (const std::string from = samples_text(t); !from.empty()) text += fmt::format("  {:<10} {}\n", "", from);
     if (!t.bound.empty()) text += fmt::format("  {:<10} {}\n", "", t.bound);
   }
   return text;

@@ -18,8 +18,7 @@ void ShareLedger::begin(Time at) {
   set(at, {});
 }
 
-void ShareLedger::add(BusyPeriod& busy, const Served& request, Group group, Time in_flight) {
-  if (!active_) return;
+void ShareLedger::add_served(BusyPeriod& busy, const Served& request, Group group, Time in_flight) {
   const auto& [at, alone, end, work] = request;
   Shares own = find(at);
   own[static_cast<size_t>(Group::in_flight)] += static_cast<int64_t>(in_flight);

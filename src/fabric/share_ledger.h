@@ -70,7 +70,9 @@ class ShareLedger {
   }
 
   // `end` is when a resource has served a request; durations scale with the group.
-  void add(BusyPeriod& busy, const Served& request, Group group, Time in_flight = 0);
+  void add(BusyPeriod& busy, const Served& request, Group group, Time in_flight = 0) {
+    if (active_) add_served(busy, request, group, in_flight);
+  }
 
   // Of a moment in this step. All are 0 where it is not known.
   Shares find(Time at) const {
@@ -81,6 +83,7 @@ class ShareLedger {
   }
 
  private:
+  void add_served(BusyPeriod& busy, const Served& request, Group group, Time in_flight);
   struct Entry {
     Time at = 0;
     Shares shares = {};

@@ -1,7 +1,9 @@
 #include "judge/compare.h"
 
+#include <fabricbench/oracle.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -34,7 +36,46 @@ std::string number(catalog::DType type, double value) {
 }
 
 bool within(double got, double expected, double bound) {
-  return got == expected || std::fabs(got - expected) <= bound || std::isinf(bound);
+  return (got == expected) | (std::fabs(got - expected) <= bound) | std::isinf(bound);
+}
+
+// Elements are compared in blocks, without branches; only in a block with a wrong one each is looked at.
+constexpr size_t kBlock = 1024;
+
+template <class T>
+bool all_within_of(const Expected& expected, std::span<const std::byte> got, size_t begin, size_t end) {
+  int wrong = 0;
+  for (size_t i = begin; i < end; ++i) {
+    T element;
+    std::memcpy(&element, got.data() + i * sizeof element, sizeof element);
+    wrong |= static_cast<int>(!within(static_cast<double>(element), expected.value[i], expected.bound[i]));
+  }
+  return wrong == 0;
+}
+
+bool all_within(catalog::DType type, const Expected& expected, std::span<const std::byte> got, size_t begin,
+                size_t end) {
+  switch (type) {
+    case catalog::DType::f32:
+      return all_within_of<float>(expected, got, begin, end);
+    case catalog::DType::f64:
+      return all_within_of<double>(expected, got, begin, end);
+    case catalog::DType::f16:
+      return all_within_of<fabricbench::oracle::f16>(expected, got, begin, end);
+    case catalog::DType::bf16:
+      return all_within_of<fabricbench::oracle::bf16>(expected, got, begin, end);
+    case catalog::DType::i32:
+      return all_within_of<int32_t>(expected, got, begin, end);
+    case catalog::DType::u32:
+      return all_within_of<uint32_t>(expected, got, begin, end);
+    case catalog::DType::i64:
+      return all_within_of<int64_t>(expected, got, begin, end);
+    case catalog::DType::u64:
+      return all_within_of<uint64_t>(expected, got, begin, end);
+    case catalog::DType::u8:
+      return all_within_of<uint8_t>(expected, got, begin, end);
+  }
+  return false;
 }
 
 // What to look at where nothing is known about the pattern.
@@ -55,23 +96,27 @@ std::optional<Mismatch> compare(const Layout::Slot& slot, int rank, size_t tenso
   const catalog::DType type = slot.tensor->dtype;
   const size_t width = catalog::size_of(type);
   std::optional<Mismatch> found;
-  for (size_t i = 0; i < expected.value.size(); ++i) {
-    const std::byte* at = got.data() + i * width;
-    const double value = read_element(type, at);
-    if (within(value, expected.value[i], expected.bound[i])) continue;
-    const auto index = static_cast<int64_t>(i);
-    if (!found) {
-      found = Mismatch{.rank = rank,
-                       .tensor = tensor,
-                       .index = index,
-                       .elements = slot.elements,
-                       .expected = expected.value[i],
-                       .bound = expected.bound[i],
-                       .got = value};
+  for (size_t begin = 0; begin < expected.value.size(); begin += kBlock) {
+    const size_t end = std::min(expected.value.size(), begin + kBlock);
+    if (all_within(type, expected, got, begin, end)) continue;
+    for (size_t i = begin; i < end; ++i) {
+      const std::byte* at = got.data() + i * width;
+      const double value = read_element(type, at);
+      if (within(value, expected.value[i], expected.bound[i])) continue;
+      const auto index = static_cast<int64_t>(i);
+      if (!found) {
+        found = Mismatch{.rank = rank,
+                         .tensor = tensor,
+                         .index = index,
+                         .elements = slot.elements,
+                         .expected = expected.value[i],
+                         .bound = expected.bound[i],
+                         .got = value};
+      }
+      found->last = index;
+      ++found->wrong;
+      if (std::memcmp(at, poison.data() + i * width, width) == 0) ++found->poison;
     }
-    found->last = index;
-    ++found->wrong;
-    if (std::memcmp(at, poison.data() + i * width, width) == 0) ++found->poison;
   }
   return found;
 }

@@ -255,13 +255,18 @@ void Conversation::add_timing(const Layout& layout, const wire::StepResult& step
   record::Moved moved = busiest(step.traffic);
   for (uint64_t* bytes : {&moved.peer_out, &moved.peer_in, &moved.to_host, &moved.from_host, &moved.memory})
     *bytes /= step.calls;
-  outcome_.timings.push_back({.size = layout.size->name,
-                              .world = layout.world,
-                              .begin_seconds = static_cast<double>(step.begin) * 1e-12,
-                              .seconds = static_cast<double>(end - step.begin) * 1e-12,
-                              .sensitivity = sensitivity_of(shares, end - step.begin),
-                              .calls = step.calls,
-                              .moved = moved});
+  record::Timing timing = {.size = layout.size->name,
+                           .world = layout.world,
+                           .begin_seconds = static_cast<double>(step.begin) * 1e-12,
+                           .seconds = static_cast<double>(end - step.begin) * 1e-12,
+                           .sensitivity = sensitivity_of(shares, end - step.begin),
+                           .calls = step.calls,
+                           .moved = moved};
+  if (const std::string& scale = layout.size->scale; !scale.empty()) {
+    timing.scale = scale;
+    timing.samples = {{.value = layout.size->values.at(scale), .seconds = timing.seconds}};
+  }
+  outcome_.timings.push_back(std::move(timing));
 }
 
 bool Conversation::check_step(const wire::StepResult& step) {
@@ -289,7 +294,7 @@ bool Conversation::check_call(const Layout& layout, uint32_t call_in_step, uint3
       const auto& slot = layout.at(rank, t);
       const auto got = arena_.at(tensor(rank, t).store[call_in_step], slot.bytes());
       if (!slot.tensor->output) {
-        if (std::ranges::equal(got, data.input(rank, t))) continue;
+        if (std::memcmp(got.data(), data.input(rank, t).data(), got.size()) == 0) continue;
         report(VerdictClass::wrong, fmt::format("rank {} changed its input `{}`", rank, slot.tensor->name),
                "Inputs belong to the caller: a solution may read them only.\n");
         return false;

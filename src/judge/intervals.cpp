@@ -20,6 +20,21 @@ bool is_measured(const Timing& t) { return t.seconds > 0 && t.sensitivity.size()
 
 Range around(double value, double error) { return {value * std::exp(-error), value * std::exp(error)}; }
 
+// Where the time is extrapolated: how far from the line it may be.
+Range widened(Range range, const Timing& t) {
+  if (!t.line_range.known()) return range;
+  return {range.low * t.line_range.low / t.seconds, range.high * t.line_range.high / t.seconds};
+}
+// The same of a speed: a long time of the candidate is a low one.
+Range widened_speed(Range range, const Timing& candidate, const Timing& reference) {
+  Range found = widened(range, reference);
+  if (candidate.line_range.known()) {
+    found.low *= candidate.seconds / candidate.line_range.high;
+    found.high *= candidate.seconds / candidate.line_range.low;
+  }
+  return found;
+}
+
 }  // namespace
 
 ByGroup elasticities(const Timing& timing) {
@@ -73,7 +88,7 @@ void add_intervals(record::Verdict& verdict, const std::vector<Timing>& referenc
     if (t.reference_seconds > 0 && t.seconds > 0) ++speeds;
     if (!is_measured(t)) continue;
     const ByGroup own = elasticities(t);
-    t.range = around(t.seconds, relative_error(own, uncertain));
+    t.range = widened(around(t.seconds, relative_error(own, uncertain)), t);
     const Timing* of_reference = same_call(reference, t);
     if (of_reference == nullptr || !is_measured(*of_reference)) continue;
     ByGroup difference = elasticities(*of_reference);
@@ -81,7 +96,8 @@ void add_intervals(record::Verdict& verdict, const std::vector<Timing>& referenc
       difference[g] -= own[g];
       sum[g] += difference[g];
     }
-    t.speed_range = around(of_reference->seconds / t.seconds, relative_error(difference, uncertain));
+    t.speed_range = widened_speed(around(of_reference->seconds / t.seconds, relative_error(difference, uncertain)), t,
+                                  *of_reference);
     ++compared;
   }
   // The verdict's speed is a mean over sizes; an error that makes one size too fast may make another too slow.

@@ -24,6 +24,7 @@
 #include "judge/bound.h"
 #include "judge/build.h"
 #include "judge/dictionary.h"
+#include "judge/extrapolation.h"
 #include "judge/identity.h"
 #include "judge/intervals.h"
 #include "judge/oracle.h"
@@ -288,6 +289,7 @@ class AttemptJudge {
     for (size_t k = 0; k < outcomes.size(); ++k) {
       if (!add(outcomes[k], plan[k])) return false;
     }
+    merge_samples(problem_, verdict_.timings);
     return true;
   }
 
@@ -355,8 +357,10 @@ class AttemptJudge {
     return false;
   }
 
-  const catalog::SizeClass& size_named(const std::string& name) const {
-    return *std::ranges::find(problem_.sizes, name, &catalog::SizeClass::name);
+  // Whose figures a timing has.
+  const catalog::SizeClass& size_of(const record::Timing& t) const {
+    const catalog::SizeClass& size = *std::ranges::find(problem_.sizes, t.size, &catalog::SizeClass::name);
+    return t.refusal.empty() ? size : size.samples.back();
   }
 
   bool check_floor() {
@@ -365,8 +369,9 @@ class AttemptJudge {
     if (!platform) throw std::runtime_error(join(platform.error()));
     platform_ = std::move(*platform);
     for (auto& t : verdict_.timings) {
-      t.limit_seconds = limit_seconds(problem_, size_named(t.size), t.world, *platform_);
-      const double floor = floor_seconds(problem_, size_named(t.size), t.world, *platform_);
+      const catalog::SizeClass& size = size_of(t);
+      t.limit_seconds = limit_seconds(problem_, size, t.world, *platform_);
+      const double floor = floor_seconds(problem_, size, t.world, *platform_);
       if (t.seconds >= kFloorMargin * floor) continue;
       verdict_.location = {.size = t.size, .world = t.world};
       conclude(verdict_, VerdictClass::cheat,
@@ -396,7 +401,9 @@ class AttemptJudge {
       verdict_.notes.push_back("no intervals: the sensitivity of the times could not be measured: " +
                                first_line(join(measured.error())));
     } else {
-      add_elasticities(verdict_.timings, measured->slower);
+      auto slower = measured->slower;
+      for (SlowerRun& run : slower) merge_samples(problem_, run.timings);
+      add_elasticities(verdict_.timings, slower);
       traced_ = measured->traced;
       verdict_.profile = measured->profile;
       for (const auto& [phase, seconds] : measured->wall_seconds) verdict_.wall_seconds["session " + phase] += seconds;
@@ -415,7 +422,12 @@ class AttemptJudge {
       reference_ = std::move(*reference);
       for (auto& t : verdict_.timings) {
         for (const auto& r : reference_) {
-          if (r.size == t.size && r.world == t.world) t.reference_seconds = r.seconds;
+          if (r.size != t.size || r.world != t.world) continue;
+          if (t.refusal.empty() && !r.refusal.empty()) {
+            use_largest_sample(t, "the reference's time is not extrapolated: " + r.refusal);
+            t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
+          }
+          t.reference_seconds = t.refusal.empty() ? r.seconds : r.samples.back().seconds;
         }
       }
     }

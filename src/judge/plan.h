@@ -3,9 +3,11 @@
 // What a judgement tries: sessions, each a machine with its ranks, in which size classes follow each other. A pure
 // function of problem, thoroughness and seed, so that a judgement can be replayed.
 //
-// There is one kind of session. In each, steps ordered by virtual time and steps ordered at random follow each other in
-// a drawn order; races are looked for in all of them, and all calls are compared. The calls that are timed are among
-// them, at drawn places. So a candidate can't tell from what it has seen whether its next call is timed.
+// In each session steps ordered by virtual time and steps ordered at random follow each other in a drawn order; races
+// are looked for in all of them, and all calls are compared. Sizes that are timed are as large as real ones: they, and
+// the samples that stand for sizes which are too large to run, have one session of the largest world, in which races
+// are looked for in a part of the memory only. The calls that are timed are among others there, at drawn places. So a
+// candidate can't tell from what it has seen whether its next call is timed, or which line is looked at.
 
 #include <cstdint>
 #include <string>
@@ -50,6 +52,7 @@ struct SessionPlan {
   uint64_t fresh_memory = 0;  // seed of what memory holds before it is written; 0: zeros
   bool strict = false;        // accesses wider than the problem's atomic_bytes may tear
   bool looks_for_races = true;
+  uint32_t one_line_in = 1;  // races between weak accesses are looked for in one of so many pieces of memory
   std::vector<Phase> phases = {};
 };
 
@@ -61,9 +64,5 @@ std::vector<SessionPlan> make_plan(const catalog::Problem& problem, Thoroughness
 
 // The world whose times are the score: the largest.
 int timed_world(const catalog::Problem& problem);
-
-// Whether calls of this size are checked for races as a whole. The only place that decides it: sizes that are too large
-// for it will have to be sampled.
-bool is_checked_whole(const catalog::Problem& problem, const catalog::SizeClass& size, int world);
 
 }  // namespace fb::judge

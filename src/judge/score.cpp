@@ -11,6 +11,11 @@ double value_of(const catalog::Expression& expression, const catalog::Problem& p
   return static_cast<double>(expression.evaluate(problem.values(size, world, 0)).value_or(0));
 }
 
+// A product and a sum are two operations.
+double tensor_flops_per_second(const fabric::Platform& platform) {
+  return 2.0 * platform.tensor.products * platform.device.sms * platform.device.clock;
+}
+
 }  // namespace
 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
@@ -24,7 +29,10 @@ double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& 
   const double memory = value_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
   constexpr double kSecond = 1e12;  // in picoseconds
   const double hops = value_of(problem.cost.hops, problem, size, world) * static_cast<double>(platform.peer.latency);
-  return std::max({links, memory, hops / kSecond});
+  const auto& kernel = platform.kernel;
+  const auto launch = static_cast<double>(std::min(kernel.launch, kernel.graph_launch) + kernel.end);
+  const double products = value_of(problem.cost.tensor_flops, problem, size, world) / tensor_flops_per_second(platform);
+  return launch / kSecond + std::max({links, memory, hops / kSecond, products});
 }
 
 void score(record::Verdict& verdict) {

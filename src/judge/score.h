@@ -10,7 +10,9 @@
 
 namespace fb::judge {
 
-// The roofline: the bytes that the algorithm moves over a rank's links, or through its memory, at their peak rate.
+// The roofline: a launch, and whatever takes longest of the bytes that the algorithm moves over a rank's links and
+// through its memory, at their peak rates, its crossings of a link that wait for each other, and its products on tensor
+// cores.
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform);
 

@@ -1,6 +1,9 @@
 #include "judge/session_jobs.h"
 
+#include <malloc.h>
+
 #include <charconv>
+#include <limits>
 
 #include "base/jobs.h"
 #include "base/strings.h"
@@ -21,6 +24,14 @@ int64_t killed_for_memory() {
   int64_t count = -1;
   if (at != std::string::npos) std::from_chars(text.data() + at + kKey.size(), text.data() + text.size(), count);
   return count;
+}
+
+// A session makes and frees the data of one call after the other. Memory that went back to the kernel each time would
+// have to be cleared each time.
+void keep_freed_memory() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
 SessionOutcome run_watched(const SessionRequest& request) {
@@ -62,7 +73,11 @@ std::vector<std::string> run_sessions(const std::vector<SessionRequest>& request
     const std::vector<size_t> left = without_outcome(texts);
     if (left.empty()) break;
     auto fresh = run_jobs(
-        left.size(), side_by_side, [&](size_t k) { return to_json(run_watched(requests[left[k]])); },
+        left.size(), side_by_side,
+        [&](size_t k) {
+          keep_freed_memory();
+          return to_json(run_watched(requests[left[k]]));
+        },
         [&](size_t k, const std::string& text) {
           const auto outcome = parse_outcome(text);
           if (outcome) add_processor_seconds(requests[left[k]], *outcome);

@@ -14,6 +14,12 @@ constexpr uint32_t kJudge = 1000;
 
 uint64_t picoseconds(double seconds) { return static_cast<uint64_t>(std::llround(seconds * 1e12)); }
 
+// " (n = 1048576)": the call stands for a size that is too large to run.
+std::string sample_text(const record::Timing& call) {
+  if (call.samples.empty()) return {};
+  return fmt::format(" ({} = {})", call.scale, call.samples.front().value);
+}
+
 }  // namespace
 
 void label_timed_calls(const std::string& file, const std::vector<record::Timing>& traced,
@@ -24,8 +30,8 @@ void label_timed_calls(const std::string& file, const std::vector<record::Timing
   for (const auto& call : traced) {
     for (const auto& t : timings) {
       if (t.size != call.size || t.world != call.world) continue;
-      labels.add_span(kJudge, 0, fmt::format("size {}: {}", t.size, t.bound), picoseconds(call.begin_seconds),
-                      picoseconds(call.begin_seconds + call.seconds),
+      labels.add_span(kJudge, 0, fmt::format("size {}{}: {}", t.size, sample_text(call), t.bound),
+                      picoseconds(call.begin_seconds), picoseconds(call.begin_seconds + call.seconds),
                       {{"microseconds", t.seconds * 1e6},
                        {"at_least_us", t.range.low * 1e6},
                        {"at_most_us", t.range.high * 1e6},

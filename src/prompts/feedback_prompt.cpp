@@ -107,6 +107,11 @@ std::string timings_table(const Verdict& verdict) {
   }
   bool first = true;
   for (const auto& t : verdict.timings) {
+    if (t.refusal.empty()) continue;
+    text += fmt::format("{}- {}: figures are those of {} = {}, because {}.\n", std::exchange(first, false) ? "\n" : "",
+                        t.size, t.scale, t.samples.back().value, t.refusal);
+  }
+  for (const auto& t : verdict.timings) {
     if (t.bound.empty()) continue;
     text += fmt::format("{}- {}: {}.\n", std::exchange(first, false) ? "\n" : "", t.size, t.bound);
   }

@@ -56,7 +56,7 @@ Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
       fences_(state_, flags_),
       barriers_(state_),
       copies_(state_, memory_, check_),
-      streams_(state_, memory_, check_, fences_) {}
+      streams_(state_, memory_, check_, fences_, looked_at_) {}
 
 AccessContext Detector::context_of(WarpState& s, const simt::Access& access) const {
   AccessContext context;
@@ -105,6 +105,7 @@ void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_v
     context.cell.spread = run.spread & 7;
     context.lanes = run.spread == kEveryLane ? run.lanes : access.lanes;
     memory_.each_range(s, run.address, run.bytes, [&](const ShadowRange& range) {
+      if (!strong && range.allocation != nullptr && !looked_at_.at(range.offset)) return;
       if (options_.sanitizer && access.values && range.contents) {
         context.cell.same = stores_the_same(access, run, range.contents);
         context.same_as_lane = run.spread == kOneLane && repeats_a_lane(access, run.lane);

@@ -21,6 +21,7 @@
 #include "race/access_history.h"
 #include "race/agents.h"
 #include "race/happens_before.h"
+#include "race/looked_at.h"
 #include "race/options.h"
 #include "race/race_reporter.h"
 #include "race/report.h"
@@ -112,6 +113,7 @@ class Detector final : public simt::Listener {
   void check_access(simt::Warp& w, const simt::Access& access, bool is_volatile);
 
   const Options options_;
+  const LookedAt looked_at_{options_};
   SyncState state_;
   HappensBefore order_;
   ShadowMemory memory_;

@@ -50,7 +50,10 @@ void StreamSync::access(uint32_t operation, AccessKind kind, mem::Allocation& al
   OperationState* op = state_.live.operation(operation);
   if (!op) return;
   AccessContext context = context_of(*op, kind);
-  check_.apply(context, {&memory_.of(allocation), &allocation, allocation.bytes.get() + offset, offset}, bytes);
+  Shadow& shadow = memory_.of(allocation);
+  looked_at_.each_part(offset, bytes, [&](uint64_t at, uint64_t part) {
+    check_.apply(context, {&shadow, &allocation, allocation.bytes.get() + at, at}, part);
+  });
 }
 
 // A strong access of system scope, to a word of 4 or 8 bytes; returns the line of the word.

@@ -6,6 +6,7 @@
 
 #include "mem/address_space.h"
 #include "race/access_check.h"
+#include "race/looked_at.h"
 #include "race/shadow_memory.h"
 #include "race/sync_fences.h"
 #include "race/sync_state.h"
@@ -14,8 +15,8 @@ namespace fb::race {
 
 class StreamSync {
  public:
-  StreamSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, FenceSync& fences)
-      : state_(state), memory_(memory), check_(check), fences_(fences) {}
+  StreamSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, FenceSync& fences, const LookedAt& looked_at)
+      : state_(state), memory_(memory), check_(check), fences_(fences), looked_at_(looked_at) {}
 
   // Returns the clock that successors in stream order inherit.
   ClockRef end_operation(uint32_t operation);
@@ -34,6 +35,7 @@ class StreamSync {
   ShadowMemory& memory_;
   AccessCheck& check_;
   FenceSync& fences_;
+  const LookedAt& looked_at_;
 };
 
 }  // namespace fb::race

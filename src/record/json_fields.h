@@ -218,6 +218,10 @@ void visit_fields(T& m, F&& field) {
   field("memory", m.memory);
 }
 
+// A short form, because it is read by people: [value, seconds].
+inline void to_json(Json& json, const SamplePoint& p) { json = Json::array({p.value, p.seconds}); }
+inline void from_json(const Json& json, SamplePoint& p) { p = {json.at(0), json.at(1)}; }
+
 template <FieldsOf<Timing> T, class F>
 void visit_fields(T& t, F&& field) {
   field("size", t.size);
@@ -233,6 +237,11 @@ void visit_fields(T& t, F&& field) {
   field("sensitivity", t.sensitivity);
   field("calls", t.calls);
   field("moved", t.moved);
+  field("scale", t.scale);
+  field("scale_value", t.scale_value);
+  field("samples", t.samples);
+  field("line_range", t.line_range);
+  field("refusal", t.refusal);
   field("link_use", t.link_use);
   field("memory_use", t.memory_use);
 }

@@ -46,6 +46,13 @@ struct Moved {
   friend bool operator==(const Moved&, const Moved&) = default;
 };
 
+// The time of a smaller size.
+struct SamplePoint {
+  int64_t value = 0;  // of the parameter in which sizes differ
+  double seconds = 0;
+  friend bool operator==(const SamplePoint&, const SamplePoint&) = default;
+};
+
 // One size class at one world size, in modelled time.
 struct Timing {
   std::string size = {};
@@ -62,7 +69,15 @@ struct Timing {
   uint32_t calls = 1;  // of its step: 2 if another call followed back to back; `moved` is then the mean of both
   Moved moved = {};
   double link_use = 0, memory_use = 0;  // of the busiest link and memory: shares of what they could have moved
-  std::string bound = {};               // what bounds it, as a sentence without its end; empty: not known
+  // Of a size that is too large to run: `seconds` is on the line through the times of smaller ones (docs/time.md).
+  std::string scale = {};                 // the parameter in which they differ; empty: the size itself was run
+  int64_t scale_value = 0;                // of the size
+  std::vector<SamplePoint> samples = {};  // ascending
+  Range line_range = {};                  // of seconds, by how far the samples are from the line
+  // Why nothing was extrapolated; empty: it was. All figures, also of reference and limit, are then those of the
+  // largest sample.
+  std::string refusal = {};
+  std::string bound = {};  // what bounds it, as a sentence without its end; empty: not known
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 

@@ -12,10 +12,11 @@ using fabricbench::Peers;
 
 constexpr int kBlocks = 24;  // all resident at once: they wait for each other
 constexpr int kThreads = 512;
+constexpr int kMostRanks = 8;  // of one node
 
 // One word per block and peer, written by that peer only.
 struct Flags {
-  uint32_t from[kBlocks][fabricbench::kMostRanks];
+  uint32_t from[kBlocks][kMostRanks];
 };
 
 // Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
@@ -38,15 +39,23 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t thread = blockIdx.x * int64_t{kThreads} + threadIdx.x, threads = gridDim.x * int64_t{kThreads};
   const int64_t quads = n / 4;
   for (int64_t i = thread; i < quads; i += threads) {
-    // Ranks start at different peers, so that not all of them read from rank 0 first.
-    float4 sum = reinterpret_cast<const float4*>(in.of[rank])[i];
-    for (int step = 1; step < world; ++step) {
+    // All loads are on their way before the first is used: a trip over the links costs more than all else. Ranks start
+    // at different peers, so that not all of them read from rank 0 first.
+    float4 of_peer[kMostRanks];
+#pragma unroll
+    for (int step = 0; step < kMostRanks; ++step) {
       const int peer = rank + step < world ? rank + step : rank + step - world;
-      const float4 value = reinterpret_cast<const float4*>(in.of[peer])[i];
-      sum.x += value.x;
-      sum.y += value.y;
-      sum.z += value.z;
-      sum.w += value.w;
+      if (step < world) of_peer[step] = reinterpret_cast<const float4*>(in.of[peer])[i];
+    }
+    float4 sum = of_peer[0];
+#pragma unroll
+    for (int step = 1; step < kMostRanks; ++step) {
+      if (step < world) {
+        sum.x += of_peer[step].x;
+        sum.y += of_peer[step].y;
+        sum.z += of_peer[step].z;
+        sum.w += of_peer[step].w;
+      }
     }
     reinterpret_cast<float4*>(out)[i] = sum;
   }

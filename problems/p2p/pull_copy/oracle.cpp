@@ -3,10 +3,11 @@
 using namespace fabricbench::oracle;
 
 void expect(Case& c) {
+  const int64_t n = c["n"];
   for (int r = 0; r < c.world(); ++r) {
     const auto in = c.input<uint32_t>("in", (r + 1) % c.world());
     Output out = c.output("out", r);
-    for (int64_t i = 0; i < c["n"]; ++i) out.set(i, in[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < n; ++i) out.set(i, in[static_cast<size_t>(i)]);
   }
 }
 

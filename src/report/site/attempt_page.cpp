@@ -176,6 +176,12 @@ Html timings(const Verdict& verdict) {
         t.limit_seconds > 0 ? time_text(t.limit_seconds) : std::string(kNothing),
         t.reference_seconds > 0 && t.seconds > 0 ? speed_text(t) : std::string(kNothing), bar("", t.seconds),
         bar("reference", t.reference_seconds), bar("limit", t.limit_seconds));
+    if (!t.refusal.empty())
+      bounds +=
+          html("<li>{}: figures are those of {} = {}: {}.</li>\n", t.size, t.scale, t.samples.back().value, t.refusal);
+    if (t.refusal.empty() && !t.scale.empty())
+      bounds += html("<li>{}: extrapolated from {} = {} to {}.</li>\n", t.size, t.scale, t.samples.front().value,
+                     t.samples.back().value);
     if (!t.bound.empty()) bounds += html("<li>{}: {}.</li>\n", t.size, t.bound);
   }
   if (!bounds.empty()) bounds = html("<ul class=\"muted\">\n{}</ul>\n", bounds);

@@ -31,6 +31,7 @@ std::vector<SizeTimes> times_of(const Site& site, size_t index) {
     for (const Sample& sample : site.summary->models[m].cells[index].samples) {
       if (!sample.best) continue;
       for (const record::Timing& t : site.runs[sample.run].attempts[*sample.best].verdict->timings) {
+        if (!t.refusal.empty()) continue;  // figures of another size
         auto found =
             std::ranges::find_if(all, [&](const SizeTimes& s) { return s.size == t.size && s.world == t.world; });
         if (found == all.end()) {

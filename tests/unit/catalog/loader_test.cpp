@@ -46,6 +46,36 @@ TEST_F(Loader, ReadsAFolder) {
   EXPECT_EQ(p.interface.device[0].name, "push");
 }
 
+TEST_F(Loader, ASizeMayBeSampled) {
+  spoil("alpha = 3\ntimed = true\n", "alpha = 3\ntimed = true\nscale = \"zeta\"\nsamples = [10, 23, 30]\n");
+  const Problem p = load();
+  EXPECT_FALSE(p.sizes[0].is_sampled());
+  ASSERT_EQ(p.sizes[1].samples.size(), 3u);
+  EXPECT_EQ(p.sizes[1].values.at("zeta"), 100);
+  EXPECT_EQ(p.sizes[1].samples[2].values, (Values{{"zeta", 30}, {"alpha", 3}}));
+  EXPECT_EQ(p.sizes[1].samples[2].name, "large");
+}
+
+TEST_F(Loader, RefusesSamplesThatTellNothing) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"scale = \"zeta\"\n", "'scale' and 'samples' belong together"},
+      {"samples = [1, 3, 4]\n", "'scale' and 'samples' belong together"},
+      {"scale = \"beta\"\nsamples = [1, 3, 4]\n", "'scale': there is no parameter 'beta'"},
+      {"scale = \"zeta\"\nsamples = [10, 20]\n", "'samples' must be at least three values"},
+      {"scale = \"zeta\"\nsamples = [10, 30, 20]\n", "'samples' must ascend, and be less than zeta = 100"},
+      {"scale = \"zeta\"\nsamples = [10, 30, 100]\n", "'samples' must ascend, and be less than zeta = 100"},
+      {"scale = \"zeta\"\nsamples = [10, 20, 30]\n", "'samples' must not be evenly spaced"},
+      {"quick = true\nscale = \"zeta\"\nsamples = [10, 23, 30]\n",
+       "only a size with timed = true, and without quick = true, can be sampled"},
+  };
+  for (const auto& [text, message] : wrong) {
+    const std::string right = "alpha = 3\ntimed = true\n", spoiled = right + text;
+    spoil(right, spoiled);
+    EXPECT_NE(messages().find(message), std::string::npos) << text << messages();
+    spoil(spoiled, right);
+  }
+}
+
 TEST_F(Loader, ADriverHasAnInterface) {
   write("driver.cu", "template <class Solution> class Driver {};\n");
   EXPECT_NE(messages().find("problem.toml: a problem with a driver.cu needs an [interface]"), std::string::npos)

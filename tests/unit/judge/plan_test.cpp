@@ -114,8 +114,42 @@ TEST_F(Plan, FullIsEveryWorldWithEverySize) {
   }
   ASSERT_EQ(seen.size(), problem_.worlds.size());
   for (const int world : problem_.worlds) {
-    EXPECT_EQ(seen[world], (std::set<std::string>{"one", "odd", "large", "huge"})) << world;
-    EXPECT_EQ(schedules[world].size(), kSessions) << world;
+    std::set<std::string> sizes = {"one", "odd", "huge"};
+    if (world == 8) sizes.insert("large");
+    EXPECT_EQ(seen[world], sizes) << "sizes that are timed are large: the largest world has them";
+    EXPECT_EQ(schedules[world].size(), kSessions + (world == 8 ? 1 : 0)) << world;
+  }
+}
+
+// What is too large to run is sampled; every sample is called and timed like any other size.
+TEST_F(Plan, SamplesStandForASizeThatIsTooLarge) {
+  catalog::SizeClass huge = {.name = "gigantic", .values = {{"n", 1000}}, .timed = true, .scale = "n"};
+  for (const int64_t n : {10, 20, 30})
+    huge.samples.push_back({.name = "gigantic", .values = {{"n", n}}, .timed = true, .scale = "n"});
+  problem_.sizes.push_back(huge);
+  for (const auto how : {Thoroughness::full, Thoroughness::times, Thoroughness::ordinary}) {
+    std::multiset<int64_t> timed;
+    std::set<uint64_t> seeds;
+    for (const SessionPlan& session : plan(how)) {
+      for (const Phase& phase : session.phases) {
+        if (phase.size->name != "gigantic") continue;
+        EXPECT_EQ(session.world, 8);
+        EXPECT_GE(phase.calls(), 2u);
+        ASSERT_TRUE(phase.is_timed());
+        timed.insert(phase.size->values.at("n"));
+        seeds.insert(phase.seed);
+      }
+    }
+    EXPECT_EQ(timed, (std::multiset<int64_t>{10, 20, 30})) << "never the size itself";
+    EXPECT_EQ(seeds.size(), 1u) << "what is drawn for one sample is drawn for all";
+  }
+}
+
+TEST_F(Plan, RacesAreLookedForEverywhereExceptAtTimedSizes) {
+  for (const SessionPlan& session : plan(Thoroughness::full)) {
+    for (const Phase& phase : session.phases) {
+      EXPECT_EQ(session.one_line_in > 1, phase.size->timed) << phase.size->name;
+    }
   }
 }
 

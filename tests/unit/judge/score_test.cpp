@@ -69,6 +69,21 @@ TEST_F(Limit, TheFloorMayBeLowerThanWhatTheAlgorithmMoves) {
   EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10);
 }
 
+TEST_F(Limit, AnySolutionIsLaunched) {
+  platform_.kernel.launch = 3'000'000'000'000;  // picoseconds
+  platform_.kernel.graph_launch = 2'000'000'000'000;
+  platform_.kernel.end = 500'000'000'000;
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 12.5);
+}
+
+TEST_F(Limit, ProductsOnTensorCoresHaveALimit) {
+  platform_.tensor.products = 100;
+  platform_.device.sms = 2;
+  platform_.device.clock = 10;
+  problem_.cost.tensor_flops = catalog::Expression::parse("100 * n").value();
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 25);
+}
+
 TEST_F(Limit, TheLimitIsTheSlowerOfLinksAndMemory) {
   EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10);
   platform_.memory.bandwidth = 200;

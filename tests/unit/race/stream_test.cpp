@@ -45,6 +45,32 @@ TEST(Streams, CopiesAreChecked) {
   EXPECT_FALSE(rig.clean());
 }
 
+// Where races are looked for in a part of the memory only, a range of several pieces is found in, whoever accesses it.
+TEST(Streams, ALargeRaceIsFoundInAPartOfTheMemory) {
+  constexpr uint64_t kBytes = 256 << 10;
+  EventRig rig({.weak_lines = 0, .one_line_in = 16});
+  const mem::Address data = rig.memory(0, kBytes);
+  rig.detector().access(rig.copy(0, nullptr, {1, 1}), AccessKind::store, rig.allocation(data), 0, kBytes);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+  const uint32_t kernel = rig.kernel(0, nullptr, {2, 1});
+  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024) rig.store({&rig.block(0, kernel), 0}, data + at);
+  EXPECT_FALSE(rig.clean());
+}
+
+TEST(LookedAt, PartsOfARangeAreThoseOfItsBytes) {
+  const LookedAt some({.seed = 3, .one_line_in = 16});
+  uint64_t looked_at = 0;
+  some.each_part(100, 1 << 20, [&](uint64_t offset, uint64_t bytes) {
+    EXPECT_TRUE(some.at(offset) && some.at(offset + bytes - 1));
+    looked_at += bytes;
+  });
+  EXPECT_GT(looked_at, (1u << 20) / 32);
+  EXPECT_LT(looked_at, (1u << 20) / 8);
+  uint64_t all = 0;
+  LookedAt({}).each_part(100, 1 << 20, [&](uint64_t, uint64_t bytes) { all += bytes; });
+  EXPECT_EQ(all, 1u << 20);
+}
+
 TEST(Streams, ACopyAfterTheKernelIsOrdered) {
   EventRig rig;
   const mem::Address data = rig.memory();

@@ -1,0 +1,40 @@
+#pragma once
+
+// Where sizes are large, races between weak accesses are looked for in a part of the memory only: in pieces that are
+// drawn, by their place in an allocation (a byte has other addresses in other processes). An access that is left out
+// can't make two others a race; it only leaves out its own. What orders accesses (strong accesses, fences, barriers) is
+// followed everywhere.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/hash.h"
+#include "race/options.h"
+
+namespace fb::race {
+
+class LookedAt {
+ public:
+  explicit LookedAt(const Options& options) : seed_(options.seed), one_in_(options.one_line_in) {}
+
+  bool everywhere() const { return one_in_ <= 1; }
+  bool at(uint64_t offset) const { return everywhere() || mix(seed_, {offset / kPiece}) % one_in_ == 0; }
+
+  // f(offset, bytes) for each part of a range that is looked at.
+  template <class F>
+  void each_part(uint64_t offset, uint64_t bytes, F f) const {
+    if (everywhere()) return f(offset, bytes);
+    for (const uint64_t end = offset + bytes; offset < end;) {
+      const uint64_t next = std::min(end, (offset / kPiece + 1) * kPiece);
+      if (at(offset)) f(offset, next - offset);
+      offset = next;
+    }
+  }
+
+ private:
+  static constexpr uint64_t kPiece = 1024;  // two accesses of a warp, 16 bytes each
+  uint64_t seed_;
+  uint32_t one_in_;
+};
+
+}  // namespace fb::race
