@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/timed_reference.h"
 #include "fabric/group.h"
-#include "judge/judge.h"
 
 namespace fb::cli {
 namespace {
@@ -19,24 +19,6 @@ struct Options {
   std::string glob = "*", folder, platform;
   double most = 3;  // points
 };
-
-// The reference's timed calls, and how their times scale.
-Result<record::Verdict> measure(const catalog::Pack& pack, const Options& o, bool by_runs) {
-  judge::JudgeRequest request;
-  request.pack = &pack;
-  request.problem = &pack.problems.front();
-  request.answer = request.problem->reference;
-  request.answer_file = "reference.cu";
-  request.thoroughness = judge::Thoroughness::times;
-  request.platform = o.platform;
-  request.seed = 1;
-  request.measure_reference = false;
-  if (by_runs) request.slower = {0.9, 0.95, 1.05, 1.1};
-  record::Verdict verdict = judge::judge(request);
-  if (verdict.verdict != record::VerdictClass::pass)
-    return error(fmt::format("{}: {}: {}", request.problem->name, to_string(verdict.verdict), verdict.summary));
-  return verdict;
-}
 
 // In per cent of the time, by group.
 struct Compared {
@@ -107,7 +89,8 @@ int run(const Options& o) {
     if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
     const auto pack = choose_problem(o.folder, name);
     if (!pack) return fail(pack.error());
-    const auto told = measure(*pack, o, false), by_runs = measure(*pack, o, true);
+    const auto told = time_reference(*pack, o.platform);
+    const auto by_runs = time_reference(*pack, o.platform, {0.9, 0.95, 1.05, 1.1});
     if (!told) return fail(told.error());
     if (!by_runs) return fail(by_runs.error());
     for (size_t k = 0; k < told->timings.size(); ++k)
