@@ -1,9 +1,10 @@
-// A grid that fills the GPU copies into the peer's memory with 16-byte stores; the host waits for each kernel.
+// A grid that fills the GPU copies 16 bytes a thread at a time: put stores into the peer's memory, get loads from it.
+// The host waits for each kernel.
 #include "common/harness.h"
 
 constexpr int kThreads = 512, kBatch = 4;
 
-__global__ void push(const int4* from, int4* to, long quads) {
+__global__ void copy(const int4* from, int4* to, long quads) {
   const long stride = static_cast<long>(gridDim.x) * kThreads;
   long i = static_cast<long>(blockIdx.x) * kThreads + threadIdx.x;
   for (; i + (kBatch - 1) * stride < quads; i += kBatch * stride) {
@@ -15,13 +16,15 @@ __global__ void push(const int4* from, int4* to, long quads) {
 }
 
 int main(int count, char** values) {
-  measure_all(Arguments(count, values), [](const Gpu& gpu, long bytes) {
+  const Arguments arguments(count, values);
+  const bool puts = arguments.algorithm == "put";
+  measure_all(arguments, [puts](const Gpu& gpu, long bytes) {
     const Shared<int4> buffer(gpu.bootstrap, bytes / 16);
     if (gpu.rank != 0) return 0.0;
-    const int4* const from = buffer.mine();
-    int4* const to = buffer.peers().of[1];
+    const int4* const from = puts ? buffer.mine() : buffer.peers().of[1];
+    int4* const to = puts ? buffer.peers().of[1] : buffer.mine();
     int sms = 0;
     CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
-    return gpu.one_by_one(2, [&] { push<<<2 * sms, kThreads, 0, gpu.stream>>>(from, to, bytes / 16); });
+    return gpu.one_by_one(2, [&] { copy<<<2 * sms, kThreads, 0, gpu.stream>>>(from, to, bytes / 16); });
   });
 }
