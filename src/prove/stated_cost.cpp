@@ -40,6 +40,8 @@ std::string MovedBytes::difference(const catalog::Problem& problem) const {
   if (sizes_.empty()) return "the reference was not timed";
   const auto& largest = *std::ranges::max_element(
       sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
+  if (!largest.timing.refusal.empty())
+    return fmt::format("size {} of the reference is not extrapolated: {}", largest.timing.size, largest.timing.refusal);
   if (largest.counted == 0) return fmt::format("size {} was not timed alone", largest.timing.size);
   const std::string text = compare("link_bytes", stated(problem.cost.link_bytes, problem, largest.timing),
                                    largest.link_bytes / largest.counted) +

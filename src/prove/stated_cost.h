@@ -16,8 +16,8 @@ class MovedBytes {
  public:
   void add(const std::vector<record::Timing>& timings);
 
-  // Empty if stated and counted bytes agree within 10 % at the timed size with the most stated link bytes; else what
-  // differs. docs/problems.md defines link bytes.
+  // Empty if stated and counted bytes agree within 10 % at the timed size with the most stated link bytes, and its time
+  // is extrapolated where it is sampled; else what differs. docs/problems.md defines link bytes.
   std::string difference(const catalog::Problem& problem) const;
 
  private:
