@@ -222,6 +222,7 @@ class Session {
     client.params[f.function % client.params.size()] = f.param_bytes;
   }
   void keep(Client&, Kind, const wire::IpcToken& token) { remember(shared_.tokens, token); }
+  void keep(Client&, Kind, const wire::CommId& id) { comm_id_ = id; }
   void keep(Client& client, Kind kind, const wire::Handle& h) {
     FB_CHECK(h.handle != 0);
     remember(client.handles[static_cast<size_t>(kind)], h.handle);
@@ -447,6 +448,50 @@ class Session {
   void fill(wire::JudgeTensor& m) { m = {flag(), static_cast<int32_t>(device()) - 1, size()}; }
   void fill(wire::JudgeFree& m) { m = {flag(), 0, address()}; }
   void fill(wire::JudgeStep& m) { m = {static_cast<wire::StepKind>(in_.below(6)), flag(), flag(), flag()}; }
+  void fill(wire::CommCreate& m) {
+    m.origin = static_cast<wire::CommOrigin>(in_.below(4));
+    m.device = device();
+    m.ranks = static_cast<int32_t>(in_.one_in(8) ? odd() : 1 + in_.below(2));
+    m.rank = static_cast<int32_t>(in_.one_in(8) ? odd() : in_.below(2));
+    m.parent = handle({Kind::comm_create});
+    m.color = static_cast<int32_t>(in_.below(3)) - 1;
+    m.key = static_cast<int32_t>(odd());
+    m.ends_parent = flag();
+    m.id = comm_id_;
+    if (in_.one_in(16)) m.id.bytes[in_.below(40)] ^= in_.byte();
+  }
+  void fill(wire::CommEnd& m) { m = {handle({Kind::comm_create}), static_cast<wire::CommEnding>(in_.below(5)), 0}; }
+  void fill(wire::CommWindow& m) {
+    m = {handle({Kind::comm_create}), in_.one_in(3) ? handle({Kind::comm_window}) : 0, address(), size(), flag(), 0};
+  }
+  void fill(wire::Collective& m) {
+    m.stream = stream();
+    m.comm = handle({Kind::comm_create});
+    m.calls = in_.one_in(16) ? static_cast<uint32_t>(odd()) : 1 + in_.below(3);
+    m.more_streams = in_.one_in(8) ? in_.below(3) : 0;
+  }
+  std::vector<std::byte> calls(const wire::Collective& m) {
+    std::vector<std::byte> blob;
+    const auto append = [&](const auto& value) {
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      blob.insert(blob.end(), bytes.begin(), bytes.end());
+    };
+    for (uint32_t k = 0; k < std::min(m.calls, 4u); ++k) {
+      wire::CollectiveCall c;
+      c.kind = static_cast<wire::CollectiveKind>(in_.below(11));
+      c.type = static_cast<wire::ElementType>(in_.below(13));
+      c.op = static_cast<wire::ReduceOp>(in_.below(7));
+      c.peer = in_.one_in(16) ? static_cast<int32_t>(odd()) : static_cast<int32_t>(in_.below(2));
+      c.send = address();
+      c.receive = address();
+      c.count = in_.one_in(8) ? odd() : in_.below(64);
+      c.scalar = address();
+      c.scalar_from = static_cast<wire::ScalarFrom>(in_.below(4));
+      append(c);
+    }
+    for (uint32_t k = 0; k < std::min(m.more_streams, 4u); ++k) append(handle({Kind::stream_create}));
+    return blob;
+  }
   void fill(wire::GraphLaunch& m) { m = {stream(), handle({Kind::graph_create})}; }
 
   std::vector<std::byte> parameters(wire::Id function) {
@@ -467,6 +512,7 @@ class Session {
     if constexpr (std::is_same_v<Body, wire::Copy>) {
       if (body.from == 0) carried.resize(std::min<uint64_t>(body.width, 5000));
     }
+    if constexpr (std::is_same_v<Body, wire::Collective>) carried = calls(body);
     if constexpr (std::is_same_v<Body, wire::GraphConditional>) {
       carried.resize(body.bodies * sizeof(wire::Id));
       for (size_t at = 0; at < carried.size(); at += sizeof(wire::Id)) {
@@ -547,6 +593,12 @@ class Session {
     if constexpr (kKind == Kind::copy) {
       const uint64_t bytes = m.width * m.height * m.depth;
       if (m.from == 0) blob.resize(std::min<uint64_t>(bytes, 100'000));
+    }
+    if constexpr (kKind == Kind::collective || kKind == Kind::collective_estimate) blob = calls(m);
+    if constexpr (kKind == Kind::comm_create) {
+      const int32_t excluded = static_cast<int32_t>(in_.below(3));
+      const auto bytes = std::as_bytes(std::span(&excluded, 1));
+      if (m.origin == wire::CommOrigin::shrink) blob.assign(bytes.begin(), bytes.end());
     }
     if constexpr (kKind == Kind::graph_create) blob = nodes(m);
     if constexpr (kKind == Kind::module_load) {
@@ -708,6 +760,7 @@ class Session {
   Reader in_;
   Node node_;
   std::array<Client, kProcesses> clients_;
+  wire::CommId comm_id_;  // the last that was made
   Client* client_ = nullptr;
   Shared shared_;
   uint64_t connections_ = 0, steps_ = 0;

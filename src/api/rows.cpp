@@ -40,6 +40,16 @@ Table read_nvml() {
   return table;
 }
 
+Table read_nccl() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#include "api/nccl.def"
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
 Table read_cuda_driver() {
   Table table;
 #define REAL(name, ...) table.add(#name, #name #__VA_ARGS__, true);
@@ -86,6 +96,11 @@ std::span<const Row> cuda_driver() {
 
 std::span<const Row> nvml() {
   static const Table table = read_nvml();
+  return table.rows();
+}
+
+std::span<const Row> nccl() {
+  static const Table table = read_nccl();
   return table.rows();
 }
 

@@ -19,6 +19,7 @@ struct Row {
 std::span<const Row> cuda_runtime();
 std::span<const Row> cuda_driver();
 std::span<const Row> nvml();
+std::span<const Row> nccl();
 
 // One more name of a symbol.
 struct Alias {

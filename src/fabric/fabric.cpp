@@ -415,6 +415,29 @@ Copy Fabric::copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, T
   return c;
 }
 
+double Fabric::port_bandwidth() const {
+  return platform_.peer.nvlink
+             ? platform_.peer.copy_bandwidth
+             : std::min(platform_.host_link.to_host_bandwidth, platform_.host_link.from_host_bandwidth);
+}
+
+Time Fabric::pass_through(uint32_t device, uint64_t out, uint64_t in, uint64_t memory, double weight, Time at) {
+  Device& d = devices_[device];
+  const auto weighed = [weight](uint64_t bytes) {
+    return static_cast<uint64_t>(std::llround(static_cast<double>(bytes) * weight));
+  };
+  BandwidthCalendar& leaves = platform_.peer.nvlink ? d.peer_out : d.to_host;
+  BandwidthCalendar& enters = platform_.peer.nvlink ? d.peer_in : d.from_host;
+  Time end = at;
+  if (out != 0) end = std::max(end, reserve(leaves, at, weighed(out)));
+  if (in != 0) end = std::max(end, reserve(enters, at, weighed(in)));
+  if (memory != 0) end = std::max(end, reserve(d.memory, at, memory));
+  count(device, Traffic::memory, end, memory);
+  count(device, Traffic::peer_out, end, out);
+  count(device, Traffic::peer_in, end, in);
+  return end;
+}
+
 const Counters& Fabric::counters(uint32_t device) const { return devices_[device].counters; }
 
 const TrafficLog& Fabric::log_traffic(Time interval) {

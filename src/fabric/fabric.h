@@ -91,6 +91,13 @@ class Fabric {
   // All pieces at once, without other traffic in between; returns the finished copy.
   Copy copy(uint32_t device, uint32_t from, uint32_t to, uint64_t bytes, Time at, bool pageable = false);
 
+  // A piece of a collective at one device: bytes that leave and enter through its port while others are in progress,
+  // and that its memory reads and writes. Returns when all have been served. `weight`: of a byte on the link.
+  Time pass_through(uint32_t device, uint64_t out, uint64_t in, uint64_t memory, double weight, Time at);
+  // Bytes a second of a device's port, each way, and what a byte stored by a kernel weighs on it.
+  double port_bandwidth() const;
+  double store_weight() const { return static_cast<double>(store_weight_) / 65536; }
+
   // What times are made of, of all that happens on the node.
   ShareLedger& shares() { return ledger_; }
 

@@ -44,7 +44,7 @@ Engine::~Engine() = default;
 
 uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles_per_instruction, uint32_t schedulers) {
   gpus_.push_back(
-      {limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0, std::vector<uint32_t>(limits.sms)});
+      {limits, SmSlots(limits), cycle, cycles_per_instruction, schedulers, 0, std::vector<uint32_t>(limits.sms), {}});
   return static_cast<uint32_t>(gpus_.size() - 1);
 }
 
@@ -94,6 +94,51 @@ GridRun& Engine::run_of(const simt::Block& block) {
 }
 
 // The next block (or cluster) of the grid that comes first on this GPU, if there is room.
+std::optional<Engine::Residents> Engine::find_room(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks) {
+  Residents r{gpu, needs, {}};
+  SmSlots& slots = gpus_[gpu].slots;
+  const auto most = static_cast<uint32_t>(std::min<uint64_t>(blocks, slots.capacity(needs)));
+  while (r.sms.size() < most) {
+    const auto sm = slots.take(needs);
+    if (!sm) {
+      for (const uint32_t taken : r.sms) slots.give_back(taken, needs);
+      return std::nullopt;
+    }
+    r.sms.push_back(*sm);
+  }
+  return r;
+}
+
+void Engine::make_resident(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks,
+                           std::function<void(Residents)> begin) {
+  Gpu& g = gpus_[gpu];
+  if (g.waiting_residents.empty() && g.waiting == 0) {
+    if (auto room = find_room(gpu, needs, blocks)) return begin(std::move(*room));
+  }
+  g.waiting_residents.push_back({needs, blocks, std::move(begin)});
+  offer_room(gpu);
+}
+
+void Engine::release(const Residents& residents) {
+  for (const uint32_t sm : residents.sms) gpus_[residents.gpu].slots.give_back(sm, residents.needs);
+  offer_room(residents.gpu);
+  policy_->on_room(*this, residents.gpu);
+}
+
+void Engine::offer_room(uint32_t gpu) {
+  if (gpus_[gpu].waiting_residents.empty()) return;
+  schedule(acting_time(), 0, [this, gpu] {
+    auto& waiting = gpus_[gpu].waiting_residents;
+    while (!waiting.empty() && gpus_[gpu].waiting == 0) {
+      auto room = find_room(gpu, waiting.front().needs, waiting.front().blocks);
+      if (!room) return;
+      const auto begin = std::move(waiting.front().begin);
+      waiting.pop_front();
+      begin(std::move(*room));
+    }
+  });
+}
+
 bool Engine::start_next(uint32_t gpu) {
   if (gpus_[gpu].waiting == 0) return false;
   GridRun* first = nullptr;
@@ -201,6 +246,7 @@ void Engine::retire(simt::Block& ended) {
     ends = std::max(ends, warp->clock.now);
     run.end = std::max({run.end, warp->clock.now, warp->clock.loads, warp->clock.stores});
   }
+  offer_room(run.gpu);
   if (block_watcher_) block_watcher_->on_block_end(run, ended, ends);
   if (simt::Cluster* cluster = ended.cluster) {
     if (std::ranges::all_of(cluster->blocks, [](const simt::Block* b) { return b->finished(); })) {
@@ -248,6 +294,7 @@ void Engine::remove(GridRun& run) {
   }
   run.blocks.clear();
   run.clusters.clear();
+  offer_room(run.gpu);
   if (block_watcher_) block_watcher_->on_grid_removed(run, now_);
 }
 

@@ -114,6 +114,16 @@ class Engine {
   // Ends all grids that run in this environment, without calling on_end.
   void abandon(const simt::Environment& environment);
 
+  // Blocks that are resident and execute nothing here: of operations that are modelled as a whole. `begin` is called
+  // when there is room for all of them, behind the blocks of grids that were launched earlier; at once, if there is.
+  struct Residents {
+    uint32_t gpu = 0;
+    BlockNeeds needs;
+    std::vector<uint32_t> sms;
+  };
+  void make_resident(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks, std::function<void(Residents)> begin);
+  void release(const Residents& residents);
+
   // An event at a time. Events at the same time fire by `tie`, then by order of scheduling: an event on behalf of a
   // host needs a tie of its own, because messages of hosts arrive in any order.
   void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
@@ -209,7 +219,17 @@ class Engine {
     uint32_t schedulers = 0;
     uint32_t waiting = 0;                 // grids that have blocks not yet started
     std::vector<uint32_t> warps_started;  // by multiprocessor
+    struct Waiting {
+      BlockNeeds needs;
+      uint32_t blocks = 0;
+      std::function<void(Residents)> begin;
+    };
+    std::deque<Waiting> waiting_residents;  // oldest first
   };
+
+  std::optional<Residents> find_room(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks);
+  // There is more room: residents that wait for it are asked for at the time of the event that made it.
+  void offer_room(uint32_t gpu);
 
   bool fire_left_events();
   // A warp goes on no earlier than another agent lets it.

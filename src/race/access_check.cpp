@@ -34,6 +34,11 @@ void AccessCheck::apply(AccessContext& access, const ShadowRange& range, uint64_
   const uint32_t lane = access.cell.lane;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t at = range.offset + done;
+    if (at % Shadow::kPageBytes == 0 && bytes - done >= Shadow::kPageBytes && is_bulk(access, range)) {
+      apply_to_page(access, range, done);
+      done += Shadow::kPageBytes;
+      continue;
+    }
     const auto begin = static_cast<uint32_t>(at % kLineBytes);
     const auto size = static_cast<uint32_t>(std::min<uint64_t>(kLineBytes - begin, bytes - done));
     // The lane at byte 0 of this line.
@@ -48,6 +53,50 @@ void AccessCheck::apply(AccessContext& access, const ShadowRange& range, uint64_
     done += size;
   }
   access.cell.lane = lane & 31;
+}
+
+// Of an operation that touches memory itself. Older contents of what it writes are not kept: a load that could return
+// them is not ordered behind it, and that is a race whatever the load returns.
+bool AccessCheck::is_bulk(const AccessContext& access, const ShadowRange& range) const {
+  return !access.warp && access.operation && access.cell.spread == kOneLane && !access.cell.strong &&
+         !history_.watches(*range.shadow);
+}
+
+// Whole pages at once, as long as everything in them is ordered before the access; otherwise line by line.
+void AccessCheck::apply_to_page(AccessContext& access, const ShadowRange& range, uint64_t done) {
+  const uint64_t at = range.offset + done, page = at / Shadow::kPageBytes;
+  if (Segment* whole = range.shadow->whole_page(page); whole && is_ordered_before(access, *whole)) {
+    if (access.cell.writes()) access.cell.update = is_update(access.cell, *whole);
+    return record(access, *whole);
+  }
+  for (uint64_t k = 0; k < Shadow::kPageLines; ++k) {
+    const uint64_t index = at / kLineBytes + k;
+    std::byte* host = range.host ? range.host + done + k * kLineBytes : nullptr;
+    Line& line = range.shadow->line(index);
+    const LineRef ref{range.shadow, index, host, range.allocation};
+    line.each(0, kLineBytes, [&](Segment& segment) {
+      check_segment(access, segment, ref);
+      record(access, segment);
+    });
+    if (!access.cell.writes()) continue;
+    line.merge(0, kLineBytes);
+    if (!line.extras) continue;
+    line.extras->stale.clear();
+    line.extras->named |= !line.extras->flags.empty();
+    line.extras->flags.erase(0, kLineBytes);
+    if (!line.extras->named) line.extras.reset();
+  }
+  if (access.cell.writes()) range.shadow->make_whole(page, access.cell);
+}
+
+bool AccessCheck::is_ordered_before(const AccessContext& access, const Segment& segment) const {
+  const auto is_ordered = [&](const ShadowCell& earlier) {
+    return !earlier || same_lanes(earlier, access.cell) ||
+           (!order_.depends_on_byte(access, earlier) && order_.orders(access, earlier, 0));
+  };
+  if (!is_ordered(segment.write)) return false;
+  if (!access.cell.writes()) return true;
+  return is_ordered(segment.read) && (!segment.more_reads || std::ranges::all_of(*segment.more_reads, is_ordered));
 }
 
 void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end) {

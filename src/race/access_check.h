@@ -34,6 +34,9 @@ class AccessCheck {
   void check_overlapping_lanes(const AccessContext& store, const simt::Access& access, ShadowMemory& memory);
 
  private:
+  bool is_bulk(const AccessContext& access, const ShadowRange& range) const;
+  void apply_to_page(AccessContext& access, const ShadowRange& range, uint64_t done);
+  bool is_ordered_before(const AccessContext& access, const Segment& segment) const;
   void apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end);
   void check_segment(AccessContext& access, const Segment& segment, const LineRef& at);
   void check_pair(const AccessContext& access, const ShadowCell& earlier, const Segment& segment, const LineRef& at);

@@ -24,6 +24,9 @@ struct OperationInfo {
   bool kernel = false;
   bool of_judge = false;
   uint32_t number = 0;  // among the operations of its process
+  // The host's call, where it is known.
+  std::string file;
+  uint32_t line = 0;
 };
 
 struct BlockInfo {

@@ -52,6 +52,7 @@ class Flags {
   // The flag of exactly these bytes; others that overlap it are removed.
   Flag& make(uint32_t begin, uint32_t bytes);
   void erase(uint32_t begin, uint32_t end);
+  bool empty() const { return flags_.empty(); }
 
  private:
   std::pair<size_t, size_t> range(uint32_t begin, uint32_t end) const {

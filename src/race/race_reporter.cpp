@@ -22,6 +22,7 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.later_op = &agents.operation_of(later.block);
   const auto line_of = [&](const ShadowCell& cell, const OperationInfo& op) {
     std::string line = names_.line(cell.site);
+    if (line.empty() && op.line != 0) line = fmt::format("{}:{}", op.file, op.line);
     return line.empty() ? fmt::format("\"{}\"", op.name) : line;
   };
   f.earlier_at = line_of(earlier, *f.earlier_op);

@@ -51,6 +51,8 @@ std::string ReportNames::instruction(const ShadowCell& cell) const {
   if (agents_.operation_of(cell.block).of_judge)
     return cell.writes() ? "it overwrites the tensor for the next call, after the work of `stream`"
                          : "it takes the result when the work of `stream` has ended";
+  const OperationInfo& op = agents_.operation_of(cell.block);
+  if (!program && op.line != 0) return fmt::format("called at {}", text_of({.file = op.file, .line = op.line}));
   if (!program) return "as an operation of its stream";
   const simt::SourceLocation location = locate_(*program, origin);
   return fmt::format("{} ({})", text_of(location), location.text);
@@ -60,6 +62,7 @@ ReportSite ReportNames::site(std::string_view role, const ShadowCell& cell, uint
   const OperationInfo& op = agents_.operation_of(cell.block);
   ReportSite site{role, agent(cell, lane), op.kernel && !op.of_judge ? op.name : "", {}};
   const auto [program, origin] = agents_.origin(cell.site);
+  if (!program && op.line != 0) site.frames.push_back({op.file, op.line, op.name});
   if (!program || op.of_judge) return site;
   simt::SourceLocation location = locate_(*program, origin);
   site.frames.push_back({std::move(location.file), location.line, std::move(location.function)});

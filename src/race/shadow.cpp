@@ -31,4 +31,20 @@ void Line::merge(uint32_t begin, uint32_t end) {
   parts.reset();
 }
 
+void Shadow::split(Page& page) {
+  page.lines = std::make_unique<Lines>();
+  if (!page.whole) return;
+  for (Line& line : *page.lines) line.whole = Segment(*page.whole);
+  page.whole.reset();
+}
+
+void Shadow::make_whole(uint64_t number, const ShadowCell& write) {
+  Page& page = pages_[number];
+  // Clocks name the lines of flags by their addresses: such lines stay where they are.
+  if (page.lines && std::ranges::any_of(*page.lines, [](const Line& l) { return l.extras != nullptr; })) return;
+  page.lines.reset();
+  page.whole = std::make_unique<Segment>();
+  page.whole->write = write;
+}
+
 }  // namespace fb::race

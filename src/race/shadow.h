@@ -42,6 +42,7 @@ struct Segment {
 struct LineExtras {
   Flags flags;
   std::vector<StaleValue> stale;  // the newest last
+  bool named = false;             // by clocks: the line has had flags
 };
 
 struct Line {
@@ -77,24 +78,41 @@ struct Line {
   void split(uint32_t at);
 };
 
-// The lines of an allocation, or of the shared memory of a block. Allocated when first accessed.
+// The lines of an allocation, or of the shared memory of a block. Allocated when first accessed. A page whose lines are
+// all alike, because operations of streams have accessed them together, is kept as one segment.
 class Shadow {
  public:
+  static constexpr uint64_t kPageLines = 64, kPageBytes = kPageLines * kLineBytes;
+
   Shadow(uint32_t number, uint64_t bytes) : number_(number), pages_((bytes + kPageBytes - 1) / kPageBytes) {}
 
   uint32_t number() const { return number_; }  // in reports: m7
   Line& line(uint64_t index) {
-    auto& page = pages_[index / kPageLines];
-    if (!page) page = std::make_unique<Page>();
-    return (*page)[index % kPageLines];
+    Page& page = pages_[index / kPageLines];
+    if (!page.lines) [[unlikely]]
+      split(page);
+    return (*page.lines)[index % kPageLines];
   }
+  // The segment that stands for all lines of a page; null: they differ. Valid until the next call of line().
+  Segment* whole_page(uint64_t number) {
+    Page& page = pages_[number];
+    if (page.lines) return nullptr;
+    if (!page.whole) page.whole = std::make_unique<Segment>();
+    return page.whole.get();
+  }
+  // All bytes of the page were written together.
+  void make_whole(uint64_t number, const ShadowCell& write);
 
  private:
-  static constexpr uint64_t kPageLines = 64, kPageBytes = kPageLines * kLineBytes;
-  using Page = std::array<Line, kPageLines>;
+  using Lines = std::array<Line, kPageLines>;
+  struct Page {
+    std::unique_ptr<Lines> lines;
+    std::unique_ptr<Segment> whole;  // instead of lines
+  };
+  static void split(Page& page);
 
   uint32_t number_;
-  std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<Page> pages_;
 };
 
 }  // namespace fb::race

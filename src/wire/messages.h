@@ -17,7 +17,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
@@ -453,6 +453,100 @@ struct GraphConditional {
   uint32_t bodies = 0;
   uint32_t initial = 0;  // value of the handle at each launch of the graph, if `assigned`
   uint32_t assigned = 0;
+};
+
+// Communicators and collective operations
+
+// Made by one process and handed to the others by whatever way they have; 128 bytes, as programs know it.
+struct CommId {
+  uint8_t bytes[128] = {};
+};
+
+enum class CommOrigin : uint32_t {
+  init,    // `id`, `ranks`, `rank`
+  split,   // `parent`, `color` (negative: takes part and gets none), `key`
+  shrink,  // `parent`; blob: int32_t numbers of the ranks that are left out
+};
+// The reply comes at once; the communicator is made when all its ranks have asked for it (comm_wait, comm_query).
+struct CommCreate {
+  CommOrigin origin{};
+  uint32_t device = 0;
+  int32_t ranks = 0, rank = 0;
+  Id parent = 0;
+  int32_t color = 0, key = 0;
+  uint32_t most_channels = 0;  // 0: as many as the model says
+  uint32_t ends_parent = 0;    // shrink: what the parent has under way is given up first
+  CommId id;
+};
+
+enum class CommState : uint32_t {
+  in_progress,  // ranks, windows or work that a finalize waits for are missing
+  ready,
+  failed,  // `error` says why
+  ended,   // aborted, revoked or finalized
+};
+struct CommFacts {
+  CommState state{};
+  Status error = Status::ok;
+  int32_t rank = 0, ranks = 0;  // once it is made; 0 ranks: none was made (split without a color)
+  uint32_t device = 0;
+  uint32_t symmetric = 0;  // 1: windows are mapped to all ranks
+};
+
+enum class CommEnding : uint32_t { finalize, destroy, abort, revoke };
+struct CommEnd {
+  Id comm = 0;
+  CommEnding how{};
+  uint32_t zero = 0;
+};
+
+// Registers memory, or with `window` forgets it. `collective`: all ranks of the communicator do.
+struct CommWindow {
+  Id comm = 0;
+  Id window = 0;
+  uint64_t address = 0, bytes = 0;
+  uint32_t collective = 0;
+  uint32_t zero = 0;
+};
+
+enum class CollectiveKind : uint32_t {
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter,
+  send,
+  receive,
+};
+// The numbers of NCCL.
+enum class ElementType : uint32_t { i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, e4m3, e5m2 };
+enum class ReduceOp : uint32_t { sum, product, max, min, average, scaled_sum };
+enum class ScalarFrom : uint32_t { none, request, device };
+
+// One call of the program. `count` is what the call of NCCL is given: of elements, or of those of one rank.
+struct CollectiveCall {
+  CollectiveKind kind{};
+  ElementType type{};
+  ReduceOp op{};
+  int32_t peer = 0;  // root, or the other end
+  uint64_t send = 0, receive = 0, count = 0;
+  uint64_t scalar = 0;  // scaled_sum: its bits, or its address
+  ScalarFrom scalar_from{};
+  uint32_t zero = 0;
+  char where[56] = {};  // the line of the call, for reports; may be empty
+};
+inline constexpr uint32_t kMostCollectiveCalls = 4096, kMostCollectiveStreams = 64;
+
+// What one group calls on one communicator. Blob: `calls` times CollectiveCall, then the numbers of `more_streams`
+// further streams of the same device: it begins behind all of them and they go on behind it. As a node of a graph it
+// has none.
+struct Collective {
+  StreamRef stream;
+  Id comm = 0;
+  uint32_t calls = 0, more_streams = 0;
 };
 
 // Host clocks

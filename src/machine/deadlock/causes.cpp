@@ -32,6 +32,14 @@ std::string written_by(const PastWrite& w) {
 
 std::string_view to_string(Cause cause) {
   switch (cause) {
+    case Cause::calls_do_not_match:
+      return "calls of a collective do not match";
+    case Cause::rank_does_not_call:
+      return "a rank does not call the collective";
+    case Cause::messages_in_a_circle:
+      return "messages wait for each other";
+    case Cause::communicators_in_a_circle:
+      return "communicators in different order";
     case Cause::barrier_divergence:
       return "barrier divergence";
     case Cause::barrier_expects_too_many:
@@ -73,6 +81,7 @@ std::string_view to_string(Cause cause) {
 Finding find_cause(const WaitGraph& graph) {
   // The most specific first: a rule may rely on those above it having found nothing.
   constexpr rules::Found (*kRules[])(const WaitGraph&) = {
+      rules::collective,
       rules::counted_barrier,
       rules::barrier,
       rules::mbarrier,

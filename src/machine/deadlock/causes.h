@@ -13,6 +13,10 @@
 namespace fb::machine {
 
 enum class Cause : uint8_t {
+  calls_do_not_match,
+  rank_does_not_call,
+  messages_in_a_circle,
+  communicators_in_a_circle,
   barrier_divergence,
   barrier_expects_too_many,
   not_resident,

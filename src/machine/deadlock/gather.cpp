@@ -75,8 +75,10 @@ class Gatherer {
   Gatherer(DeadlockSnapshot& facts, const NodeState& node) : facts_(facts), node_(node) {}
 
   void add_process(const Process& process) {
+    const bool joint =
+        std::ranges::any_of(process.pending, [](const OperationPtr& o) { return o->joint && !o->has_ended; });
     facts_.ranks.push_back({process.number, process.rank, name_of(process), process.gone,
-                            node_.has_returned && node_.has_returned(process)});
+                            node_.has_returned && node_.has_returned(process), joint});
     for (const auto& [device, context] : process.contexts) {
       for (const auto& run : node_.engine.runs()) {
         if (run->environment == context.get()) add_run(process, device, *context, *run);
@@ -192,6 +194,7 @@ class Gatherer {
 DeadlockSnapshot gather(const NodeState& node) {
   DeadlockSnapshot facts;
   facts.history = &node.history;
+  facts.collective = node.collective;
   const auto find_process = [&processes = node.processes](uint32_t number) -> const Process* {
     const auto found = std::ranges::find(processes, number, [](const auto& p) { return p->number; });
     return found == processes.end() ? nullptr : found->get();

@@ -23,6 +23,8 @@ struct NodeState {
   std::function<bool(const Process&)> has_returned = {};
   // … and what a thread waits for, if it is another rank or the judge.
   std::function<std::optional<std::string>(const HostThread&)> explain_wait = {};
+  // Why collective operations do not end, if there are such.
+  std::optional<CollectiveBlame> collective = {};
 };
 
 // In the order of processes and launches, so that it is the same in every run. Refers to `node`.

@@ -46,6 +46,7 @@ class Text {
   std::string all() {
     text_ = fmt::format("{}: {}.\n", to_string(finding_.cause), finding_.sentence);
     if (!finding_.look_at.empty()) text_ += fmt::format("Look at: {}.\n", finding_.look_at);
+    if (g_.facts.collective) add_calls(*g_.facts.collective);
     for (const size_t k : finding_.waits) add_party(g_.waits[k]);
     for (const Wait& w : g_.waits) add_party(w);
     add_runs_without_waits();
@@ -56,6 +57,11 @@ class Text {
   }
 
  private:
+  void add_calls(const CollectiveBlame& blame) {
+    text_ += '\n';
+    for (const std::string& line : blame.calls) text_ += line + "\n";
+  }
+
   // The kernel or stream that a wait belongs to, with all its waits; once.
   void add_party(const Wait& wait) {
     if (wait.run == Wait::kNone) {

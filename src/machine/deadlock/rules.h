@@ -11,6 +11,9 @@ namespace fb::machine::rules {
 
 using Found = std::optional<Finding>;
 
+// What collective operations wait for (machine/collective, which knows).
+Found collective(const WaitGraph& g);
+
 // Barriers, work that can't begin, and ranks that do not take part (rules_of_order.cpp).
 Found counted_barrier(const WaitGraph& g);
 Found barrier(const WaitGraph& g);

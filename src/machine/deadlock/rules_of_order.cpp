@@ -33,6 +33,12 @@ std::vector<size_t> with(size_t first, const std::vector<size_t>& others) {
 
 }  // namespace
 
+Found collective(const WaitGraph& g) {
+  const auto& blame = g.facts.collective;
+  if (!blame || (blame->is_victim && !g.waits.empty())) return std::nullopt;
+  return Finding{static_cast<Cause>(blame->cause), blame->sentence, blame->look_at, {}};
+}
+
 // Within a block
 
 namespace {
@@ -220,6 +226,7 @@ Found missing_rank(const WaitGraph& g) {
     for (const RankFacts& rank : g.facts.ranks) {
       if (rank.process == run->process) continue;
       const bool has_work =
+          rank.in_joint_work ||
           std::ranges::any_of(g.facts.runs, [&](const BlockedRun& r) { return r.process == rank.process; }) ||
           std::ranges::any_of(g.facts.ops, [&](const BlockedOp& o) { return o.process == rank.process; });
       const uint64_t launches = g.facts.history->launches(rank.process, kernel);

@@ -67,10 +67,21 @@ struct RankFacts {
   int32_t rank = -1;
   std::string name;
   bool gone = false;
-  bool returned = false;  // from the call that is being judged
+  bool returned = false;       // from the call that is being judged
+  bool in_joint_work = false;  // waits in an operation that other ranks take part in
+};
+
+// Why a collective operation does not end, and what each of its ranks has called.
+struct CollectiveBlame {
+  uint8_t cause = 0;  // of enum Cause
+  std::string sentence, look_at;
+  std::vector<std::string> calls;
+  // Something else keeps a rank from its call: a kernel that waits says more.
+  bool is_victim = false;
 };
 
 struct DeadlockSnapshot {
+  std::optional<CollectiveBlame> collective;
   std::vector<BlockedRun> runs;
   std::vector<BlockedOp> ops;
   std::vector<BlockedHost> hosts;

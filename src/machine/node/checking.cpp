@@ -1,6 +1,7 @@
 #include "machine/node/checking.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "machine/instruction_location.h"
@@ -108,6 +109,30 @@ void Checking::ended(Operation& op) {
   op.incoming = nullptr;
   auto& ended = ended_[op.process->number];
   ended = detector_.join(ended, op.outgoing);
+}
+
+uint32_t Checking::begin_part(const Operation& op, uint32_t part, std::string name, std::string_view where) {
+  constexpr uint32_t kParts = uint32_t{1} << 31;  // of OperationInfo: no node of a graph has such a number
+  race::OperationInfo info;
+  info.name = std::move(name);
+  info.rank = op.process->rank;
+  info.host = op.process->number;
+  info.device = op.device;
+  info.number = ++numbers_[info.host];
+  info.stream_epoch = next_epoch(info.host, op.device, op.stream, kParts | op.graph_node << 12 | part);
+  if (const size_t colon = where.rfind(':'); colon != std::string_view::npos) {
+    info.file = where.substr(0, colon);
+    const std::string_view digits = where.substr(colon + 1);
+    std::from_chars(digits.data(), digits.data() + digits.size(), info.line);
+  }
+  return detector_.begin_operation(std::move(info), op.incoming);
+}
+
+void Checking::end_part(const Operation& op, uint32_t part) { inherit(op, detector_.end_operation(part)); }
+
+void Checking::access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocation& allocation, const std::byte* at,
+                              uint64_t bytes) {
+  if (bytes != 0) detector_.access(part, kind, allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
 }
 
 void Checking::host_acquires(uint32_t process, const Operation& op) { detector_.host_acquires(process, op.outgoing); }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/collective/collectives.h"
 #include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
@@ -83,6 +84,11 @@ Status StreamScheduler::make_node(Process& process, const GraphOperation& n, con
       if (!process.events.contains(m.event) || !device_ok(m.stream.device)) return Status::invalid_handle;
       op = make_operation(process, m.stream.device, "event");
       return sticky_error(process, m.stream.device);
+    }
+    case Kind::collective: {
+      const auto m = body_of<wire::Collective>(n);
+      if (!device_ok(m.stream.device) || m.more_streams != 0) return Status::invalid_value;
+      return node_.collectives.make(process, m, n.blob, op);
     }
     case Kind::graph_conditional:
       op = make_operation(process, place.device, "conditional node");

@@ -101,9 +101,11 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
-      services_{platform_, options_,        limits_, report_,  processes_, budget_, fabric_,  writes_,  clock_,
-                engine_,   checking_.get(), tokens_, exports_, log_,       memory_, modules_, threads_, streams_},
-      streams_(services_) {
+      services_{platform_, options_, limits_,  report_,         processes_,  budget_,  fabric_,
+                writes_,   clock_,   engine_,  checking_.get(), tokens_,     exports_, log_,
+                memory_,   modules_, threads_, streams_,        collectives_},
+      streams_(services_),
+      collectives_(services_) {
   clock_.keep_history(&writes_);
   if (options.profile) clock_.profile();
   if (Timeline* timeline = log_.timeline()) engine_.watch_blocks(*timeline);
@@ -120,6 +122,7 @@ Node::~Node() {
   // Break the shared_ptr cycle between waiting threads and the operations they wait for.
   for (const auto& thread : threads_.all()) thread->waits_for.clear();
   streams_.clear(processes_);
+  collectives_.clear();
 }
 
 // Processes and threads
@@ -151,6 +154,7 @@ void Node::remove_process(Process& process) {
     if (context->sticky_error == Status::ok) context->sticky_error = Status::unknown;
     engine_.abandon(*context);
   }
+  collectives_.remove_process(process);
   streams_.end_all_of(process);
   tokens_.remove_all_of(process);
   for (const auto& [device, context] : process.contexts) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/collective/collectives.h"
 #include "machine/node/services.h"
 #include "machine/node/stream_scheduler.h"
 
@@ -103,6 +104,7 @@ class Node {
   HostThreads threads_;
   NodeServices services_;
   StreamScheduler streams_;
+  Collectives collectives_;
   std::vector<std::unique_ptr<Process>> processes_;
   bool only_polls_ = false;
 };

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machine/engine.h"
@@ -30,6 +32,14 @@ struct OperationFacts {
   uint64_t value = 0;
 };
 
+// How a collective operation was done, for traces.
+struct CollectiveNote {
+  std::string_view algorithm, protocol;
+  uint64_t bytes = 0;
+  uint32_t channels = 0, ranks = 0;
+  double bus_bandwidth = 0;  // in GB/s
+};
+
 struct Operation {
   Process* process = nullptr;
   uint32_t device = 0;
@@ -49,6 +59,7 @@ struct Operation {
   uint64_t launch = 0;  // Grid::id of a kernel that has begun: unlike `facts`, kept behind its end
   bool faulted = false;
   bool of_judge = false;
+  bool joint = false;       // other ranks take part in it
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 
   // For the race detector: the clock with which it begins, the clock that its successors inherit; its number there.
@@ -57,6 +68,10 @@ struct Operation {
 
   // Does the work and makes sure that finish() is called. Empty: nothing to do.
   std::function<void(const std::shared_ptr<Operation>&)> work;
+
+  // Called once, when it is sure to take its place in its stream.
+  std::function<void()> on_issue;
+  std::optional<CollectiveNote> collective;
 
   uint32_t before = 0;  // operations that it waits for
   std::vector<std::shared_ptr<Operation>> after;

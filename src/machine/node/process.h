@@ -39,6 +39,7 @@ struct Region {
   bool of_judge = false;       // the process may use it but not free it
 };
 
+struct CommHandle;
 struct HostThread;
 
 // A request that is handled again later: when fewer operations are queued, or a multicast object is complete.
@@ -174,6 +175,7 @@ struct ProcessState {
   uint32_t next_body_number = uint32_t{1} << 20;  // Graph::first_number
   std::map<wire::Id, std::shared_ptr<Pool>> pools;
   std::map<uint32_t, std::shared_ptr<Pool>> default_pools;  // by device
+  std::map<wire::Id, std::shared_ptr<CommHandle>> comms;
 
   std::deque<std::pair<uint64_t, OperationPtr>> callbacks;  // to be run
   OperationPtr callback;                                    // that runs
@@ -215,7 +217,7 @@ struct Process : ProcessState {
   bool may_make_more() const {
     constexpr size_t kMost = 1 << 18;
     return regions.size() + reserved.size() + mappings.size() + physical.size() + modules.size() + functions.size() +
-               streams.size() + events.size() + graphs.size() + pools.size() <
+               streams.size() + events.size() + graphs.size() + pools.size() + comms.size() <
            kMost;
   }
 };

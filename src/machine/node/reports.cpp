@@ -58,10 +58,13 @@ void Node::fill(record::RunRecord& record) const {
 
 std::string Node::explain_deadlock() const {
   NodeState state{processes_, threads_.all(), engine_, writes_};
-  if (services_.judge) {
+  state.collective = collectives_.blame();
+  state.explain_wait = [this](const HostThread& thread) {
+    auto wait = collectives_.explain_wait(thread);
+    return !wait && services_.judge ? services_.judge->explain_wait(thread) : wait;
+  };
+  if (services_.judge)
     state.has_returned = [this](const Process& process) { return services_.judge->has_returned(process); };
-    state.explain_wait = [this](const HostThread& thread) { return services_.judge->explain_wait(thread); };
-  }
   return explain(gather(state));
 }
 

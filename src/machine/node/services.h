@@ -26,6 +26,7 @@
 
 namespace fb::machine {
 
+class Collectives;
 class StreamScheduler;
 
 struct NodeServices {
@@ -47,6 +48,7 @@ struct NodeServices {
   ModuleTable& modules;
   HostThreads& threads;
   StreamScheduler& streams;
+  Collectives& collectives;
   JudgeRequests* judge = nullptr;  // null: the run is not judged
 };
 

@@ -81,6 +81,7 @@ void StreamScheduler::adopt(const OperationPtr& op, bool of_host) {
   }
   process.pending.push_back(op);
   if (node_.checking && of_host) node_.checking->issued(*op, !node_.judge);
+  if (op->on_issue) std::exchange(op->on_issue, nullptr)();
   op->counted = true;
   ++process.live;
   process.payload += op->payload;

@@ -58,6 +58,9 @@ class StreamScheduler {
     operations_.finish(op, at, status);
   }
 
+  // A fault of an operation that is no kernel: all operations of the context end.
+  void fail(Process& process, uint32_t device, wire::Status status) { break_context(process, device, status); }
+
   // Hands the process's next callback to its callback thread, if that waits.
   void deliver_callback(Process& process);
   // Host processes may have written to memory that streams wait for.

@@ -44,6 +44,18 @@ void Timeline::add_span(const Operation& op, std::string_view how, Time end, std
   const auto found = launches_.find(op.launch);
   if (found != launches_.end()) end = std::max(end, found->second.last);
   end_ = std::max(end_, end);
+  if (op.collective) {
+    const CollectiveNote& c = *op.collective;
+    return trace_.add_span(op.device, row_of(op), name, op.begun, end,
+                           {{"issued_ns", op.issued / 1000},
+                            {"ended", ended},
+                            {"algorithm", c.algorithm},
+                            {"protocol", c.protocol},
+                            {"channels", uint64_t{c.channels}},
+                            {"ranks", uint64_t{c.ranks}},
+                            {"bytes", c.bytes},
+                            {"busbw_GBps", c.bus_bandwidth}});
+  }
   if (found == launches_.end())
     return trace_.add_span(op.device, row_of(op), name, op.begun, end,
                            {{"issued_ns", op.issued / 1000}, {"ended", ended}});

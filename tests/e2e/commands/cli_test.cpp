@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -28,6 +30,7 @@ std::vector<std::string> commands() {
 #include "cli/commands.def"
   std::erase(names, "caller");  // hidden: programs call them
   std::erase(names, "worker");
+  for (std::string& name : names) std::ranges::replace(name, '_', '-');
   return names;
 }
 

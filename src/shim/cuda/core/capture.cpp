@@ -267,6 +267,24 @@ Error capture_work(Stream& stream, Work work) {
   return cudaSuccess;
 }
 
+Error capture_joint_work(const std::vector<StreamPtr>& streams, Work work) {
+  const std::lock_guard lock(graph_lock());
+  const auto capture = streams.front()->capture;
+  if (!capture) return cudaErrorIllegalState;
+  if (capture->invalidated) return cudaErrorStreamCaptureInvalidated;
+  std::vector<GraphNode*> after;
+  for (const auto& stream : streams) {
+    if (stream->capture != capture) return cudaErrorStreamCaptureMerge;
+    for (const auto& node : stream->tails) {
+      if (std::ranges::find(after, node.get()) == after.end()) after.push_back(node.get());
+    }
+  }
+  const NodePtr node = append_node(*capture->graph, streams.front()->device, std::move(after), std::move(work));
+  node->captured = true;
+  for (const auto& stream : streams) stream->tails = {node};
+  return cudaSuccess;
+}
+
 Error capture_event_record(Stream& stream, Event& event) {
   if (stream.capture->invalidated) return cudaErrorStreamCaptureInvalidated;
   event.capture = stream.capture;

@@ -60,6 +60,8 @@ Error refuse_captured(Stream& stream);
 
 // The halves of submit(), record_event() and stream_wait_event() for streams that capture.
 Error capture_work(Stream& stream, Work work);
+// Behind all of these streams, which go on behind it; they must take part in one capture.
+Error capture_joint_work(const std::vector<StreamPtr>& streams, Work work);
 Error capture_event_record(Stream& stream, Event& event);
 Error capture_event_wait(const StreamPtr& stream, Event& event);
 

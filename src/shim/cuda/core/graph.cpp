@@ -215,6 +215,7 @@ cudaGraphNodeType type_of(const GraphNode& node) {
     cudaGraphNodeType operator()(const MemoryWork& work) const {
       return work.frees ? cudaGraphNodeTypeMemFree : cudaGraphNodeTypeMemAlloc;
     }
+    cudaGraphNodeType operator()(const CollectiveWork&) const { return cudaGraphNodeTypeKernel; }
   };
   return std::visit(Type{}, node.work);
 }

@@ -74,6 +74,12 @@ class Writer {
       if (const Error e = add_graph(*child->graph, after, ends); e != cudaSuccess) return failure(e);
       return emit(wire::Kind::none, nullptr, 0, {}, ends.empty() ? after : ends);
     }
+    if (const auto* collective = std::get_if<CollectiveWork>(&node.work)) {
+      wire::Collective body = collective->request;
+      body.stream = stream;
+      body.more_streams = 0;
+      return emit(wire::Kind::collective, &body, sizeof body, collective->calls, after);
+    }
     if (const auto* conditional = std::get_if<ConditionalWork>(&node.work))
       return add_conditional(*conditional, stream, after);
     return emit(wire::Kind::none, nullptr, 0, {}, after);

@@ -49,6 +49,7 @@ struct Sender {
   Error operator()(const ChildWork&) const { return cudaErrorInvalidValue; }
   Error operator()(const ConditionalWork&) const { return cudaErrorInvalidValue; }
   Error operator()(const MemoryWork&) const { return cudaErrorInvalidValue; }
+  Error operator()(const CollectiveWork&) const { return cudaErrorInvalidValue; }
 };
 
 }  // namespace

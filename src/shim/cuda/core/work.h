@@ -86,10 +86,16 @@ struct MemoryWork {
   bool frees = false;
 };
 
+// Calls of one group of NCCL on one communicator.
+struct CollectiveWork {
+  wire::Collective request;
+  std::vector<std::byte> calls;
+};
+
 struct EmptyWork {};
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork,
-                          ConditionalWork, MemoryWork>;
+                          ConditionalWork, MemoryWork, CollectiveWork>;
 
 // `wait`: return when the work has ended; not allowed while capturing (cudaErrorStreamCaptureUnsupported).
 Error submit(Stream& stream, Work work, bool wait = false);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+namespace fb::shim::nccl {
+
+// Remembers what is wrong for ncclGetLastError, and gives the result.
+ncclResult_t fail(ncclResult_t result, std::string what);
+// What an error of CUDA, which is what the machine's are numbered by, means here.
+ncclResult_t from_cuda(int error, const char* what);
+
+}  // namespace fb::shim::nccl

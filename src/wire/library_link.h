@@ -1,0 +1,22 @@
+#pragma once
+
+// What libfabricbench_cuda.so does for the other libraries of a rank (shim/nccl): they take part in the calling
+// thread's conversation with the machine, and put work on streams and into graphs. Results are numbers of cudaError_t;
+// 0: done.
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+
+// One request, as fb::wire::Channel::call: `kind` is a fb::wire::Kind, and the structs are those of its message.
+int fabricbench_request(uint16_t kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
+                        const void* blob, size_t blob_bytes);
+
+// What a cudaStream_t means to this thread. `captures` is 1 while it captures, and 2 if the capture has failed.
+int fabricbench_stream(void* stream, uint64_t* id, uint32_t* device, int* captures);
+
+// A fb::wire::Collective and its blob become a node of the graph that all of `streams` capture.
+int fabricbench_capture_collective(void* const* streams, size_t count, const void* request, const void* blob,
+                                   size_t blob_bytes);
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Processor time of an all-reduce of 64 MiB on 8 ranks, with and without the race checker: at most 0.3 s.
+
+Usage: run_cost.py FABRICBENCH
+"""
+import os
+import resource
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MOST = 0.3
+
+
+def seconds_of(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=HERE, check=True, timeout=100)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main():
+    wrong = False
+    for check in [[], ["--check", "--seed", "0"]]:
+        command = [sys.argv[1], "exec", *check, "--platform", "h100x8", "cost.cu", "-lnccl", "--", "64"]
+        seconds_of(command)  # compiles
+        cost = min(seconds_of(command) for _ in range(3)) - min(seconds_of([*command, "without"]) for _ in range(3))
+        print(f"{'with' if check else 'without'} the race checker: {cost:.2f} s")
+        wrong |= cost > MOST
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
