@@ -1,3 +1,4 @@
+#include <cuda.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
@@ -5,6 +6,8 @@
 
 #include <algorithm>
 #include <cuda/atomic>
+#include <optional>
+#include <stdexcept>
 
 #include "args.h"
 
@@ -20,7 +23,7 @@ using bf16 = __nv_bfloat16;
 // In shared memory, 41 KiB. Rows are padded so that eight of them lie in different banks.
 struct alignas(16) TileBuffers {
   bf16 a[kTileStages][kTileRows][kTileDepth + 8];
-  bf16 b[kTileStages][kTileDepth][kTileColumns + 8];
+  bf16 b[kTileStages][kTileColumns][kTileDepth + 8];
 };
 
 // Where sum i of this thread belongs in the tile. Sums 2i and 2i + 1 are neighbours in a row.
@@ -51,8 +54,8 @@ __device__ void load_panel(bf16 (&to)[kRows][kColumns + 8], const bf16* from, in
   }
 }
 
-// sums = a · b for a tile of at most kTileRows x kTileColumns. `a` is rows x depth with a_stride elements from row to
-// row, `b` is depth x columns likewise. All threads of the block call it; it reads `a` and `b` with weak loads.
+// sums = a · bᵀ for a tile of at most kTileRows x kTileColumns. `a` is rows x depth with a_stride elements from row to
+// row, `b` is columns x depth likewise. All threads of the block call it; it reads `a` and `b` with weak loads.
 __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_stride, int rows, const bf16* b,
                                      int b_stride, int columns, int depth, float (&sums)[kTileSums]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -61,8 +64,7 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
     const int from = step * kTileDepth, stage = step % kTileStages;
     if (step < steps) {
       load_panel<kTileRows, kTileDepth>(shared.a[stage], a + from, a_stride, rows, depth - from);
-      load_panel<kTileDepth, kTileColumns>(shared.b[stage], b + static_cast<int64_t>(from) * b_stride, b_stride,
-                                           depth - from, columns);
+      load_panel<kTileColumns, kTileDepth>(shared.b[stage], b + from, b_stride, columns, depth - from);
     }
     __pipeline_commit();
   };
@@ -82,9 +84,10 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
                    : "r"(address(&shared.a[stage][warp / 2 * 16 + lane % 16][k + lane / 16 * 8]))
                    : "memory");
       for (int pair = 0; pair < 2; ++pair) {
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        const int column = warp % 2 * 32 + pair * 16 + lane / 16 * 8 + lane % 8;
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(right[0]), "=r"(right[1]), "=r"(right[2]), "=r"(right[3])
-                     : "r"(address(&shared.b[stage][k + lane % 16][warp % 2 * 32 + pair * 16 + lane / 16 * 8]))
+                     : "r"(address(&shared.b[stage][column][k + lane / 8 % 2 * 8]))
                      : "memory");
         for (int half = 0; half < 2; ++half) {
           float* sum = sums + (pair * 2 + half) * 4;
@@ -124,10 +127,10 @@ __global__ void gemm_of_peers(Args args, Peers<const bf16> a, Peers<uint32_t> fl
   const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
   for (int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x); i < world * m * n; i += kBlocks * kThreads) {
     const bf16* left = a.of[i / n / m] + i / n % m * k;
-    const bf16* right = args.b + i % n;
+    const bf16* right = args.b + i % n * k;
     float sum = 0;
-    for (int d = 0; d < k; ++d) sum = fmaf(__bfloat162float(left[d]), __bfloat162float(right[d * n]), sum);
-    args.c[i] = sum;
+    for (int d = 0; d < k; ++d) sum = fmaf(__bfloat162float(left[d]), __bfloat162float(right[d]), sum);
+    args.c[i] = __float2bfloat16(sum);
   }
   meet(flags, rank, world, 2 * call);
 }
