@@ -107,8 +107,9 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
 using fabricbench::Peers;
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-// Large products. Blocks are of two kinds, each on a multiprocessor of its own: some send this rank's rows to all ranks,
-// the others multiply what has arrived, step by step along the depth. A rank needs no row as a whole before it begins.
+// Large products. Blocks are of two kinds, each on a multiprocessor of its own: some send this rank's rows to all
+// ranks, the others multiply what has arrived, step by step along the depth. A rank needs no row as a whole before it
+// begins.
 //
 // All ranks' rows lie in `gathered` in the form in which the tensor cores read them from shared memory: by steps of 64
 // columns, in each step all rows of A, 128 bytes each, swizzled in groups of eight rows. So m rows of one step are one
@@ -124,7 +125,7 @@ struct Large {
   int steps;        // of the depth
   int piece_steps;  // steps of a piece
   int pieces;
-  int sending;      // blocks
+  int sending;  // blocks
 };
 
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
@@ -503,7 +504,9 @@ class LargeProduct {
                             "cudaDeviceGetAttribute");
   }
 
-  static bool suits(const Args& args) { return args.m % 8 == 0 && args.m <= 128 && args.n % 8 == 0 && args.k % kDepth == 0; }
+  static bool suits(const Args& args) {
+    return args.m % 8 == 0 && args.m <= 128 && args.n % 8 == 0 && args.k % kDepth == 0;
+  }
 
   void run(const Args& args, cudaStream_t stream, uint32_t call) {
     if (wide_) {

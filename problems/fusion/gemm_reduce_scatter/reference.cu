@@ -107,12 +107,13 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
 using fabricbench::Peers;
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-// Large products. First all tiles are multiplied, those of the right neighbour's rows before all others, and the sums of
-// each warp go to the rank that has its rows as soon as the tile is done. This waits for no rank. Then each rank adds
-// up what has come for it.
+// Large products. First all tiles are multiplied, those of the right neighbour's rows before all others, and the sums
+// of each warp go to the rank that has its rows as soon as the tile is done. This waits for no rank. Then each rank
+// adds up what has come for it.
 //
 // A warp has 16 rows of a tile, a strip. Its sums travel as they lie in registers, four at a time, so that
-// neighbouring lanes write neighbouring 16 bytes; thread t of a warp that adds has the places of thread t of the senders.
+// neighbouring lanes write neighbouring 16 bytes; thread t of a warp that adds has the places of thread t of the
+// senders.
 
 constexpr int kDepth = 64;  // of a step: 128 bytes, the span of the swizzle
 constexpr int kStripRows = 16;
@@ -166,8 +167,8 @@ __device__ inline uint64_t describe_rows(const void* p) {
 
 // d += 64 rows of A times 128 rows of B, transposed; 16 columns of both.
 __device__ inline void multiply_rows(float (&d)[64], uint64_t a, uint64_t b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TEN("") ", " TEN("1") ", " TEN("2") ", "
-               TEN("3") ", " TEN("4") ", " TEN("5") ", %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TEN("") ", " TEN("1") ", " TEN("2") ", " TEN(
+                   "3") ", " TEN("4") ", " TEN("5") ", %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"
                : OUT_64(0)
                : "l"(a), "l"(b)
                : "memory");
@@ -199,7 +200,7 @@ struct Ring {
 
 // A strip has kColumns / 8 quads for each lane: sums of rows i and i + 8, columns j and j + 1 of eight.
 struct Parts {
-  Peers<float4> sums;       // two buffers of each rank, used in turn; in each: of all sources, strips and columns of tiles
+  Peers<float4> sums;  // two buffers of each rank, used in turn; in each: of all sources, strips and columns of tiles
   Peers<uint32_t> arrived;  // likewise: the last call in which they came
 };
 
@@ -299,7 +300,8 @@ __global__ void __launch_bounds__(kThreads)
     float4 sums[kPiece] = {};
 #pragma unroll 4
     for (int source = 0; source < world; ++source) {
-      const float4* quads = parts.sums.of[rank] + place(large, columns, world, call, source, strip, column) * (kQuads * 32);
+      const float4* quads =
+          parts.sums.of[rank] + place(large, columns, world, call, source, strip, column) * (kQuads * 32);
 #pragma unroll
       for (int q = 0; q < kPiece; ++q) {
         const float4 value = quads[(part * kPiece + q) * 32 + lane];
