@@ -242,7 +242,8 @@ __device__ inline uint4 exchange(uint32_t (&pairs)[4]) {
     for (int i = 0; i < 4; ++i) {
       if (i & distance) continue;
       const uint32_t got = __shfl_xor_sync(~0u, upper ? pairs[i] : pairs[i + distance], distance);
-      (upper ? pairs[i] : pairs[i + distance]) = got;
+      pairs[i] = upper ? got : pairs[i];
+      pairs[i + distance] = upper ? pairs[i + distance] : got;
     }
   }
   return {pairs[0], pairs[1], pairs[2], pairs[3]};
@@ -310,9 +311,9 @@ __global__ void __launch_bounds__(TileShape<kGroups, kColumns>::kThreads)
     make_barriers_visible();
   }
   __syncthreads();
-  const int tile_rows = large.rows / Shape::kRows, tiles = tile_rows * ((n + kColumns - 1) / kColumns);
-  const int first_tile = static_cast<int>(blockIdx.x) - large.sending;
-  const int tile_step = static_cast<int>(gridDim.x) - large.sending;
+  // Tiles that share columns of b follow each other.
+  const int tile = static_cast<int>(blockIdx.x) - large.sending, tile_rows = large.rows / Shape::kRows;
+  const int row = tile % tile_rows * Shape::kRows, column = tile / tile_rows * kColumns;
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
   typename Shape::Ring at;
 
@@ -320,30 +321,27 @@ __global__ void __launch_bounds__(TileShape<kGroups, kColumns>::kThreads)
     if constexpr (kGroups > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (threadIdx.x % 128 / 32 != 0) return;
     const bf16* rows = gathered.buffers.of[rank] + call % 2 * large.steps * int64_t{large.rows} * kDepth;
-    for (int tile = first_tile; tile < tiles; tile += tile_step) {
-      const int row = tile % tile_rows * Shape::kRows, column = tile / tile_rows * kColumns;
-      const int source = row / m + lane;  // each lane waits for one of the ranks whose rows are in the tile
-      const bool waits = source < world && source * m < row + Shape::kRows;
-      for (int step = 0; step < large.steps; ++step, at.advance()) {
-        auto& stage = shared.stages[at.stage];
-        uint64_t& full = shared.full[at.stage];
-        if (lane == 0) {
-          wait_barrier(shared.empty[at.stage], at.parity ^ 1);
-          arrive_and_expect(full, sizeof stage);
-          load_box(stage.b, b, column, step * kDepth, full);  // need not wait for others
-        }
-        if (step % large.piece_steps == 0) {
-          if (waits) {
-            uint32_t& flag = gathered.arrived.of[rank][source * large.pieces + step / large.piece_steps];
-            while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-            }
+    const int source = row / m + lane;  // each lane waits for one of the ranks whose rows are in the tile
+    const bool waits = source < world && source * m < row + Shape::kRows;
+    for (int step = 0; step < large.steps; ++step, at.advance()) {
+      auto& stage = shared.stages[at.stage];
+      uint64_t& full = shared.full[at.stage];
+      if (lane == 0) {
+        wait_barrier(shared.empty[at.stage], at.parity ^ 1);
+        arrive_and_expect(full, sizeof stage);
+        load_box(stage.b, b, column, step * kDepth, full);  // need not wait for others
+      }
+      if (step % large.piece_steps == 0) {
+        if (waits) {
+          uint32_t& flag = gathered.arrived.of[rank][source * large.pieces + step / large.piece_steps];
+          while (Flag(flag).load(cuda::memory_order_acquire) < call) {
           }
-          __syncwarp();
-          asm volatile("fence.proxy.async;" ::: "memory");  // flags are read by threads, what they guard by copies
         }
-        if (lane == 0) {
-          load_bytes(stage.a, rows + (int64_t{step} * large.rows + row) * kDepth, sizeof stage.a, full);
-        }
+        __syncwarp();
+        asm volatile("fence.proxy.async;" ::: "memory");  // flags are read by threads, what they guard by copies
+      }
+      if (lane == 0) {
+        load_bytes(stage.a, rows + (int64_t{step} * large.rows + row) * kDepth, sizeof stage.a, full);
       }
     }
     return;
@@ -351,42 +349,36 @@ __global__ void __launch_bounds__(TileShape<kGroups, kColumns>::kThreads)
 
   if constexpr (kGroups > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   typename Shape::Ring before;
-  for (int tile = first_tile; tile < tiles; tile += tile_step) {
-    float sums[kColumns / 2] = {};
-    const auto release = [&] {
-      __syncwarp();  // each lane has waited for its own part of the product
-      if (lane == 0) arrive(shared.empty[before.stage]);
-      before.advance();
-    };
-    for (int step = 0; step < large.steps; ++step, at.advance()) {
-      const auto& stage = shared.stages[at.stage];
-      wait_barrier(shared.full[at.stage], at.parity);
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-      const uint64_t left = describe_rows(stage.a[64 * group]), right = describe_rows(stage.b);
+  float sums[kColumns / 2] = {};
+  for (int step = 0; step < large.steps; ++step, at.advance()) {
+    const auto& stage = shared.stages[at.stage];
+    wait_barrier(shared.full[at.stage], at.parity);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    const uint64_t left = describe_rows(stage.a[64 * group]), right = describe_rows(stage.b);
 #pragma unroll
-      for (int i = 0; i < kDepth / 16; ++i) multiply_rows(sums, left + 2 * i, right + 2 * i);  // 32 bytes further
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      if (step == 0) continue;
-      asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-      release();  // the stage of the step before
-    }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    release();
+    for (int i = 0; i < kDepth / 16; ++i) multiply_rows(sums, left + 2 * i, right + 2 * i);  // 32 bytes further
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    if (step == 0) continue;
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+    __syncwarp();  // each lane has waited for its own part of the product of the step before
+    if (lane == 0) arrive(shared.empty[before.stage]);
+    before.advance();
+  }
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 
-    // Groups of eight rows and of eight columns are whole. Lanes exchange what they have, so that each stores 16 bytes.
-    const int row = tile % tile_rows * Shape::kRows + threadIdx.x / 32 * 16 + lane / 4;
-    const int column = tile / tile_rows * kColumns + lane % 4 * 8;
+  // Groups of eight rows and of eight columns are whole. Lanes exchange what they have, so that each stores 16 bytes.
+  const int first_row = row + threadIdx.x / 32 * 16 + lane / 4, first_column = column + lane % 4 * 8;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      bf16* to = args.c + int64_t{row + 8 * half} * n + column;
+  for (int half = 0; half < 2; ++half) {
+    const int r = first_row + 8 * half;
+    bf16* to = args.c + int64_t{r} * n + first_column;
 #pragma unroll
-      for (int g = 0; g < kColumns / 8; g += 4) {
-        uint32_t pairs[4];
+    for (int g = 0; g < kColumns / 8; g += 4) {
+      uint32_t pairs[4];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) pairs[i] = pack(sums[4 * (g + i) + 2 * half], sums[4 * (g + i) + 2 * half + 1]);
-        const uint4 eight = exchange(pairs);
-        if (row + 8 * half < world * m && column + 8 * g < n) *reinterpret_cast<uint4*>(to + 8 * g) = eight;
-      }
+      for (int i = 0; i < 4; ++i) pairs[i] = pack(sums[4 * (g + i) + 2 * half], sums[4 * (g + i) + 2 * half + 1]);
+      const uint4 eight = exchange(pairs);
+      if (r < world * m && first_column + 8 * g < n) *reinterpret_cast<uint4*>(to + 8 * g) = eight;
     }
   }
 }
@@ -497,12 +489,7 @@ class LargeProduct {
         a_(describe(args.a, args.m, args.k, static_cast<int>(args.m))),
         b_(describe(args.b, args.n, args.k, wide_ ? 256 : 32)),
         buffers_(rank, 2 * sizeof(bf16) * static_cast<size_t>(large_.rows) * static_cast<size_t>(args.k)),
-        arrived_(rank, sizeof(uint32_t) * static_cast<size_t>(world_ * large_.pieces)) {
-    int device = 0;
-    fabricbench::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    fabricbench::check_cuda(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device),
-                            "cudaDeviceGetAttribute");
-  }
+        arrived_(rank, sizeof(uint32_t) * static_cast<size_t>(world_ * large_.pieces)) {}
 
   static bool suits(const Args& args) {
     return args.m % 8 == 0 && args.m <= 128 && args.n % 8 == 0 && args.k % kDepth == 0;
@@ -536,7 +523,9 @@ class LargeProduct {
     using Shape = TileShape<kGroups, kColumns>;
     const auto kernel = all_gather_gemm_large<kGroups, kColumns>;
     const int tiles = large_.rows / Shape::kRows * static_cast<int>((args.n + kColumns - 1) / kColumns);
-    const auto blocks = static_cast<unsigned>(large_.sending + std::min(tiles, processors_ - large_.sending));
+    // Blocks that send come first: they start first, on all ranks, and no other block waits for one that has not
+    // started.
+    const auto blocks = static_cast<unsigned>(large_.sending + tiles);
     constexpr int kBytes = std::max(sizeof(typename Shape::Shared), sizeof(SendingShared));
     fabricbench::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
                             "cudaFuncSetAttribute");
@@ -544,7 +533,7 @@ class LargeProduct {
         args, a_, b_, {buffers_.peers<bf16>(), arrived_.peers<uint32_t>()}, large_, rank_, world_, call);
   }
 
-  int rank_, world_, processors_ = 0;
+  int rank_, world_;
   bool wide_;
   Large large_;
   CUtensorMap a_, b_;

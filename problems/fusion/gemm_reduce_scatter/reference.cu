@@ -286,11 +286,11 @@ __global__ void __launch_bounds__(kThreads)
     if (lane == 0) Flag(parts.arrived.of[owner][to]).store(call, cuda::memory_order_release);
   }
 
-  // Each warp adds a quarter of a strip at a time, in the order in which its columns came.
-  constexpr int kPiece = kQuads / 4;
-  const int pieces = large.strips * columns * 4, warps = static_cast<int>(gridDim.x) * 4 * kGroups;
+  // Each warp adds some quads of a strip at a time, in the order in which its columns came.
+  constexpr int kPiece = 2, kPieces = kQuads / kPiece;
+  const int pieces = large.strips * columns * kPieces, warps = static_cast<int>(gridDim.x) * 4 * kGroups;
   for (int piece = warp * static_cast<int>(gridDim.x) + blockIdx.x; piece < pieces; piece += warps) {
-    const int part = piece % 4, strip = piece / 4 % large.strips, column = piece / 4 / large.strips;
+    const int part = piece % kPieces, strip = piece / kPieces % large.strips, column = piece / kPieces / large.strips;
     if (lane < world) {
       const int64_t from = place(large, columns, world, call, lane, strip, column);
       while (Flag(parts.arrived.of[rank][from]).load(cuda::memory_order_acquire) < call) {
