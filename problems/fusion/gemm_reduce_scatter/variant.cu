@@ -110,13 +110,17 @@ using fabricbench::Peers;
 constexpr int kThreads = 256;
 
 __global__ void multiply(Args args, float* part, int world) {
-  const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
-  const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (i >= world * m * n) return;
-  const bf16 *left = args.a + i / n * k, *right = args.b + i % n * k;
-  float sum = 0;
-  for (int d = 0; d < k; ++d) sum = fmaf(__bfloat162float(left[d]), __bfloat162float(right[d]), sum);
-  part[i] = sum;
+  __shared__ TileBuffers buffers;
+  const int n = static_cast<int>(args.n), k = static_cast<int>(args.k), all = world * static_cast<int>(args.m);
+  const int columns = (n + kTileColumns - 1) / kTileColumns;
+  const int row = static_cast<int>(blockIdx.x) / columns * kTileRows, rows = min(kTileRows, all - row);
+  const int column = static_cast<int>(blockIdx.x) % columns * kTileColumns;
+  float sums[kTileSums];
+  multiply_tile(buffers, args.a + int64_t{row} * k, k, rows, args.b + int64_t{column} * k, k, n - column, k, sums);
+  for (int i = 0; i < kTileSums; ++i) {
+    const int r = tile_row(i), c = column + tile_column(i);
+    if (r < rows && c < n) part[int64_t{row + r} * n + c] = sums[i];
+  }
 }
 
 __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
@@ -150,8 +154,8 @@ class Solution {
         flags_(rank, sizeof(uint32_t) * fabricbench::kMostRanks) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    const auto blocks = static_cast<unsigned>((world_ * args.m * args.n + kThreads - 1) / kThreads);
-    multiply<<<blocks, kThreads, 0, stream>>>(args, part_.mine<float>(), world_);
+    const int64_t tiles = (world_ * args.m + kTileRows - 1) / kTileRows * ((args.n + kTileColumns - 1) / kTileColumns);
+    multiply<<<static_cast<unsigned>(tiles), kTileThreads, 0, stream>>>(args, part_.mine<float>(), world_);
     pull<<<1, kThreads, 0, stream>>>(args, part_.peers<const float>(), flags_.peers<uint32_t>(), rank_, world_,
                                      ++call_);
   }
