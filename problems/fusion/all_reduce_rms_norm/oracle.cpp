@@ -1,5 +1,6 @@
 #include <fabricbench/oracle.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,21 +12,19 @@ constexpr double kFloat = unit_roundoff(DType::f32);
 // About half of the rows are so small that epsilon counts: their mean square is about as large. The residual and the
 // weights are the same on all ranks: those of rank 0.
 void fill(Case& c) {
-  const auto hidden = static_cast<size_t>(c["hidden"]);
-  for (int64_t t = 0; t < c["tokens"]; ++t) {
+  const auto tokens = static_cast<size_t>(c["tokens"]), hidden = static_cast<size_t>(c["hidden"]);
+  std::vector<std::span<bf16>> shrunk;
+  for (int r = 0; r < c.world(); ++r) shrunk.push_back(c.input<bf16>("x", r));
+  shrunk.push_back(c.input<bf16>("residual", 0));
+  for (size_t t = 0; t < tokens; ++t) {
     if (c.random.below(2) == 0) continue;
-    const auto shrink = [&](const char* name, int rank) {
-      for (bf16& value : c.input<bf16>(name, rank).subspan(static_cast<size_t>(t) * hidden, hidden))
-        value = bf16(static_cast<float>(value) * 0x1p-12F);
-    };
-    for (int r = 0; r < c.world(); ++r) shrink("x", r);
-    shrink("residual", 0);
+    for (const std::span<bf16> tensor : shrunk) {
+      for (bf16& value : tensor.subspan(t * hidden, hidden)) value = bf16(static_cast<float>(value) * 0x1p-12F);
+    }
   }
   for (int r = 1; r < c.world(); ++r) {
-    for (const char* name : {"residual", "weight"}) {
-      const auto from = c.input<bf16>(name, 0), to = c.input<bf16>(name, r);
-      for (size_t i = 0; i < to.size(); ++i) to[i] = from[i];
-    }
+    std::ranges::copy(c.input<bf16>("residual", 0), c.input<bf16>("residual", r).begin());
+    std::ranges::copy(c.input<bf16>("weight", 0), c.input<bf16>("weight", r).begin());
   }
 }
 
@@ -44,25 +43,29 @@ void fill(Case& c) {
 void expect(Case& c) {
   const auto tokens = static_cast<size_t>(c["tokens"]), hidden = static_cast<size_t>(c["hidden"]);
   Output y = c.output("y"), residual_out = c.output("residual_out");
-  std::vector<std::span<bf16>> x;
-  for (int r = 0; r < c.world(); ++r) x.push_back(c.input<bf16>("x", r));
-  const auto residual = c.input<bf16>("residual", 0), weight = c.input<bf16>("weight", 0);
+  std::vector<std::span<bf16>> terms;
+  for (int r = 0; r < c.world(); ++r) terms.push_back(c.input<bf16>("x", r));
+  terms.push_back(c.input<bf16>("residual", 0));
+  const auto weight = c.input<bf16>("weight", 0);
+  const auto round = [](double value) -> double { return bf16(static_cast<float>(value)); };
 
+  std::vector<Sum> sums(hidden);
   std::vector<double> row(hidden), doubt(hidden);
   for (size_t t = 0; t < tokens; ++t) {
+    std::ranges::fill(sums, Sum());
+    for (const std::span<bf16> tensor : terms) {
+      const bf16* of_row = &tensor[t * hidden];
+      for (size_t i = 0; i < hidden; ++i) sums[i].add(of_row[i]);
+    }
     double squares = 0, squares_doubt = 0;
     for (size_t i = 0; i < hidden; ++i) {
-      const size_t at = t * hidden + i;
-      Sum sum;
-      for (const auto& of_rank : x) sum.add(of_rank[at]);
-      sum.add(residual[at]);
-      const auto round = [](double value) -> double { return bf16(static_cast<float>(value)); };
-      row[i] = round(sum.value());
-      doubt[i] = round(sum.value() + sum.bound()) - round(sum.value() - sum.bound());
+      const double sum = sums[i].value(), bound = sums[i].bound();
+      row[i] = round(sum);
+      doubt[i] = round(sum + bound) - round(sum - bound);
       if (doubt[i] == 0) {
-        residual_out.set(static_cast<int64_t>(at), row[i]);
+        residual_out.set(static_cast<int64_t>(t * hidden + i), row[i]);
       } else {
-        residual_out.set(static_cast<int64_t>(at), sum);
+        residual_out.set(static_cast<int64_t>(t * hidden + i), sums[i]);
       }
       squares += row[i] * row[i];
       squares_doubt += 2 * std::fabs(row[i]) * doubt[i] + doubt[i] * doubt[i];

@@ -21,9 +21,12 @@
 using fabricbench::Peers;
 namespace cg = cooperative_groups;
 
-constexpr int kCluster = 4, kThreads = 256, kWarps = kThreads / 32;
-constexpr int kClusters = 32, kBlocks = kClusters * kCluster;  // all resident at once: they wait for their peers
-constexpr int kMostHidden = 8 * kCluster * kThreads;
+constexpr int kCluster = 4, kMostThreads = 256;
+// All resident at once: they wait for their peers. More would not be faster: a row of 8192 is 0.3 MB that come over the
+// links, from loads of x and as results of other ranks, and the rows of eight clusters take them longer than one row
+// takes from the first load to the last store.
+constexpr int kClusters = 8, kBlocks = kClusters * kCluster;
+constexpr int kMostHidden = 8 * kCluster * kMostThreads;
 constexpr float kEpsilon = 1e-5f;
 
 // One word per block and peer, written by that peer only.
@@ -52,17 +55,18 @@ __device__ float sum_of_warp(float value) {
 }
 
 // The sum over all threads of the cluster, for each of them. Each warp writes its sum into the shared memory of every
-// block; then there is one number for each lane of a warp.
+// block; then there is at most one number for each lane of a warp.
 __device__ float sum_of_cluster(float value) {
-  static_assert(kCluster * kWarps == 32);
+  static_assert(kCluster * kMostThreads / 32 <= 32);
   __shared__ float of_warp[32];
+  const int warps = static_cast<int>(blockDim.x) / 32;  // of a block
   const cg::cluster_group cluster = cg::this_cluster();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   value = sum_of_warp(value);
   cluster.sync();  // all blocks have begun, and no block still reads the sums of the row before
-  if (lane < kCluster) *cluster.map_shared_rank(&of_warp[cluster.block_rank() * kWarps + warp], lane) = value;
+  if (lane < kCluster) *cluster.map_shared_rank(&of_warp[cluster.block_rank() * warps + warp], lane) = value;
   cluster.sync();
-  return sum_of_warp(of_warp[lane]);
+  return sum_of_warp(lane < kCluster * warps ? of_warp[lane] : 0);
 }
 
 // Eight bf16 move by one access of 16 bytes. A bf16 is the upper half of a float.
@@ -100,7 +104,7 @@ struct Shared {
   Peers<__nv_bfloat16> y, residual_out;
 };
 
-__global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads)
+__global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kMostThreads)
     add_and_normalise(Shared shared, const __nv_bfloat16* residual, const __nv_bfloat16* weight, int64_t tokens,
                       int hidden, int rank, int world, uint32_t epoch) {
   meet(shared.flags, rank, world, 2 * epoch - 1);  // every rank's x is there, and its outputs may be written
@@ -188,7 +192,9 @@ class Solution {
                            residual_out_.peers<__nv_bfloat16>()};
     // The same number of blocks on all ranks, since they meet: as the rank with the most rows needs.
     const auto clusters = static_cast<int>(std::min<int64_t>(kClusters, (args.tokens + world_ - 1) / world_));
-    add_and_normalise<<<clusters * kCluster, kThreads, 0, stream>>>(
+    // A thread for every eight elements of a row, in whole warps.
+    const auto threads = static_cast<int>((args.hidden + 8 * kCluster * 32 - 1) / (8 * kCluster * 32) * 32);
+    add_and_normalise<<<clusters * kCluster, threads, 0, stream>>>(
         shared, args.residual, args.weight, args.tokens, static_cast<int>(args.hidden), rank_, world_, ++epoch_);
   }
 
