@@ -9,11 +9,16 @@
 #include "args.h"
 
 // [solution]
-constexpr int kWarp = 32, kThreads = 512;
-constexpr int kBlocks = 32;  // all resident at once: they wait for the rank before
-// A chunk is what one warp loads before it stores: small, because every rank of the chain adds the time of a chunk.
-// There are many warps, so enough chunks are under way to fill the link.
-constexpr int kDepth = 4, kChunk = kWarp * kDepth;  // in quads of 16 bytes
+constexpr int kWarp = 32;
+constexpr int kWorkers = 128;  // threads of a block that move data
+// A chunk is what a block loads before it stores: small, because every rank of the chain adds the time of a chunk. Many
+// blocks have one under way each, which fills the link.
+constexpr int kDepth = 8, kChunk = kWorkers * kDepth;  // in quads of 16 bytes
+constexpr int kBlocks = 24;                            // all resident at once: they wait for the rank before
+// To signal a chunk takes longer than to move it: the signal must wait until all stores have arrived at the successor.
+// So some warps do nothing but wait and signal. They take turns, and meanwhile the workers go on to the next chunk.
+constexpr int kClerks = 4;
+constexpr int kThreads = kWorkers + kWarp * kClerks;
 
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
@@ -21,6 +26,14 @@ __device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cud
 __device__ void wait(uint32_t& flag, uint32_t call) {
   while (Flag(flag).load(cuda::memory_order_acquire) < call) {
   }
+}
+
+// Barriers of one clerk's warp and all workers: `begin` of a chunk, and its `end`, which the workers do not wait for.
+__device__ int begin_of(int clerk) { return 1 + 2 * clerk; }
+__device__ int end_of(int clerk) { return 2 + 2 * clerk; }
+__device__ void meet(int barrier) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWorkers + kWarp) : "memory"); }
+__device__ void arrive(int barrier) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kWorkers + kWarp) : "memory");
 }
 
 // What a rank knows of the chain. Flags hold the number of the last call of which they are true, and each has one
@@ -32,55 +45,66 @@ struct Place {
   float *out, *out_next;
 };
 
-// Each warp takes every so many'th chunk, in order, the same on all ranks. Warps do not wait for each other.
-__global__ void __launch_bounds__(kThreads) forward(Place place, const float* in, int64_t n, uint32_t call) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int64_t warp = (blockIdx.x * int64_t{kThreads} + threadIdx.x) / kWarp,
-                warps = gridDim.x * int64_t{kThreads / kWarp};
-
-  // The stream has come to this call: what it did to `out` before comes before the stores of the rank before.
-  if (!place.first && blockIdx.x == 0 && threadIdx.x == 0) post(*place.ready_before, call);
-  if (!place.last) {
-    if (lane == 0) wait(*place.ready, call);
-    __syncwarp();
+// A worker's share of a chunk.
+__device__ void forward_chunk(const Place& place, const float* from, int64_t chunk, int64_t n) {
+  const int64_t begin = chunk * kChunk;
+  if (4 * (begin + kChunk) > n) {  // the last one
+    for (int64_t i = 4 * begin + threadIdx.x; i < n; i += kWorkers) {
+      const float value = __ldcg(from + i);
+      place.out_next[i] = value;
+      if (place.first) place.out[i] = value;
+    }
+    return;
   }
+  // All loads before the first store, so that they are under way at the same time. Another GPU has just written `out`:
+  // it is in L2, and in no L1.
+  const auto* quads = reinterpret_cast<const float4*>(from) + begin + threadIdx.x;
+  float4 value[kDepth];
+#pragma unroll
+  for (int k = 0; k < kDepth; ++k) value[k] = __ldcg(quads + k * kWorkers);
+  const auto store = [&](float* to) {
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) (reinterpret_cast<float4*>(to) + begin + threadIdx.x)[k * kWorkers] = value[k];
+  };
+  store(place.out_next);
+  if (place.first) store(place.out);
+}
 
-  const int64_t quads = n / 4;
-  const float* from = place.first ? in : place.out;
-  for (int64_t chunk = warp; chunk * kChunk * 4 < n; chunk += warps) {
-    if (!place.first) {
-      if (lane == 0) wait(place.arrived[chunk], call);
-      __syncwarp();  // the acquire of one lane holds for all
+// Each block takes every so many'th chunk, in order, the same on all ranks. Blocks do not wait for each other.
+__global__ void __launch_bounds__(kThreads)
+    forward(Place place, const float* in, int64_t n, int64_t chunks, uint32_t call) {
+  if (threadIdx.x >= kWorkers) {
+    const int clerk = (threadIdx.x - kWorkers) / kWarp, lane = threadIdx.x % kWarp;
+    // The stream has come to this call: what it did to `out` before comes before the stores of the rank before.
+    if (!place.first && blockIdx.x == 0 && threadIdx.x == kWorkers) post(*place.ready_before, call);
+    if (!place.last && lane == 0) wait(*place.ready, call);
+    for (int64_t chunk = blockIdx.x + int64_t{gridDim.x} * clerk; chunk < chunks; chunk += gridDim.x * kClerks) {
+      if (!place.first && lane == 0) wait(place.arrived[chunk], call);
       if (place.last) continue;
+      __syncwarp();
+      meet(begin_of(clerk));  // the acquires of one lane hold for all workers
+      meet(end_of(clerk));    // orders the stores of all workers before the release of one lane
+      if (lane == 0) post(place.arrived_next[chunk], call);
     }
-    // Another GPU has just written `out`: it is in L2, and in no L1.
-    float4 value[kDepth];
-    for (int k = 0; k < kDepth; ++k) {
-      const int64_t q = chunk * kChunk + k * kWarp + lane;
-      if (q < quads) value[k] = __ldcg(reinterpret_cast<const float4*>(from) + q);
+    // No other rank reads this rank's memory and its own output is complete: nothing to wait for at the end.
+  } else if (!place.last) {
+    int clerk = 0;
+    for (int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+      // Also says that the clerk has signalled its chunk before and will come to the `end` of this one.
+      meet(begin_of(clerk));
+      forward_chunk(place, place.first ? in : place.out, chunk, n);
+      arrive(end_of(clerk));
+      clerk = (clerk + 1) % kClerks;
     }
-    for (int k = 0; k < kDepth; ++k) {
-      const int64_t q = chunk * kChunk + k * kWarp + lane;
-      if (q >= quads) continue;
-      if (place.first) reinterpret_cast<float4*>(place.out)[q] = value[k];
-      reinterpret_cast<float4*>(place.out_next)[q] = value[k];
-    }
-    // The last chunk has the rest of n / 4, too.
-    if (const int64_t i = 4 * quads + lane; i < n && (chunk + 1) * kChunk > quads) {
-      const float rest = from[i];
-      if (place.first) place.out[i] = rest;
-      place.out_next[i] = rest;
-    }
-    __syncwarp();  // orders the stores of all lanes before the release of one
-    if (lane == 0) post(place.arrived_next[chunk], call);
   }
-  // No other rank reads this rank's memory and its own output is complete: nothing to wait for at the end.
 }
 
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
-      : flags_(rank, kArrived + static_cast<size_t>(chunks(args.n)) * sizeof(uint32_t)), outputs_(rank, args.out) {
+      : chunks_((args.n + 4 * kChunk - 1) / (4 * kChunk)),
+        flags_(rank, kArrived + static_cast<size_t>(chunks_) * sizeof(uint32_t)),
+        outputs_(rank, args.out) {
     const int world = rank.world(), root = static_cast<int>(args.root % world);
     const int before = (rank.rank() + world - 1) % world, next = (rank.rank() + 1) % world;
     place_ = {.first = rank.rank() == root,
@@ -94,15 +118,14 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    constexpr int kWarps = kThreads / kWarp;
-    const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (chunks(args.n) + kWarps - 1) / kWarps));
-    forward<<<blocks, kThreads, 0, stream>>>(place_, args.in, args.n, ++call_);
+    const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, chunks_));
+    forward<<<blocks, kThreads, 0, stream>>>(place_, args.in, args.n, chunks_, ++call_);
   }
 
  private:
   static constexpr size_t kArrived = 128;  // offset; `ready` has a line of its own
-  static int64_t chunks(int64_t n) { return (n + 4 * kChunk - 1) / (4 * kChunk); }
 
+  int64_t chunks_;
   uint32_t call_ = 0;
   fabricbench::PeerMemory flags_, outputs_;
   Place place_;
