@@ -5,14 +5,18 @@
 
 using namespace fabricbench::oracle;
 
-// Whether an expert of token t of rank s lives at rank r.
-bool goes_to(Case& c, int s, int64_t t, int r) {
-  const int64_t k = c["k"], local = c["experts"] / c.world();
-  const std::span<int32_t> topk = c.input<int32_t>("topk", s);
-  for (int64_t j = 0; j < k; ++j) {
-    if (topk[t * k + j] >= 0 && topk[t * k + j] / local == r) return true;
+// For each token of each rank, a bit for each rank that owns one of its experts. None of tokens that are not valid.
+std::vector<std::vector<uint32_t>> destinations(Case& c) {
+  const int64_t tokens = c["tokens"], k = c["k"], local = c["experts"] / c.world();
+  std::vector<std::vector<uint32_t>> ranks(c.world(), std::vector<uint32_t>(tokens));
+  for (int s = 0; s < c.world(); ++s) {
+    const int32_t* topk = c.input<int32_t>("topk", s).data();
+    const int64_t count = std::min<int64_t>(c.input<int32_t>("count", s)[0], tokens);
+    for (int64_t i = 0; i < count * k; ++i) {
+      if (topk[i] >= 0) ranks[s][i / k] |= 1u << topk[i] / local;
+    }
   }
-  return false;
+  return ranks;
 }
 
 // A batch as a router leaves it, anew at every call: a quarter of the experts has no token, sometimes a whole rank; one
@@ -55,13 +59,14 @@ void fill(Case& c) {
   }
 
   // What dispatch leaves at each rank. The rest of recv_token is garbage.
+  const auto ranks = destinations(c);
   for (int r = 0; r < c.world(); ++r) {
     const std::span<int32_t> from = c.input<int32_t>("recv_from", r), token = c.input<int32_t>("recv_token", r);
     int32_t row = 0;
     for (int s = 0; s < c.world(); ++s) {
       from[s] = row;
-      for (int64_t t = 0; t < c.input<int32_t>("count", s)[0]; ++t) {
-        if (goes_to(c, s, t, r)) token[row++] = static_cast<int32_t>(t);
+      for (int64_t t = 0; t < tokens; ++t) {
+        if (ranks[s][t] >> r & 1) token[row++] = static_cast<int32_t>(t);
       }
     }
     from[c.world()] = row;
@@ -71,22 +76,35 @@ void fill(Case& c) {
 
 void expect(Case& c) {
   const int64_t tokens = c["tokens"], hidden = c["hidden"];
-  for (int s = 0; s < c.world(); ++s) {
+  const int world = c.world();
+  const auto ranks = destinations(c);
+  std::vector<std::span<bf16>> y;
+  std::vector<std::span<int32_t>> from, token;
+  for (int r = 0; r < world; ++r) {
+    y.push_back(c.input<bf16>("y", r));
+    from.push_back(c.input<int32_t>("recv_from", r));
+    token.push_back(c.input<int32_t>("recv_token", r));
+  }
+
+  std::vector<Sum> sums(hidden);
+  for (int s = 0; s < world; ++s) {
     Output out = c.output("out", s);
     const int64_t count = std::min<int64_t>(c.input<int32_t>("count", s)[0], tokens);
     for (int64_t i = count * hidden; i < tokens * hidden; ++i) out.ignore(i);
 
-    std::vector<Sum> sums(count * hidden);
-    for (int r = 0; r < c.world(); ++r) {
-      const std::span<bf16> y = c.input<bf16>("y", r);
-      const std::span<int32_t> from = c.input<int32_t>("recv_from", r), token = c.input<int32_t>("recv_token", r);
-      for (int64_t row = std::max(from[s], 0); row < std::min<int64_t>(from[s + 1], c.world() * tokens); ++row) {
-        const int64_t t = token[row];
-        if (t < 0 || t >= count || !goes_to(c, s, t, r)) continue;
-        for (int64_t i = 0; i < hidden; ++i) sums[t * hidden + i].add(y[row * hidden + i]);
+    std::vector<int64_t> row(world);  // the next one of s at each rank; tokens ascend
+    for (int r = 0; r < world; ++r) row[r] = std::max(from[r][s], 0);
+    for (int64_t t = 0; t < count; ++t) {
+      std::fill(sums.begin(), sums.end(), Sum());
+      for (int r = 0; r < world; ++r) {
+        const int64_t end = std::min<int64_t>(from[r][s + 1], world * tokens);
+        while (row[r] < end && token[r][row[r]] < t) ++row[r];
+        if (row[r] >= end || token[r][row[r]] != t || (ranks[s][t] >> r & 1) == 0) continue;
+        const bf16* part = &y[r][row[r] * hidden];
+        for (int64_t i = 0; i < hidden; ++i) sums[i].add(part[i]);
       }
+      for (int64_t i = 0; i < hidden; ++i) out.set(t * hidden + i, sums[i]);
     }
-    for (int64_t i = 0; i < count * hidden; ++i) out.set(i, sums[i]);
   }
 }
 
