@@ -16,7 +16,6 @@
 
 namespace fb::machine {
 
-using fabric::NcclAlgorithm;
 using fabric::NcclOp;
 using wire::CollectiveKind;
 using wire::Status;

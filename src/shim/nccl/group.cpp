@@ -99,7 +99,7 @@ ncclResult_t launch(const Batch& batch, const Places& places) {
   return from_cuda(request<wire::Kind::collective>(message, nullptr, blob.data(), blob.size()), "a collective");
 }
 
-ncclResult_t finish(Group done) {
+ncclResult_t finish(const Group& done) {
   if (done.error != ncclSuccess) return done.error;
   if (!done.jobs.empty() && !done.calls.empty())
     return fail(ncclInvalidUsage, "communicators are made and used in the same group");
