@@ -45,7 +45,7 @@ TEST(Streams, CopiesAreChecked) {
   EXPECT_FALSE(rig.clean());
 }
 
-// Where races are looked for in a part of the memory only, a range of several pieces is found in, whoever accesses it.
+// Races are looked for in a part of the memory only: one over many pieces is found.
 TEST(Streams, ALargeRaceIsFoundInAPartOfTheMemory) {
   constexpr uint64_t kBytes = 256 << 10;
   EventRig rig({.weak_lines = 0, .one_line_in = 16});
