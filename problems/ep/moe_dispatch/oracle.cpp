@@ -52,39 +52,39 @@ void expect(Case& c) {
   for (int r = 0; r < world; ++r) {
     Output recv_x = c.output("recv_x", r), recv_token = c.output("recv_token", r), recv_topk = c.output("recv_topk", r);
     Output recv_weight = c.output("recv_weight", r), recv_from = c.output("recv_from", r);
-    std::vector<int64_t> expert_count(local);
+    Output expert_count = c.output("expert_count", r);
+    std::vector<int64_t> counts(local);
     int64_t row = 0;
     for (int s = 0; s < world; ++s) {
       recv_from.set(s, static_cast<double>(row));
-      const std::span<bf16> x = c.input<bf16>("x", s);
-      const std::span<int32_t> topk = c.input<int32_t>("topk", s);
-      const std::span<float> weight = c.input<float>("weight", s);
+      const bf16* x = c.input<bf16>("x", s).data();
+      const int32_t* topk = c.input<int32_t>("topk", s).data();
+      const float* weight = c.input<float>("weight", s).data();
       const int64_t count = std::min<int64_t>(c.input<int32_t>("count", s)[0], tokens);
       for (int64_t t = 0; t < count; ++t) {
-        const auto owned = [&](int64_t j) { return topk[t * k + j] >= 0 && topk[t * k + j] / local == r; };
-        bool comes = false;
-        for (int64_t j = 0; j < k; ++j) comes = comes || owned(j);
-        if (!comes) continue;
-        for (int64_t i = 0; i < hidden; ++i) recv_x.set(row * hidden + i, x[t * hidden + i]);
+        const int32_t* chosen = topk + t * k;
+        const auto owned = [&](int32_t expert) { return expert >= 0 && expert / local == r; };
+        if (std::none_of(chosen, chosen + k, owned)) continue;
+        const bf16* token = x + t * hidden;
+        for (int64_t i = 0; i < hidden; ++i) recv_x.set(row * hidden + i, token[i]);
         for (int64_t j = 0; j < k; ++j) {
-          const int64_t expert = topk[t * k + j] - r * local;
-          recv_topk.set(row * k + j, owned(j) ? static_cast<double>(expert) : -1);
-          recv_weight.set(row * k + j, owned(j) ? weight[t * k + j] : 0);
-          if (owned(j)) ++expert_count[expert];
+          const bool mine = owned(chosen[j]);
+          const int64_t expert = chosen[j] - r * local;
+          recv_topk.set(row * k + j, mine ? static_cast<double>(expert) : -1);
+          recv_weight.set(row * k + j, mine ? weight[t * k + j] : 0);
+          if (mine) ++counts[expert];
         }
         recv_token.set(row++, static_cast<double>(t));
       }
     }
     recv_from.set(world, static_cast<double>(row));
-    for (int64_t e = 0; e < local; ++e) c.output("expert_count", r).set(e, static_cast<double>(expert_count[e]));
-    for (; row < world * tokens; ++row) {
-      for (int64_t i = 0; i < hidden; ++i) recv_x.ignore(row * hidden + i);
-      for (int64_t j = 0; j < k; ++j) {
-        recv_topk.ignore(row * k + j);
-        recv_weight.ignore(row * k + j);
-      }
-      recv_token.ignore(row);
+    for (int64_t e = 0; e < local; ++e) expert_count.set(e, static_cast<double>(counts[e]));
+    for (int64_t i = row * hidden; i < world * tokens * hidden; ++i) recv_x.ignore(i);
+    for (int64_t i = row * k; i < world * tokens * k; ++i) {
+      recv_topk.ignore(i);
+      recv_weight.ignore(i);
     }
+    for (; row < world * tokens; ++row) recv_token.ignore(row);
   }
 }
 
