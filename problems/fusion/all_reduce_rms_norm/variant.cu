@@ -9,7 +9,7 @@
 #include "args.h"
 
 // [solution]
-// One shot: every rank adds and normalises every row itself, element by element, between two kernels that are barriers
+// One shot: every rank adds and normalises every row itself, between two kernels that are barriers
 // of all ranks. No rank writes to a peer's tensors.
 using fabricbench::Peers;
 
@@ -21,25 +21,55 @@ __global__ void meet(Peers<uint32_t> flags, int rank, uint32_t epoch) {
   }
 }
 
+template <int kWidth>
+struct alignas(2 * kWidth) Pack {
+  __nv_bfloat16 of[kWidth];
+};
+
+// A row by one block, kWidth neighbouring elements by one thread.
+template <int kWidth>
+__device__ void normalise_row(const Peers<const __nv_bfloat16>& x, const Args& args, int world, float* squares) {
+  using Packs = Pack<kWidth>;
+  const int64_t row = blockIdx.x * args.hidden;
+  const auto* residual = reinterpret_cast<const Packs*>(args.residual + row);
+  const auto* weight = reinterpret_cast<const Packs*>(args.weight);
+  auto* residual_out = reinterpret_cast<Packs*>(args.residual_out + row);
+  auto* y = reinterpret_cast<Packs*>(args.y + row);
+  float mine = 0;
+  for (int64_t i = threadIdx.x; i < args.hidden / kWidth; i += blockDim.x) {
+    float sum[kWidth] = {};
+    for (int peer = world - 1; peer >= 0; --peer) {
+      const Packs part = reinterpret_cast<const Packs*>(x.of[peer] + row)[i];
+      for (int k = 0; k < kWidth; ++k) sum[k] += __bfloat162float(part.of[k]);
+    }
+    Packs rounded = residual[i];
+    for (int k = 0; k < kWidth; ++k) {
+      rounded.of[k] = __float2bfloat16_rn(sum[k] + __bfloat162float(rounded.of[k]));
+      mine += __bfloat162float(rounded.of[k]) * __bfloat162float(rounded.of[k]);
+    }
+    residual_out[i] = rounded;
+  }
+  atomicAdd(squares, mine);
+  __syncthreads();
+  const float root = sqrtf(*squares / static_cast<float>(args.hidden) + 1e-5f);
+  for (int64_t i = threadIdx.x; i < args.hidden / kWidth; i += blockDim.x) {
+    Packs result = residual_out[i];
+    const Packs factor = weight[i];
+    for (int k = 0; k < kWidth; ++k) {
+      result.of[k] = __float2bfloat16_rn(__bfloat162float(result.of[k]) * __bfloat162float(factor.of[k]) / root);
+    }
+    y[i] = result;
+  }
+}
+
 __global__ void normalise(Peers<const __nv_bfloat16> x, Args args, int world) {
   __shared__ float squares;
   if (threadIdx.x == 0) squares = 0;
   __syncthreads();
-  const int64_t row = blockIdx.x * args.hidden;
-  float mine = 0;
-  for (int64_t i = threadIdx.x; i < args.hidden; i += blockDim.x) {
-    float sum = 0;
-    for (int peer = world - 1; peer >= 0; --peer) sum += __bfloat162float(x.of[peer][row + i]);
-    const __nv_bfloat16 rounded = __float2bfloat16_rn(sum + __bfloat162float(args.residual[row + i]));
-    args.residual_out[row + i] = rounded;
-    mine += __bfloat162float(rounded) * __bfloat162float(rounded);
-  }
-  atomicAdd(&squares, mine);
-  __syncthreads();
-  const float root = sqrtf(squares / static_cast<float>(args.hidden) + 1e-5f);
-  for (int64_t i = threadIdx.x; i < args.hidden; i += blockDim.x) {
-    const float weight = __bfloat162float(args.weight[i]);
-    args.y[row + i] = __float2bfloat16_rn(__bfloat162float(args.residual_out[row + i]) * weight / root);
+  if (args.hidden % 8 == 0) {
+    normalise_row<8>(x, args, world, &squares);
+  } else {
+    normalise_row<1>(x, args, world, &squares);
   }
 }
 
