@@ -22,17 +22,32 @@ __device__ void await(uint32_t& flag, uint32_t stage) {
   __syncthreads();
 }
 
+__device__ float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
+
+// A chunk in one stage, by single floats or by four.
+template <class T>
+__device__ void handle(const float* from, float* parts, const float* in, float* out, int64_t n, int chunk, int world,
+                       int stage) {
+  const int64_t all = n / (sizeof(T) / sizeof(float));
+  for (int64_t i = all * chunk / world + threadIdx.x; i < all * (chunk + 1) / world; i += blockDim.x) {
+    T value{};
+    if (stage < world) value = reinterpret_cast<const T*>(in)[i];
+    if (stage > 0) value = value + reinterpret_cast<const T*>(from)[i];
+    reinterpret_cast<T*>(parts)[i] = value;
+    if (stage >= world - 1) reinterpret_cast<T*>(out)[i] = value;
+  }
+}
+
 __global__ void ring(Flags* left, Flags* mine, Flags* right, const float* from, float* parts, const float* in,
                      float* out, int64_t n, int rank, int world, uint32_t before) {
   await(mine->right_stage, before);  // the right neighbour reads nothing of the call before any more
   for (int stage = 0; stage < 2 * world - 1; ++stage) {
     const int chunk = (rank - stage + 2 * world) % world;
     if (stage > 0) await(mine->left_stage, before + stage);
-    for (int64_t i = n * chunk / world + threadIdx.x; i < n * (chunk + 1) / world; i += blockDim.x) {
-      float value = stage < world ? in[i] : 0;
-      if (stage > 0) value += from[i];
-      parts[i] = value;
-      if (stage >= world - 1) out[i] = value;
+    if (n % 4 == 0) {
+      handle<float4>(from, parts, in, out, n, chunk, world, stage);
+    } else {
+      handle<float>(from, parts, in, out, n, chunk, world, stage);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
