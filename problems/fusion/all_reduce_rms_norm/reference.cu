@@ -22,9 +22,9 @@ using fabricbench::Peers;
 namespace cg = cooperative_groups;
 
 constexpr int kCluster = 4, kMostThreads = 256;
-// All resident at once: they wait for their peers. More would not be faster: a row of 8192 is 0.3 MB that come over the
-// links, from loads of x and as results of other ranks, and the rows of eight clusters take them longer than one row
-// takes from the first load to the last store.
+// All resident at once: they wait for their peers. Eight clusters already keep the links two thirds busy: a row of 8192
+// is 0.3 MB that come over them, from loads of x and as results of other ranks, longer than one row takes from the
+// first load to the last store. Thirty-two keep them four fifths busy where there are hundreds of rows.
 constexpr int kClusters = 8, kBlocks = kClusters * kCluster;
 constexpr int kMostHidden = 8 * kCluster * kMostThreads;
 constexpr float kEpsilon = 1e-5f;
