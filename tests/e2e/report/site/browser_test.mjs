@@ -51,14 +51,17 @@ const open = async (address, { viewport = kWide, colorScheme = "light" } = {}) =
 const checks = [];
 const check = (name, body) => checks.push([name, body]);
 
-// A second round of three that the judge has named lines of.
+// A second round of three that the judge has named lines of, with other code than the first.
 const failedAttempt = (() => {
   for (const model of readdirSync(join(run, "samples")).sort()) {
     for (const problem of readdirSync(join(run, "samples", model)).sort()) {
       const rounds = join(run, "samples", model, problem, "1");
       if (problem === "push_copy" || !existsSync(join(rounds, "3.attempt.json"))) continue;
       const { verdict } = JSON.parse(readFileSync(join(rounds, "2.attempt.json"), "utf8"));
-      if (verdict?.class === "deadlock" && existsSync(join(rounds, "1.answer.md"))) return `attempts/${model}/${problem}/s1r2.html`;
+      const answers = [1, 2].map((round) => join(rounds, `${round}.answer.md`));
+      if (verdict?.class !== "deadlock" || !answers.every(existsSync)) continue;
+      const [before, after] = answers.map((file) => readFileSync(file, "utf8").split("```")[1]);
+      if (before !== after) return `attempts/${model}/${problem}/s1r2.html`;
     }
   }
   throw new Error("the sample run has no second round that ended in a deadlock");
