@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -46,9 +47,9 @@ std::set<pid_t> children() {
   return found;
 }
 
-// "time on a processor, time waiting for one, …" in nanoseconds, of the process's first thread.
-std::chrono::nanoseconds own_busy_time(pid_t process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/schedstat");
+// "time on a processor, time waiting for one, …" in nanoseconds; of a process: of its first thread.
+std::chrono::nanoseconds read_busy_time(const std::string& folder) {
+  std::ifstream in(folder + "/schedstat");
   int64_t running = 0, waiting = 0;
   if (!(in >> running >> waiting)) return {};
   return std::chrono::nanoseconds(running + waiting);
@@ -57,10 +58,18 @@ std::chrono::nanoseconds own_busy_time(pid_t process) {
 }  // namespace
 
 std::chrono::nanoseconds busy_time(pid_t process) {
-  std::chrono::nanoseconds time = own_busy_time(process);
   const std::string id = std::to_string(process);
+  std::chrono::nanoseconds time = read_busy_time("/proc/" + id);
   std::ifstream children("/proc/" + id + "/task/" + id + "/children");
   for (pid_t child = 0; children >> child;) time += busy_time(child);
+  return time;
+}
+
+std::chrono::nanoseconds own_busy_time() {
+  std::chrono::nanoseconds time{};
+  std::error_code failed;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", failed))
+    time += read_busy_time(thread.path().string());
   return time;
 }
 

@@ -11,6 +11,9 @@ namespace fb::launcher {
 // each its first thread. Zero where it has gone.
 std::chrono::nanoseconds busy_time(pid_t process);
 
+// The same of all threads of this process.
+std::chrono::nanoseconds own_busy_time();
+
 // While it lives, orphans of this process's children become its children, however they tried to get away. ended by
 // end_all(), or by the destructor. Children that were there before are left alone.
 class Descendants {
