@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
@@ -157,10 +156,8 @@ int run(const Options& o) {
   if (!folder) return fail(folder.error());
   Json verdicts = Json::array();
   std::vector<Row> rows;
-  for (const std::string& name : catalog::problem_folders(*folder)) {
-    const std::string last = name.substr(name.find('/') + 1);
-    if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
-    const auto pack = choose_problem(o.folder, name);
+  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+    const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto verdict = judge_reference(o, *pack);
     if (!verdict) {
@@ -169,8 +166,8 @@ int run(const Options& o) {
     }
     if (rows.empty() && !o.json) print_head();
     rows.push_back(row_of(*verdict));
-    if (!o.json) print_row(last, rows.back());
-    Json one = {{"problem", name}, {"seconds", json_of(rows.back())}};
+    if (!o.json) print_row(name, rows.back());
+    Json one = {{"problem", path}, {"seconds", json_of(rows.back())}};
     one["processor_seconds"] = verdict->processor_seconds;
     one["wall_seconds"] = verdict->wall_seconds;
     verdicts.push_back(std::move(one));

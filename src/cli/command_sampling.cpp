@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -66,13 +65,13 @@ int conclude(std::vector<double> errors, size_t refused, const Options& o) {
 int run(const Options& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
+  const auto problems = problems_named(*folder, o.glob);
+  if (problems.empty()) return fail(fmt::format("no problem matches {}", o.glob));
   fmt::print("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
   std::vector<double> errors;
   size_t refused = 0;
-  for (const std::string& name : catalog::problem_folders(*folder)) {
-    const std::string last = name.substr(name.find('/') + 1);
-    if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
-    auto pack = choose_problem(o.folder, name);
+  for (const auto& [path, name] : problems) {
+    auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     catalog::Problem& problem = pack->problems.front();
     problem.sizes = both_ways(problem);
@@ -80,7 +79,7 @@ int run(const Options& o) {
     const auto timed = time_reference(*pack, o.platform);
     if (!timed) return fail(timed.error());
     for (size_t k = 0; k + 1 < timed->timings.size(); k += 2) {
-      const auto error = print_row(last, timed->timings[k], timed->timings[k + 1]);
+      const auto error = print_row(name, timed->timings[k], timed->timings[k + 1]);
       if (error) errors.push_back(*error);
       if (!error) ++refused;
     }

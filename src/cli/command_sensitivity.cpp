@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -84,17 +83,15 @@ int run(const Options& o) {
   for (const fabric::Group group : fabric::kGroups) fmt::print(" {:>12} ", name_of(group));
   fmt::print("\n");
   std::vector<Compared> all;
-  for (const std::string& name : catalog::problem_folders(*folder)) {
-    const std::string last = name.substr(name.find('/') + 1);
-    if (fnmatch(o.glob.c_str(), last.c_str(), 0) != 0) continue;
-    const auto pack = choose_problem(o.folder, name);
+  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+    const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto told = time_reference(*pack, o.platform);
     const auto by_runs = time_reference(*pack, o.platform, {0.9, 0.95, 1.05, 1.1});
     if (!told) return fail(told.error());
     if (!by_runs) return fail(by_runs.error());
     for (size_t k = 0; k < told->timings.size(); ++k)
-      print(all.emplace_back(compare(last, told->timings[k], by_runs->timings[k])), o.most);
+      print(all.emplace_back(compare(name, told->timings[k], by_runs->timings[k])), o.most);
   }
   if (all.empty()) return fail(fmt::format("no problem matches {}", o.glob));
   return conclude(all, o.most);

@@ -29,6 +29,15 @@ Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std
   return catalog::load_from_pack(*folder, problem);
 }
 
+std::vector<ProblemName> problems_named(const std::string& pack_folder, const std::string& glob) {
+  std::vector<ProblemName> found;
+  for (const std::string& folder : catalog::problem_folders(pack_folder)) {
+    std::string name = folder.substr(folder.find('/') + 1);
+    if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) found.push_back({folder, std::move(name)});
+  }
+  return found;
+}
+
 bool matches(const catalog::Problem& p, const ProblemFilter& filter) {
   const auto fits = [](const std::string& wanted, const std::string& value) {
     return wanted.empty() || wanted == value;

@@ -42,7 +42,7 @@ std::string range_text(const record::Range& speeds) {
 std::string samples_text(const record::Timing& t) {
   if (t.scale.empty()) return {};
   if (!t.refusal.empty())
-    return fmt::format("all of it at {} = {}, not at {}: {}", t.scale, t.samples.back().value, t.scale_value,
+    return fmt::format("figures are those of {} = {}, not {}: {}", t.scale, t.samples.back().value, t.scale_value,
                        t.refusal);
   std::string values;
   for (const record::SamplePoint& sample : t.samples)

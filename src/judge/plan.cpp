@@ -17,8 +17,8 @@ using wire::StepSchedule;
 
 constexpr int kWidestAccess = 16;  // bytes of the widest store of a thread that is one on hardware
 
-// Of the memory in which races are looked for, where sizes are real ones. A missing order concerns more than one piece:
-// with all of many it is found in any part of them.
+// At timed sizes races are looked for in one of so many pieces of memory (race/looked_at.h). A missing fence or flag
+// leaves many pieces unordered, so that it shows in a sixteenth of them as well.
 constexpr uint32_t kOneLineIn = 16;
 
 constexpr StepOrder kUndisturbed = {.schedule = StepSchedule::by_time, .seed = 0};

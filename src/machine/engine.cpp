@@ -93,7 +93,6 @@ GridRun& Engine::run_of(const simt::Block& block) {
   return **found;
 }
 
-// The next block (or cluster) of the grid that comes first on this GPU, if there is room.
 std::optional<Engine::Residents> Engine::find_room(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks) {
   Residents r{gpu, needs, {}};
   SmSlots& slots = gpus_[gpu].slots;
@@ -139,6 +138,7 @@ void Engine::offer_room(uint32_t gpu) {
   });
 }
 
+// The next block (or cluster) of the grid that comes first on this GPU, if there is room.
 bool Engine::start_next(uint32_t gpu) {
   if (gpus_[gpu].waiting == 0) return false;
   GridRun* first = nullptr;
