@@ -1,10 +1,10 @@
-// An all-reduce in place of argv[1] MiB on all devices; with a second argument everything but that.
+// All-reduces in place of argv[1] MiB on all devices, argv[2] of them one after the other.
 #include <nccl.h>
 
 #include <cstdlib>
 #include <vector>
 
-int main(int argc, char** argv) {
+int main(int, char** argv) {
   int n = 0;
   cudaGetDeviceCount(&n);
   const size_t bytes = static_cast<size_t>(std::atoi(argv[1])) << 20;
@@ -19,11 +19,12 @@ int main(int argc, char** argv) {
     cudaMemset(buffers[d], 0x3c, bytes);
     cudaDeviceSynchronize();
   }
-  if (argc > 2) return 0;
-  ncclGroupStart();
-  for (int d = 0; d < n; ++d)
-    ncclAllReduce(buffers[d], buffers[d], bytes / 4, ncclFloat, ncclSum, comms[d], streams[d]);
-  if (ncclGroupEnd() != ncclSuccess) return 3;
+  for (int k = 0; k < std::atoi(argv[2]); ++k) {
+    ncclGroupStart();
+    for (int d = 0; d < n; ++d)
+      ncclAllReduce(buffers[d], buffers[d], bytes / 4, ncclFloat, ncclSum, comms[d], streams[d]);
+    if (ncclGroupEnd() != ncclSuccess) return 3;
+  }
   for (int d = 0; d < n; ++d) {
     cudaSetDevice(d);
     if (cudaStreamSynchronize(streams[d]) != cudaSuccess) return 4;

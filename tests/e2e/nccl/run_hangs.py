@@ -10,7 +10,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = 2.0  # and as much again for a computer that does other things meanwhile
+SECONDS = 2.0
+ATTEMPTS = 3  # a computer that does other things meanwhile is slow now and then, and not three times in a row
 
 MATCH = "calls of a collective do not match"
 MISSING = "a rank does not call the collective"
@@ -55,31 +56,39 @@ CASES = [
 ]
 
 
+def timed(command, environment):
+    begin = time.monotonic()
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=HERE, timeout=60, check=False)
+    return run, time.monotonic() - begin
+
+
 def main():
     tool, only = sys.argv[1], sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, TMPDIR=folder)
-        failures = 0
+        failures, longest = 0, 0.0
         # The first run compiles.
         subprocess.run([tool, "exec", os.path.join(HERE, "hangs.cu"), "-lnccl", "--", "99"], env=environment,
                        capture_output=True, cwd=HERE, check=False)
         for number, ranks, cause, says in CASES:
             if only and str(number) not in only:
                 continue
-            begin = time.monotonic()
-            run = subprocess.run([tool, "exec", "--ranks", str(ranks), "hangs.cu", "-lnccl", "--", str(number)],
-                                 env=environment, capture_output=True, text=True, cwd=HERE, timeout=60, check=False)
-            seconds = time.monotonic() - begin
+            command = [tool, "exec", "--ranks", str(ranks), "hangs.cu", "-lnccl", "--", str(number)]
+            for _ in range(ATTEMPTS):
+                run, seconds = timed(command, environment)
+                if seconds <= SECONDS:
+                    break
+            longest = max(longest, seconds)
             text = run.stdout + run.stderr
             wrong = [s for s in [f"deadlock: {cause}: "] + says if s not in text]
             if run.returncode == 0:
                 wrong.append("an exit code other than 0")
-            if seconds > 2 * SECONDS:
+            if seconds > SECONDS:
                 wrong.append(f"an end within {SECONDS} s: it took {seconds:.1f} s")
             if wrong:
                 failures += 1
                 print(f"FAIL {number}: missing {wrong}\n{text}")
-        print(f"{len(CASES) if not only else len(only)} programs, {failures} failures")
+        print(f"{len(CASES) if not only else len(only)} programs, {failures} failures, the longest took {longest:.2f} s")
     return failures != 0
 
 

@@ -167,13 +167,16 @@ void run(uint64_t program, Rng rng, const std::vector<Comm>& comms) {
   cudaDeviceSynchronize();
   const uint32_t steps = 1 + rng.below(5);
   for (uint32_t k = 0; k < steps; ++k) {
-    const Comm& comm = comms[rng.below(static_cast<uint32_t>(comms.size()))];
+    const auto any = [&]() -> const Comm& { return comms[rng.below(static_cast<uint32_t>(comms.size()))]; };
     const uint32_t grouped = rng.below(3) == 0 ? 2 + rng.below(3) : 1;
+    const bool several = rng.below(2) == 0;
+    const Comm& comm = any();
     // Calls of one group are concurrent, so each has buffers of its own; the group joins the streams that it uses.
     if (grouped > 1) NCCL(ncclGroupStart());
     const int first = static_cast<int>(rng.below(kBuffers));
     for (uint32_t g = 0; g < grouped; ++g)
-      call(rng, comm, (first + static_cast<int>(g)) % kBuffers, streams[grouped > 1 ? rng.below(3) : 0], o);
+      call(rng, several ? any() : comm, (first + static_cast<int>(g)) % kBuffers,
+           streams[grouped > 1 ? rng.below(3) : 0], o);
     if (grouped > 1) NCCL(ncclGroupEnd());
     // What a group did on other streams is ordered before the next step.
     for (int s = 0; s < 3; ++s) {
