@@ -449,7 +449,7 @@ class Session {
   void fill(wire::JudgeFree& m) { m = {flag(), 0, address()}; }
   void fill(wire::JudgeStep& m) { m = {static_cast<wire::StepKind>(in_.below(6)), flag(), flag(), flag()}; }
   void fill(wire::CommCreate& m) {
-    m.origin = static_cast<wire::CommOrigin>(in_.below(4));
+    m.origin = static_cast<wire::CommOrigin>(in_.below(5));
     m.device = device();
     m.ranks = static_cast<int32_t>(in_.one_in(8) ? odd() : 1 + in_.below(2));
     m.rank = static_cast<int32_t>(in_.one_in(8) ? odd() : in_.below(2));
@@ -457,10 +457,11 @@ class Session {
     m.color = static_cast<int32_t>(in_.below(3)) - 1;
     m.key = static_cast<int32_t>(odd());
     m.ends_parent = flag();
+    m.has_id = flag();
     m.id = comm_id_;
     if (in_.one_in(16)) m.id.bytes[in_.below(40)] ^= in_.byte();
   }
-  void fill(wire::CommEnd& m) { m = {handle({Kind::comm_create}), static_cast<wire::CommEnding>(in_.below(5)), 0}; }
+  void fill(wire::CommEnd& m) { m = {handle({Kind::comm_create}), static_cast<wire::CommChange>(in_.below(7)), 0}; }
   void fill(wire::CommWindow& m) {
     m = {handle({Kind::comm_create}), in_.one_in(3) ? handle({Kind::comm_window}) : 0, address(), size(), flag(), 0};
   }
@@ -478,7 +479,7 @@ class Session {
     };
     for (uint32_t k = 0; k < std::min(m.calls, 4u); ++k) {
       wire::CollectiveCall c;
-      c.kind = static_cast<wire::CollectiveKind>(in_.below(11));
+      c.kind = static_cast<wire::CollectiveKind>(in_.below(14));
       c.type = static_cast<wire::ElementType>(in_.below(13));
       c.op = static_cast<wire::ReduceOp>(in_.below(7));
       c.peer = in_.one_in(16) ? static_cast<int32_t>(odd()) : static_cast<int32_t>(in_.below(2));
@@ -486,6 +487,7 @@ class Session {
       c.receive = address();
       c.count = in_.one_in(8) ? odd() : in_.below(64);
       c.scalar = address();
+      c.window = handle({Kind::comm_window});
       c.scalar_from = static_cast<wire::ScalarFrom>(in_.below(4));
       append(c);
     }

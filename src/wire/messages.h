@@ -466,6 +466,7 @@ enum class CommOrigin : uint32_t {
   init,    // `id`, `ranks`, `rank`
   split,   // `parent`, `color` (negative: takes part and gets none), `key`
   shrink,  // `parent`; blob: int32_t numbers of the ranks that are left out
+  grow,    // `ranks`; of the parent's ranks `parent` (and of one of them `id`), of new ones `id` and `rank`
 };
 // The reply comes at once; the communicator is made when all its ranks have asked for it (comm_wait, comm_query).
 struct CommCreate {
@@ -476,6 +477,8 @@ struct CommCreate {
   int32_t color = 0, key = 0;
   uint32_t most_channels = 0;  // 0: as many as the model says
   uint32_t ends_parent = 0;    // shrink: what the parent has under way is given up first
+  uint32_t has_id = 0;         // grow
+  uint32_t zero = 0;
   CommId id;
 };
 
@@ -493,10 +496,11 @@ struct CommFacts {
   uint32_t symmetric = 0;  // 1: windows are mapped to all ranks
 };
 
-enum class CommEnding : uint32_t { finalize, destroy, abort, revoke };
+// Suspend and resume are joined by all ranks (comm_wait, comm_query).
+enum class CommChange : uint32_t { finalize, destroy, abort, revoke, suspend, resume };
 struct CommEnd {
   Id comm = 0;
-  CommEnding how{};
+  CommChange how{};
   uint32_t zero = 0;
 };
 
@@ -520,6 +524,9 @@ enum class CollectiveKind : uint32_t {
   scatter,
   send,
   receive,
+  put_signal,   // to `peer`, from `send` to offset `receive` of its window that belongs to the caller's `window`
+  signal,       // to `peer`
+  wait_signal,  // for `count` signals from `peer`
 };
 // The numbers of NCCL.
 enum class ElementType : uint32_t { i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, e4m3, e5m2 };
@@ -534,6 +541,7 @@ struct CollectiveCall {
   int32_t peer = 0;  // root, or the other end
   uint64_t send = 0, receive = 0, count = 0;
   uint64_t scalar = 0;  // scaled_sum: its bits, or its address
+  Id window = 0;
   ScalarFrom scalar_from{};
   uint32_t zero = 0;
   char where[56] = {};  // the line of the call, for reports; may be empty

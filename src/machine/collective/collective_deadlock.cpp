@@ -36,7 +36,7 @@ bool leads_to(const Operation* op, const Operation* later) {
 struct Waiting {
   std::shared_ptr<Communicator> comm;
   const CollectiveLaunch* launch = nullptr;
-  const Exchange* exchange = nullptr;
+  const Exchange* exchange = nullptr;  // null: it waits for signals
   const CollectivePart* part = nullptr;
   uint32_t rank = 0, missing = 0;
 };
@@ -72,6 +72,12 @@ class Finder {
       for (const auto& [ends, exchanges] : comm->messages) {
         for (const auto& [number, e] : exchanges) add(comm, *e);
       }
+      for (uint32_t r = 0; r < comm->ranks(); ++r) {
+        for (const PostedPart& p : comm->members[r].waits) {
+          if (!p.launch->over)
+            waiting_.push_back({comm, p.launch.get(), nullptr, &p.part(), r, static_cast<uint32_t>(p.call().peer)});
+        }
+      }
     }
   }
 
@@ -94,7 +100,9 @@ class Finder {
 
  private:
   void add(const std::shared_ptr<Communicator>& comm, const Exchange& e) {
-    if (e.running) return;
+    // What all ranks have given up is history.
+    const bool held = std::ranges::any_of(e.posts, [](const PostedPart& p) { return p && !p.launch->over; });
+    if (e.running || !held) return;
     exchanges_.emplace_back(comm.get(), &e);
     for (size_t k = 0; k < e.posts.size(); ++k) {
       if (!e.posts[k] || e.posts[k].launch->over) continue;
@@ -146,6 +154,12 @@ class Finder {
     const CommMember& member = w.comm->members[w.missing];
     for (const LaunchPtr& launch : member.queue) {
       for (const CollectivePart& part : launch->parts) {
+        if (!w.exchange) {
+          const bool signals = is_one_sided(part.call.kind) && part.call.kind != CollectiveKind::wait_signal;
+          if (signals && !part.done && static_cast<uint32_t>(part.call.peer) == w.rank) return launch.get();
+          continue;
+        }
+        if (is_one_sided(part.call.kind)) continue;
         if (part.number != w.part->number || part.posted) continue;
         const bool message = is_message(part.call.kind);
         if (message != w.exchange->message) continue;
@@ -191,7 +205,8 @@ class Finder {
 
   CollectiveBlame circle(std::vector<const Waiting*> path) const {
     CollectiveBlame blame;
-    const bool messages = std::ranges::all_of(path, [](const Waiting* w) { return w->exchange->message; });
+    const bool messages =
+        std::ranges::all_of(path, [](const Waiting* w) { return !w->exchange || w->exchange->message; });
     const bool one = std::ranges::all_of(path, [&](const Waiting* w) { return w->comm == path.front()->comm; });
     std::string text;
     for (const Waiting* w : path) {
@@ -225,6 +240,7 @@ class Finder {
     CollectiveBlame blame;
     blame.cause = static_cast<uint8_t>(Cause::rank_does_not_call);
     blame.is_victim = victim;
+    if (!w.exchange && !victim) return unsignalled(w, blame);
     std::string why = member.gone ? member.gone_why + " and " : "";
     if (victim) {
       why = "has issued its call, and what comes before it in its stream does not end";
@@ -235,13 +251,30 @@ class Finder {
       why += fmt::format("issued {} collective{} on it and no more", member.collectives,
                          member.collectives == 1 ? "" : "s");
     }
-    blame.sentence = fmt::format("{} waits in {}, {}, and {} {}", rank_name(*w.comm, w.rank), describe(w.part->call),
-                                 numbered(*w.comm, *w.exchange), rank_name(*w.comm, w.missing), why);
+    blame.sentence =
+        fmt::format("{} waits in {}, {}, and {} {}", rank_name(*w.comm, w.rank), describe(w.part->call),
+                    w.exchange ? numbered(*w.comm, *w.exchange) : fmt::format("communicator {}", w.comm->number),
+                    rank_name(*w.comm, w.missing), why);
     blame.look_at = victim ? "what keeps that rank's stream"
                            : fmt::format(
                                  "why rank {} does not make this call: an early return, an error that is not "
                                  "passed on, or a condition that depends on the rank",
                                  w.missing);
+    add_calls(*w.comm, blame);
+    return blame;
+  }
+
+  CollectiveBlame unsignalled(const Waiting& w, CollectiveBlame& blame) const {
+    const CommMember& member = w.comm->members[w.missing];
+    const auto& signals = w.comm->members[w.rank].signals;
+    const auto box = signals.find(w.missing);
+    const uint64_t sent = box == signals.end() ? 0 : box->second.sent;
+    blame.cause = static_cast<uint8_t>(Cause::never_signalled);
+    blame.sentence = fmt::format("{} waits in {}, up to signal {} on communicator {}, and {} {}has sent {}",
+                                 rank_name(*w.comm, w.rank), describe(w.part->call), w.part->number, w.comm->number,
+                                 rank_name(*w.comm, w.missing), member.gone ? member.gone_why + " and " : "", sent);
+    blame.look_at =
+        fmt::format("the ncclSignal and ncclPutSignal of rank {} to rank {}: each counts once", w.missing, w.rank);
     add_calls(*w.comm, blame);
     return blame;
   }
@@ -304,14 +337,21 @@ std::optional<CollectiveBlame> Collectives::blame() const {
   std::vector<Assembly> assemblies;
   for (const auto& comm : comms) {
     Assembly init{"ncclCommInitRank", 0, {}}, windows{"ncclCommWindowRegister", comm->number, {}};
-    uint64_t rounds = 0;
-    for (const CommMember& m : comm->members) rounds = std::max(rounds, m.window_rounds);
+    Assembly rests{"", comm->number, {}};
+    uint64_t rounds = 0, rest = 0;
+    for (const CommMember& m : comm->members) {
+      rounds = std::max(rounds, m.window_rounds);
+      rest = std::max(rest, m.suspend_rounds);
+    }
+    rests.call = rest % 2 == 1 ? "ncclCommSuspend" : "ncclCommResume";
     for (const CommMember& m : comm->members) {
       init.came.push_back(m.process && !m.gone);
       windows.came.push_back(m.window_rounds == rounds);
+      rests.came.push_back(m.suspend_rounds == rest);
     }
     if (!comm->made && comm->token != 0) assemblies.push_back(std::move(init));
     assemblies.push_back(std::move(windows));
+    assemblies.push_back(std::move(rests));
   }
   const auto add_round = [&](const Communicator* comm, const SplitRound& round, const char* call,
                              const std::vector<int32_t>& excluded) {
@@ -322,6 +362,11 @@ std::optional<CollectiveBlame> Collectives::blame() const {
   };
   for (const auto& [key, round] : splits_) add_round(key.first, round, "ncclCommSplit", {});
   for (const auto& [key, round] : shrinks_) add_round(std::get<0>(key), round, "ncclCommShrink", std::get<1>(key));
+  for (const auto& [key, round] : growths_) {
+    Assembly a{"ncclCommGrow", key.first->number, {}};
+    for (const CommMember& m : round.members) a.came.push_back(m.process != nullptr);
+    assemblies.push_back(std::move(a));
+  }
   return Finder(std::move(comms), node_.threads.all(), std::move(assemblies)).find();
 }
 

@@ -56,6 +56,10 @@ class Pieces {
       case CollectiveKind::receive:
         add_copy(0, 0, 1, 0);
         break;
+      case CollectiveKind::put_signal:
+      case CollectiveKind::signal:
+      case CollectiveKind::wait_signal:
+        break;  // matched with nothing (one_sided.cpp)
     }
     return std::move(pieces_);
   }

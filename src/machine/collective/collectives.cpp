@@ -31,7 +31,8 @@ constexpr uint64_t kSliceBytes = 1 << 20, kMostSlices = 64;
 constexpr uint32_t kRegistersPerThread = 96;
 
 NcclOp op_of(CollectiveKind kind) {
-  return is_message(kind) ? NcclOp::send_receive : static_cast<NcclOp>(static_cast<uint8_t>(kind));
+  return is_message(kind) || is_one_sided(kind) ? NcclOp::send_receive
+                                                : static_cast<NcclOp>(static_cast<uint8_t>(kind));
 }
 
 bool has_root(CollectiveKind kind) {
@@ -72,6 +73,11 @@ Sizes sizes_of(const wire::CollectiveCall& c, uint32_t rank, uint32_t ranks) {
       return {one, 0};
     case CollectiveKind::receive:
       return {0, one};
+    case CollectiveKind::put_signal:
+      return {one, 0};
+    case CollectiveKind::signal:
+    case CollectiveKind::wait_signal:
+      return {};
   }
   return {};
 }
@@ -114,18 +120,27 @@ PortUse port_use(CollectiveKind kind, uint64_t port, uint32_t ranks, bool root) 
 
 bool is_message(CollectiveKind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::receive; }
 
+bool is_one_sided(CollectiveKind kind) {
+  return kind == CollectiveKind::put_signal || kind == CollectiveKind::signal || kind == CollectiveKind::wait_signal;
+}
+
 std::string_view call_name(CollectiveKind kind) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "ncclAllReduce", "ncclBroadcast", "ncclReduce",  "ncclAllGather", "ncclReduceScatter",
-      "ncclAlltoAll",  "ncclGather",    "ncclScatter", "ncclSend",      "ncclRecv"};
+  constexpr std::array<std::string_view, 13> kNames = {
+      "ncclAllReduce", "ncclBroadcast", "ncclReduce",    "ncclAllGather", "ncclReduceScatter",
+      "ncclAlltoAll",  "ncclGather",    "ncclScatter",   "ncclSend",      "ncclRecv",
+      "ncclPutSignal", "ncclSignal",    "ncclWaitSignal"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 std::string name_without_line(const wire::CollectiveCall& c) {
+  if (c.kind == CollectiveKind::signal) return fmt::format("ncclSignal to rank {}", c.peer);
+  if (c.kind == CollectiveKind::wait_signal)
+    return fmt::format("ncclWaitSignal for {} signal{} of rank {}", c.count, c.count == 1 ? "" : "s", c.peer);
   std::string text = fmt::format("{} of {} {}", call_name(c.kind), c.count, name_of(c.type));
   if (is_reduction(c.kind)) text += fmt::format(" ({})", name_of(c.op));
   if (has_root(c.kind)) text += fmt::format(", root {}", c.peer);
-  if (c.kind == CollectiveKind::send) text += fmt::format(" to rank {}", c.peer);
+  if (c.kind == CollectiveKind::send || c.kind == CollectiveKind::put_signal)
+    text += fmt::format(" to rank {}", c.peer);
   if (c.kind == CollectiveKind::receive) text += fmt::format(" from rank {}", c.peer);
   return text;
 }
@@ -140,7 +155,7 @@ std::string describe(const wire::CollectiveCall& c) {
 Status Collectives::read_calls(Process& process, const wire::Collective& m, std::span<const std::byte> blob,
                                CollectiveLaunch& launch) const {
   const CommHandle* handle = find(process, m.comm);
-  if (!handle || handle->state != wire::CommState::ready || handle->finalized || handle->revoked)
+  if (!handle || handle->state != wire::CommState::ready || handle->finalized || handle->revoked || handle->suspended)
     return Status::invalid_handle;
   if (m.calls == 0 || m.calls > wire::kMostCollectiveCalls || m.more_streams > wire::kMostCollectiveStreams)
     return Status::invalid_value;
@@ -150,6 +165,7 @@ Status Collectives::read_calls(Process& process, const wire::Collective& m, std:
   launch.rank = handle->rank;
   if (launch.comm->members[launch.rank].local_device != m.stream.device) return Status::invalid_value;
   const uint32_t n = launch.comm->ranks();
+  std::optional<bool> waits;  // of the one-sided call before
   for (uint32_t k = 0; k < m.calls; ++k) {
     CollectivePart part;
     wire::CollectiveCall& c = part.call;
@@ -158,17 +174,30 @@ Status Collectives::read_calls(Process& process, const wire::Collective& m, std:
     for (char& letter : c.where) {
       if (letter != '\0' && (letter < ' ' || letter > '~')) letter = '?';
     }
-    if (c.kind > CollectiveKind::receive || c.type > wire::ElementType::e5m2 || c.op > wire::ReduceOp::scaled_sum ||
+    if (c.kind > CollectiveKind::wait_signal || c.type > wire::ElementType::e5m2 || c.op > wire::ReduceOp::scaled_sum ||
         c.scalar_from > wire::ScalarFrom::device)
       return Status::invalid_value;
-    if ((has_root(c.kind) || is_message(c.kind)) && (c.peer < 0 || static_cast<uint32_t>(c.peer) >= n))
+    const bool one_sided = is_one_sided(c.kind);
+    if ((has_root(c.kind) || is_message(c.kind) || one_sided) && (c.peer < 0 || static_cast<uint32_t>(c.peer) >= n))
       return Status::invalid_value;
     if (c.count > kMostBytes / 8 / n) return Status::invalid_value;
     const Sizes sizes = sizes_of(c, launch.rank, n);
     part.send_bytes = sizes.send;
     part.receive_bytes = sizes.receive;
+    if (c.kind == CollectiveKind::wait_signal && (c.count == 0 || c.count > INT32_MAX)) return Status::invalid_value;
+    if (c.kind == CollectiveKind::put_signal) {
+      const auto& windows = launch.comm->members[launch.rank].windows;
+      const auto window = windows.find(c.window);
+      if (window == windows.end() || window->second.round == 0 || c.receive > kMostBytes) return Status::invalid_value;
+    }
     // A collective of nothing is no operation at all; a message of nothing is one.
-    if (c.count == 0 && !is_message(c.kind)) continue;
+    if (c.count == 0 && !is_message(c.kind) && !one_sided) continue;
+    if (one_sided) {
+      const bool wait = c.kind == CollectiveKind::wait_signal;
+      if (waits && *waits != wait) ++launch.phases;
+      waits = wait;
+      part.phase = launch.phases;
+    }
     launch.parts.push_back(std::move(part));
   }
   return Status::ok;
@@ -206,6 +235,7 @@ Status Collectives::estimate(Process& process, const wire::Collective& m, std::s
   if (const Status s = read_calls(process, m, blob, launch); s != Status::ok) return s;
   Time latency = 0, transfer = 0;
   for (const CollectivePart& part : launch.parts) {
+    if (is_one_sided(part.call.kind)) continue;
     const auto choice = fabric::choose_nccl(node_.platform, question_of(*launch.comm, part.call));
     latency = std::max(latency, choice.latency);
     transfer += choice.transfer;
@@ -220,9 +250,23 @@ void Collectives::issue(const LaunchPtr& launch) {
   member.queue.push_back(launch);
   for (CollectivePart& part : launch->parts) {
     const auto peer = static_cast<uint32_t>(part.call.peer);
-    part.number = part.call.kind == CollectiveKind::send      ? ++member.sends[peer]
-                  : part.call.kind == CollectiveKind::receive ? ++member.receives[peer]
-                                                              : ++member.collectives;
+    switch (part.call.kind) {
+      case CollectiveKind::send:
+        part.number = ++member.sends[peer];
+        break;
+      case CollectiveKind::receive:
+        part.number = ++member.receives[peer];
+        break;
+      case CollectiveKind::put_signal:
+      case CollectiveKind::signal:
+        part.number = ++launch->comm->members[peer].signals[launch->rank].sent;
+        break;
+      case CollectiveKind::wait_signal:
+        part.number = member.signals[peer].awaited += part.call.count;
+        break;
+      default:
+        part.number = ++member.collectives;
+    }
   }
 }
 
@@ -251,7 +295,8 @@ bool Collectives::find_buffers(CollectiveLaunch& launch, std::string& fault) {
   for (CollectivePart& part : launch.parts) {
     const wire::CollectiveCall& c = part.call;
     part.send = look(c.send, part.send_bytes, "the send buffer", c);
-    part.receive = look(c.receive, part.receive_bytes, "the receive buffer", c);
+    if (!is_one_sided(c.kind)) part.receive = look(c.receive, part.receive_bytes, "the receive buffer", c);
+    if (c.kind == CollectiveKind::put_signal) find_target(launch, part, fault);
     if (c.scalar_from == wire::ScalarFrom::device) part.scalar = look(c.scalar, size_of(c.type), "the scalar", c);
   }
   return fault.empty();
@@ -271,6 +316,9 @@ void Collectives::start(const LaunchPtr& launch) {
     op->faulted = true;
     return node_.streams.fail(process, member.local_device, Status::illegal_address);
   }
+  // Copy engines do what is one-sided.
+  if (std::ranges::all_of(launch->parts, [](const CollectivePart& part) { return is_one_sided(part.call.kind); }))
+    return post(launch);
   uint32_t channels = 1;
   for (const CollectivePart& part : launch->parts)
     channels = std::max(channels, fabric::choose_nccl(node_.platform, question_of(*launch->comm, part.call)).channels);
@@ -291,7 +339,10 @@ void Collectives::post(const LaunchPtr& launch) {
   const OperationPtr op = launch->op.lock();
   if (!op) return;
   launch->at = launch->end = std::max(op->begun, node_.engine.acting_time());
-  for (size_t k = 0; k < launch->parts.size() && !launch->over; ++k) arrive(launch, k);
+  for (size_t k = 0; k < launch->parts.size() && !launch->over; ++k) {
+    if (!is_one_sided(launch->parts[k].call.kind)) arrive(launch, k);
+  }
+  start_phase(launch);
 }
 
 void Collectives::arrive(const LaunchPtr& launch, size_t index) {
@@ -564,12 +615,19 @@ void Collectives::write_results(const std::shared_ptr<Communicator>& comm, const
 }
 
 void Collectives::part_done(const PostedPart& post, Time at) {
-  const LaunchPtr& launch = post.launch;
+  const LaunchPtr launch = post.launch;
   CollectivePart& part = post.part();
   if (launch->over || std::exchange(part.done, true)) return;
   part.send = part.receive = part.scalar = {};
   launch->end = std::max(launch->end, at);
-  if (--launch->left != 0) return;
+  const bool end_of_phase = is_one_sided(part.call.kind) && --launch->phase_left == 0;
+  if (--launch->left != 0) {
+    if (end_of_phase) {
+      ++launch->phase;
+      start_phase(launch);
+    }
+    return;
+  }
   const OperationPtr op = launch->op.lock();
   launch->over = true;
   if (op) {

@@ -33,7 +33,8 @@ class Collectives {
   explicit Collectives(NodeServices& node) : node_(node) {}
 
   // Communicators (communicators.cpp)
-  wire::CommId make_id(Process& process);
+  // Of a communicator, or with its handle the one by which it grows.
+  wire::Status make_id(Process& process, wire::Id parent, wire::CommId& id);
   wire::Status create(HostThread& thread, const wire::CommCreate& m, std::span<const std::byte> excluded,
                       wire::Id& made);
   // Answers when nothing is in progress any more.
@@ -63,11 +64,24 @@ class Collectives {
     Time latest = 0;
   };
 
+  // A communicator that more ranks join: the k-th grow of each rank of the parent belong together, and the id is its.
+  struct GrowRound {
+    std::shared_ptr<Communicator> parent;
+    uint64_t token = 0;               // 0: no rank has asked for an id yet
+    std::vector<CommMember> members;  // by rank; empty until the first has come
+    uint32_t most_channels = 0;
+    Time latest = 0;
+  };
+  using GrowKey = std::pair<const Communicator*, uint64_t>;
+
   CommHandle* find(const Process& process, wire::Id id) const;
   wire::Status join(HostThread& thread, const wire::CommCreate& m, const std::shared_ptr<CommHandle>& handle);
   wire::Status split(HostThread& thread, const wire::CommCreate& m, const std::shared_ptr<CommHandle>& handle);
   wire::Status shrink(HostThread& thread, const wire::CommCreate& m, std::span<const std::byte> excluded,
                       const std::shared_ptr<CommHandle>& handle);
+  wire::Status grow(HostThread& thread, const wire::CommCreate& m, const std::shared_ptr<CommHandle>& handle);
+  void finish_growing(const GrowKey& key, Time at);
+  wire::Status rest(HostThread& thread, CommHandle& handle, bool suspend);
   void split_up(Communicator& parent, SplitRound& round, Time at);
   void complete(const std::shared_ptr<Communicator>& comm, Time at);
   void set_state(CommHandle& handle, wire::CommState state, wire::Status error, Time at);
@@ -84,7 +98,13 @@ class Collectives {
   void start_next(const std::shared_ptr<Communicator>& comm, uint32_t rank);
   void start(const LaunchPtr& launch);
   bool find_buffers(CollectiveLaunch& launch, std::string& fault);
+  void find_target(const CollectiveLaunch& launch, CollectivePart& part, std::string& fault) const;
   void post(const LaunchPtr& launch);
+  // One-sided calls (one_sided.cpp)
+  void start_phase(const LaunchPtr& launch);
+  void put(const LaunchPtr& launch, std::shared_ptr<std::deque<size_t>> in_order, race::ClockRef before);
+  void deliver(const LaunchPtr& launch, size_t index, const race::ClockRef& before, race::ClockRef& after);
+  void check_waits(const std::shared_ptr<Communicator>& comm, uint32_t rank, Time at);
   void arrive(const LaunchPtr& launch, size_t index);
   void begin(const std::shared_ptr<Communicator>& comm, const ExchangePtr& exchange);
   void transfer(const std::shared_ptr<Communicator>& comm, const ExchangePtr& exchange, fabric::NcclChoice choice,
@@ -106,6 +126,8 @@ class Collectives {
   std::vector<std::weak_ptr<Communicator>> all_;
   std::map<std::pair<const Communicator*, uint64_t>, SplitRound> splits_;
   std::map<std::tuple<const Communicator*, std::vector<int32_t>, uint64_t>, SplitRound> shrinks_;
+  std::map<GrowKey, GrowRound> growths_;
+  std::map<uint64_t, GrowKey> growths_by_token_;
   uint64_t next_number_ = 1;
   size_t prune_at_ = 64;
 };
@@ -116,5 +138,7 @@ std::string_view call_name(wire::CollectiveKind kind);
 std::string name_without_line(const wire::CollectiveCall& call);
 std::string describe(const wire::CollectiveCall& call);
 bool is_message(wire::CollectiveKind kind);
+// A put, a signal or a wait for signals: calls that no other rank has to match.
+bool is_one_sided(wire::CollectiveKind kind);
 
 }  // namespace fb::machine

@@ -17,6 +17,7 @@
 #include "machine/engine.h"
 #include "machine/node/node_memory.h"
 #include "machine/node/operation.h"
+#include "race/clock.h"
 #include "wire/messages.h"
 
 namespace fb::machine {
@@ -34,6 +35,8 @@ struct CollectivePart {
   uint32_t checked = 0;  // the race detector's agent
   Bytes send, receive, scalar;
   uint64_t send_bytes = 0, receive_bytes = 0;
+  uint32_t phase =
+      0;  // one-sided calls of a group: puts and signals, then waits, then puts …, as they follow each other
   bool posted = false, done = false;
 };
 
@@ -46,10 +49,12 @@ struct CollectiveLaunch {
   bool ready = false;    // its streams have come to it
   bool started = false;  // … and so has the communicator
   bool over = false;
-  std::string dropped;  // why it is over without having taken part
-  size_t left = 0;      // parts that are not done
-  Time at = 0;          // when it started
-  Time end = 0;         // of the last part so far
+  std::string dropped;             // why it is over without having taken part
+  size_t left = 0;                 // parts that are not done
+  uint32_t phases = 0, phase = 0;  // of the one-sided parts: the last, and the one that runs
+  size_t phase_left = 0;
+  Time at = 0;   // when it started
+  Time end = 0;  // of the last part so far
   std::optional<Engine::Residents> residents;
 };
 using LaunchPtr = std::shared_ptr<CollectiveLaunch>;
@@ -81,6 +86,15 @@ struct CommWindowRange {
   bool complete = false;
 };
 
+// Signals from one rank to another. They arrive in the order of their calls.
+struct SignalBox {
+  uint64_t sent = 0;     // issued by the one
+  uint64_t arrived = 0;  // at the other
+  uint64_t awaited = 0;  // by the calls that the other has issued
+  // Behind the last signals, for the race checker: what was done before signal k.
+  std::map<uint64_t, race::ClockRef> before;
+};
+
 struct CommMember {
   Process* process = nullptr;
   uint32_t device = 0;  // among all
@@ -91,8 +105,11 @@ struct CommMember {
   std::deque<LaunchPtr> queue;                   // issued and not over, in order
   uint64_t collectives = 0;                      // issued
   std::map<uint32_t, uint64_t> sends, receives;  // issued, by peer
+  std::map<uint32_t, SignalBox> signals;         // from the peer to this rank
+  std::vector<PostedPart> waits;                 // for signals
   std::map<wire::Id, CommWindowRange> windows;
-  uint64_t window_rounds = 0, split_rounds = 0;
+  uint64_t window_rounds = 0, split_rounds = 0, grow_rounds = 0;
+  uint64_t suspend_rounds = 0;  // suspended and resumed
   std::map<std::vector<int32_t>, uint64_t> shrink_rounds;
 };
 
@@ -117,7 +134,8 @@ struct CommHandle {
   wire::CommState state = wire::CommState::in_progress;
   wire::Status error = wire::Status::ok;
   Time since = 0;            // of this state
-  uint32_t open_rounds = 0;  // windows that others still have to register
+  uint32_t open_rounds = 0;  // windows, suspends and resumes that others still have to join
+  bool suspended = false;
   bool finalized = false, revoked = false, aborted = false;
   std::vector<std::shared_ptr<HostThread>> waiting;
   std::string about;  // what it waits for, as users call it: "ncclCommInitRank"

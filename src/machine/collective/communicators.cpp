@@ -18,7 +18,8 @@ using wire::Status;
 
 namespace {
 
-constexpr uint64_t kIdMagic = 0x4449'4d4d'4f43'4246;  // "FBCOMMID"
+constexpr uint64_t kIdMagic = 0x4449'4d4d'4f43'4246;    // "FBCOMMID"
+constexpr uint64_t kGrowMagic = 0x574f'5247'4d4f'4346;  // "FCOMGROW"
 constexpr int32_t kMostRanks = 1024;
 constexpr size_t kMostComms = 4096;  // of a process
 
@@ -28,12 +29,23 @@ uint64_t tie_of(const Communicator& comm) { return comm.token != 0 ? comm.token 
 
 }  // namespace
 
-wire::CommId Collectives::make_id(Process& process) {
+Status Collectives::make_id(Process& process, Id parent, wire::CommId& id) {
   const uint64_t token = (uint64_t{process.number} + 1) << 32 | process.next_id++;
-  const wire::IpcToken proof = node_.tokens.handle_of(kIdMagic, token);
-  wire::CommId id;
+  if (parent != 0) {
+    const CommHandle* held = find(process, parent);
+    if (!held || held->state != CommState::ready || held->finalized || held->aborted) return Status::invalid_handle;
+    // One at a time: the next after the communicator has grown.
+    const GrowKey key{held->comm.get(), held->comm->members[held->rank].grow_rounds};
+    if (const auto found = growths_.find(key); found != growths_.end() && found->second.token != 0)
+      return Status::not_permitted;
+    GrowRound& round = growths_[key];
+    round.parent = held->comm;
+    round.token = token;
+    growths_by_token_[token] = key;
+  }
+  const wire::IpcToken proof = node_.tokens.handle_of(parent != 0 ? kGrowMagic : kIdMagic, token);
   std::memcpy(id.bytes, proof.bytes, sizeof proof.bytes);
-  return id;
+  return Status::ok;
 }
 
 CommHandle* Collectives::find(const Process& process, Id id) const {
@@ -63,6 +75,10 @@ Status Collectives::create(HostThread& thread, const wire::CommCreate& m, std::s
     case wire::CommOrigin::shrink:
       handle->about = "ncclCommShrink";
       status = shrink(thread, m, excluded, handle);
+      break;
+    case wire::CommOrigin::grow:
+      handle->about = "ncclCommGrow";
+      status = grow(thread, m, handle);
       break;
   }
   if (status != Status::ok) return status;
@@ -273,6 +289,89 @@ Status Collectives::shrink(HostThread& thread, const wire::CommCreate& m, std::s
   return Status::ok;
 }
 
+// Ranks of the parent keep their numbers; others bring the id that one of those has made.
+Status Collectives::grow(HostThread& thread, const wire::CommCreate& m, const std::shared_ptr<CommHandle>& handle) {
+  uint64_t token = 0;
+  if (m.has_id != 0 || m.parent == 0) {
+    wire::IpcToken proof;
+    std::memcpy(proof.bytes, m.id.bytes, sizeof proof.bytes);
+    token = node_.tokens.token_of(kGrowMagic, proof);
+    if (!growths_by_token_.contains(token)) return Status::invalid_value;
+  }
+  GrowKey key;
+  CommMember member;
+  uint32_t rank = 0;
+  if (m.parent != 0) {
+    const CommHandle* held = find(*thread.process, m.parent);
+    if (!held || held->state != CommState::ready || held->finalized || held->aborted) return Status::invalid_handle;
+    CommMember& own = held->comm->members[held->rank];
+    key = {held->comm.get(), own.grow_rounds};
+    if (token != 0 && growths_by_token_.at(token) != key) return Status::invalid_value;
+    if (m.ranks <= static_cast<int32_t>(held->comm->ranks()) || m.ranks > kMostRanks) return Status::invalid_value;
+    growths_[key].parent = held->comm;
+    member.local_device = own.local_device;
+    rank = held->rank;
+  } else {
+    key = growths_by_token_.at(token);
+    const auto before = static_cast<int32_t>(growths_.at(key).parent->ranks());
+    if (m.rank < before || m.rank >= m.ranks || m.ranks > kMostRanks) return Status::invalid_value;
+    member.local_device = m.device;
+    rank = static_cast<uint32_t>(m.rank);
+  }
+  GrowRound& round = growths_.at(key);
+  if (round.members.empty()) round.members.resize(static_cast<size_t>(m.ranks));
+  if (round.members.size() != static_cast<size_t>(m.ranks) || round.members[rank].process) return Status::invalid_value;
+  if (m.parent != 0) ++round.parent->members[rank].grow_rounds;
+  member.process = thread.process;
+  member.device = global_device(*thread.process, member.local_device);
+  member.handle = handle;
+  handle->rank = rank;
+  round.members[rank] = std::move(member);
+  round.latest = std::max(round.latest, thread.now);
+  round.most_channels = std::max(round.most_channels, m.most_channels);
+  if (!std::ranges::all_of(round.members, [](const CommMember& c) { return c.process != nullptr; })) return Status::ok;
+  const Time at = round.latest + node_.platform.nccl.init;
+  node_.engine.schedule(at, tie_of(*round.parent), [this, key, at] { finish_growing(key, at); });
+  return Status::ok;
+}
+
+void Collectives::finish_growing(const GrowKey& key, Time at) {
+  const auto found = growths_.find(key);
+  if (found == growths_.end()) return;
+  GrowRound round = std::move(found->second);
+  growths_.erase(found);
+  growths_by_token_.erase(round.token);
+  auto comm = std::make_shared<Communicator>();
+  comm->members = std::move(round.members);
+  comm->most_channels = round.most_channels != 0 ? round.most_channels : round.parent->most_channels;
+  for (const CommMember& m : comm->members) m.handle->comm = comm;
+  add(comm);
+  complete(comm, at);
+}
+
+// Suspending and resuming: all ranks do. What the model would free is none of the program's memory.
+Status Collectives::rest(HostThread& thread, CommHandle& handle, bool suspend) {
+  if (handle.state != CommState::ready || handle.finalized || handle.revoked) return Status::invalid_value;
+  if (handle.suspended == suspend) return Status::illegal_state;
+  handle.suspended = suspend;
+  const auto comm = handle.comm;
+  const uint64_t round = ++comm->members[handle.rank].suspend_rounds;
+  ++handle.open_rounds;
+  handle.since = std::max(handle.since, thread.now);
+  if (!std::ranges::all_of(comm->members, [&](const CommMember& c) { return c.suspend_rounds >= round; }))
+    return Status::ok;
+  Time at = 0;
+  for (const CommMember& c : comm->members) at = std::max(at, c.handle ? c.handle->since : 0);
+  node_.engine.schedule(at, tie_of(*comm), [this, comm, at] {
+    for (CommMember& c : comm->members) {
+      if (!c.handle) continue;
+      if (c.handle->open_rounds != 0) --c.handle->open_rounds;
+      answer_waiting(*c.handle, at);
+    }
+  });
+  return Status::ok;
+}
+
 // Windows
 
 Status Collectives::set_window(HostThread& thread, const wire::CommWindow& m, Id& window) {
@@ -323,16 +422,16 @@ Status Collectives::end(HostThread& thread, const wire::CommEnd& m) {
   const auto comm = handle->comm;
   thread.spend(node_.platform.nccl.call);
   switch (m.how) {
-    case wire::CommEnding::finalize:
+    case wire::CommChange::finalize:
       if (handle->finalized || handle->revoked) return Status::invalid_value;
       handle->finalized = true;
       return Status::ok;
-    case wire::CommEnding::revoke:
+    case wire::CommChange::revoke:
       if (handle->finalized || handle->revoked || !comm) return Status::invalid_value;
       handle->revoked = true;
       give_up(comm, handle->rank, "has revoked it", thread.now);
       return Status::ok;
-    case wire::CommEnding::abort:
+    case wire::CommChange::abort:
       process.comms.erase(found);
       handle->aborted = true;
       // Another thread may be waiting for it.
@@ -342,7 +441,10 @@ Status Collectives::end(HostThread& thread, const wire::CommEnd& m) {
       give_up(comm, handle->rank, "has aborted it", thread.now);
       leave(*comm, handle->rank, "has aborted it");
       return Status::ok;
-    case wire::CommEnding::destroy: {
+    case wire::CommChange::suspend:
+    case wire::CommChange::resume:
+      return rest(thread, *handle, m.how == wire::CommChange::suspend);
+    case wire::CommChange::destroy: {
       process.comms.erase(found);
       if (!comm) return Status::ok;
       // What was issued is waited for, as NCCL does.
@@ -381,6 +483,7 @@ void Collectives::leave(Communicator& comm, uint32_t rank, const std::string& wh
   member.gone_why = why;
   member.handle = nullptr;
   member.windows.clear();
+  member.waits.clear();
   if (comm.made || comm.token == 0) return;
   const bool empty = std::ranges::all_of(comm.members, [](const CommMember& m) { return !m.process || m.gone; });
   if (empty) joining_.erase(comm.token);
@@ -417,12 +520,15 @@ void Collectives::clear() {
   joining_.clear();
   splits_.clear();
   shrinks_.clear();
+  growths_.clear();
+  growths_by_token_.clear();
   for (const auto& weak : all_) {
     const auto comm = weak.lock();
     if (!comm) continue;
     for (CommMember& m : comm->members) {
       m.handle = nullptr;
       m.queue.clear();
+      m.waits.clear();
     }
     comm->collectives.clear();
     comm->messages.clear();

@@ -111,7 +111,8 @@ void Checking::ended(Operation& op) {
   ended = detector_.join(ended, op.outgoing);
 }
 
-uint32_t Checking::begin_part(const Operation& op, uint32_t part, std::string name, std::string_view where) {
+uint32_t Checking::begin_part(const Operation& op, uint32_t part, std::string name, std::string_view where,
+                              const race::ClockRef& before) {
   constexpr uint32_t kParts = uint32_t{1} << 31;  // of OperationInfo: no node of a graph has such a number
   race::OperationInfo info;
   info.name = std::move(name);
@@ -125,10 +126,14 @@ uint32_t Checking::begin_part(const Operation& op, uint32_t part, std::string na
     const std::string_view digits = where.substr(colon + 1);
     std::from_chars(digits.data(), digits.data() + digits.size(), info.line);
   }
-  return detector_.begin_operation(std::move(info), op.incoming);
+  return detector_.begin_operation(std::move(info), before ? detector_.join(op.incoming, before) : op.incoming);
 }
 
-void Checking::end_part(const Operation& op, uint32_t part) { inherit(op, detector_.end_operation(part)); }
+race::ClockRef Checking::end_part(const Operation& op, uint32_t part) {
+  race::ClockRef clock = detector_.end_operation(part);
+  inherit(op, clock);
+  return clock;
+}
 
 void Checking::access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocation& allocation, const std::byte* at,
                               uint64_t bytes) {

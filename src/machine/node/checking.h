@@ -42,9 +42,12 @@ class Checking {
   race::ClockRef so_far(const Operation& op) { return op.checked != 0 ? detector_.so_far(op.checked) : op.incoming; }
   void inherit(const Operation& op, const race::ClockRef& clock) { detector_.inherit(op.checked, clock); }
   // A part of an operation that is concurrent with its other parts, an agent of its own: its accesses are named by it.
-  // `where`: the host's call as "file:line", or empty.
-  uint32_t begin_part(const Operation& op, uint32_t part, std::string name, std::string_view where);
-  void end_part(const Operation& op, uint32_t part);
+  // `where`: the host's call as "file:line", or empty; `before`: what else happens before it.
+  uint32_t begin_part(const Operation& op, uint32_t part, std::string name, std::string_view where,
+                      const race::ClockRef& before = nullptr);
+  // What happens behind the part begins with this clock; the operation inherits it.
+  race::ClockRef end_part(const Operation& op, uint32_t part);
+  race::ClockRef join(const race::ClockRef& a, const race::ClockRef& b) { return detector_.join(a, b); }
   void access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocation& allocation, const std::byte* at,
                       uint64_t bytes);
   // The host of this process has waited for the operation.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/node/carry_on.h"
 #include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
@@ -40,7 +41,8 @@ struct Box {
   }
 };
 
-// Asks the fabric piece by piece, so that copies and kernels share links as they go.
+}  // namespace
+
 void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, std::shared_ptr<fabric::Copy> copy,
               std::function<void(Time)> done) {
   fabric.advance(*copy);
@@ -56,8 +58,6 @@ void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, st
                   },
                   {EventAbout::Kind::bookkeeping, op->device});
 }
-
-}  // namespace
 
 // A box that is copied or set, row by row.
 struct StreamScheduler::Moving {

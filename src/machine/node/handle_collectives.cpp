@@ -13,10 +13,9 @@ namespace fb::machine {
 using wire::Id;
 using wire::Status;
 
-Status on_comm_id(NodeServices& node, Call& call, const wire::Empty&, wire::CommId& reply, Answer&) {
+Status on_comm_id(NodeServices& node, Call& call, const wire::OfHandle& m, wire::CommId& reply, Answer&) {
   call.thread->spend(node.platform.nccl.call);
-  reply = node.collectives.make_id(*call.thread->process);
-  return Status::ok;
+  return node.collectives.make_id(*call.thread->process, m.handle, reply);
 }
 
 Status on_comm_create(NodeServices& node, Call& call, const wire::CommCreate& m, wire::Handle& reply, Answer&) {

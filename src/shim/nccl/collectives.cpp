@@ -2,31 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "shim/nccl/call.h"
 #include "shim/nccl/export.h"
-#include "shim/nccl/group.h"
 #include "shim/nccl/where.h"
 
 namespace fb::shim::nccl {
 namespace {
 
 using Kind = wire::CollectiveKind;
-
-struct Ends {
-  const void* send = nullptr;
-  void* receive = nullptr;
-};
-
-struct Call {
-  Kind kind{};
-  const char* name = "";
-  Ends ends;
-  size_t count = 0;
-  ncclDataType_t type{};
-  ncclRedOp_t op = ncclSum;
-  int peer = 0;
-  bool has_peer = false, reduces = false;
-  const void* caller = nullptr;
-};
 
 constexpr wire::ReduceOp kOps[] = {wire::ReduceOp::sum, wire::ReduceOp::product, wire::ReduceOp::max,
                                    wire::ReduceOp::min, wire::ReduceOp::average};
@@ -50,11 +33,14 @@ ncclResult_t set_op(const Call& c, Comm& comm, wire::CollectiveCall& to) {
   return ncclSuccess;
 }
 
+}  // namespace
+
 ncclResult_t check(const Call& c, ncclComm_t handle, GroupCall& into) {
   if (const ncclResult_t r = check_comm(handle, c.name, into.comm); r != ncclSuccess) return r;
   Comm& comm = *into.comm;
   if (comm.finalized || comm.revoked)
     return fail(ncclInvalidArgument, fmt::format("{}: the communicator was finalized or revoked", c.name));
+  if (comm.suspended) return fail(ncclInvalidUsage, fmt::format("{}: the communicator is suspended", c.name));
   if (comm.was_launched.exchange(false) && !in_group())
     return fail(ncclInvalidArgument, fmt::format("{}: the call before is in progress", c.name));
   if (c.type < 0 || c.type >= ncclNumTypes) return fail(ncclInvalidArgument, fmt::format("{}: no such type", c.name));
@@ -74,6 +60,8 @@ ncclResult_t check(const Call& c, ncclComm_t handle, GroupCall& into) {
   return ncclSuccess;
 }
 
+namespace {
+
 ncclResult_t call(const Call& c, ncclComm_t comm, cudaStream_t stream) {
   GroupCall into;
   into.stream = stream;
@@ -90,7 +78,6 @@ ncclResult_t call(const Call& c, ncclComm_t comm, cudaStream_t stream) {
 }  // namespace fb::shim::nccl
 
 using namespace fb::shim::nccl;
-#define FB_CALLER __builtin_return_address(0)
 
 FB_NCCL(ncclResult_t, ncclAllReduce, const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
         ncclComm_t comm, cudaStream_t stream) {

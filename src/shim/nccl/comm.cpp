@@ -59,6 +59,7 @@ ncclResult_t refresh(Comm& comm, ncclResult_t& state) {
       comm.rank = facts.rank;
       comm.ranks = facts.ranks;
       comm.device = static_cast<int>(facts.device);
+      comm.symmetric = facts.symmetric != 0;
       comm.ready = true;
       break;
     case wire::CommState::ended:
@@ -84,6 +85,7 @@ ncclResult_t wait_for(Comm& comm, const char* function) {
     comm.rank = facts.rank;
     comm.ranks = facts.ranks;
     comm.device = static_cast<int>(facts.device);
+    comm.symmetric = facts.symmetric != 0;
     comm.ready = true;
   }
   return ncclSuccess;
@@ -130,6 +132,7 @@ FB_NCCL(ncclResult_t, ncclCommMemStats, ncclComm_t handle, ncclCommMemStat_t sta
   if (const ncclResult_t r = check_comm(handle, "ncclCommMemStats", comm); r != ncclSuccess) return r;
   if (!value || stat < ncclStatGpuMemSuspend || stat > ncclStatGpuMemTotal)
     return fail(ncclInvalidArgument, "ncclCommMemStats: no such figure, or value is NULL");
-  *value = 0;  // the model allocates no memory of devices
+  // The model allocates no memory of devices.
+  *value = stat == ncclStatGpuMemSuspended && comm->suspended ? 1 : 0;
   return ncclSuccess;
 }

@@ -29,7 +29,8 @@ struct Comm {
   int rank = 0, ranks = 0, device = 0;
   bool blocking = true;
   std::atomic<bool> ready = false;  // all ranks have come
-  std::atomic<bool> finalized = false, revoked = false;
+  std::atomic<bool> finalized = false, revoked = false, suspended = false;
+  bool symmetric = false;                  // windows are mapped to all ranks
   std::atomic<bool> was_launched = false;  // a nonblocking call whose end the program has not asked for
   std::mutex mutex;
   std::map<int, ScaledSum> reductions;  // by ncclRedOp_t

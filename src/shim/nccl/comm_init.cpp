@@ -93,7 +93,7 @@ namespace wire = fb::wire;
 FB_NCCL(ncclResult_t, ncclGetUniqueId, ncclUniqueId* id) {
   if (!id) return fail(ncclInvalidArgument, "ncclGetUniqueId: uniqueId is NULL");
   wire::CommId made;
-  const int e = request<wire::Kind::comm_id>({}, &made);
+  const int e = request<wire::Kind::comm_id>({.handle = 0}, &made);
   if (e != 0) return from_cuda(e, "ncclGetUniqueId");
   std::memcpy(id, &made, sizeof *id);
   return ncclSuccess;
@@ -202,5 +202,54 @@ FB_NCCL(ncclResult_t, ncclCommShrink, ncclComm_t parent, int* excluded, int coun
   if (r != ncclSuccess) return scope.end(r);
   add_job(made);
   *comm = made->handle;
+  return scope.end(ncclSuccess);
+}
+
+FB_NCCL(ncclResult_t, ncclCommGetUniqueId, ncclComm_t handle, ncclUniqueId* id) {
+  CommPtr comm;
+  if (const ncclResult_t r = check_comm(handle, "ncclCommGetUniqueId", comm); r != ncclSuccess) return r;
+  if (!id) return fail(ncclInvalidArgument, "ncclCommGetUniqueId: uniqueId is NULL");
+  wire::CommId made;
+  const int e = request<wire::Kind::comm_id>({.handle = comm->id}, &made);
+  if (e != 0) return from_cuda(e, "ncclCommGetUniqueId");
+  std::memcpy(id, &made, sizeof *id);
+  return ncclSuccess;
+}
+
+FB_NCCL(ncclResult_t, ncclCommGrow, ncclComm_t parent, int ranks, const ncclUniqueId* id, int rank, ncclComm_t* comm,
+        ncclConfig_t* given) {
+  constexpr const char* kName = "ncclCommGrow";
+  if (!comm) return fail(ncclInvalidArgument, "ncclCommGrow: newcomm is NULL");
+  *comm = nullptr;
+  CommPtr from;
+  if (parent) {
+    if (const ncclResult_t r = check_comm(parent, kName, from); r != ncclSuccess) return r;
+    if (rank != -1) return fail(ncclInvalidArgument, "ncclCommGrow: ranks of the communicator give -1 as rank");
+  } else if (!id || rank < 0 || rank >= ranks) {
+    return fail(ncclInvalidArgument, "ncclCommGrow: new ranks need the id, and a rank below nRanks");
+  }
+  if (ranks <= (from ? from->ranks : 0))
+    return fail(ncclInvalidArgument, "ncclCommGrow: nRanks is not larger than the communicator");
+  Config config{.blocking = from ? from->blocking : true};
+  Scope scope;
+  if (const ncclResult_t r = read_config(given, kName, config); r != ncclSuccess) return scope.end(r);
+  wire::CommCreate message;
+  message.origin = wire::CommOrigin::grow;
+  int device = from ? from->device : 0;
+  if (!from) cudaGetDevice(&device);
+  message.device = static_cast<uint32_t>(device);
+  message.ranks = ranks;
+  message.rank = from ? from->rank : rank;
+  message.parent = from ? from->id : 0;
+  message.most_channels = config.most_channels;
+  if (id) {
+    message.has_id = 1;
+    std::memcpy(&message.id, id, sizeof *id);
+  }
+  CommPtr made;
+  const ncclResult_t r = create(message, config, kName, made);
+  if (r != ncclSuccess) return scope.end(r);
+  *comm = made->handle;
+  add_job(made);
   return scope.end(ncclSuccess);
 }

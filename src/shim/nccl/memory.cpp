@@ -3,16 +3,21 @@
 #include <cuda.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
 #include "shim/nccl/export.h"
 #include "shim/nccl/group.h"
+#include "shim/nccl/window.h"
 
 // What ncclWindow_t points to; programs see its name alone.
 struct ncclWindow_vidmem {
   fb::wire::Id id = 0;
+  fb::wire::Id comm = 0;
   void* user = nullptr;
+  size_t bytes = 0;
+  int flags = 0;
 };
 
 using namespace fb::shim::nccl;
@@ -39,6 +44,26 @@ bool is_aligned(const void* buffer) {
 }
 
 }  // namespace
+
+namespace fb::shim::nccl {
+
+wire::Id window_id(const Comm& comm, ncclWindow_t window) {
+  const std::lock_guard lock(windows().mutex);
+  const auto found = windows().live.find(window);
+  return found == windows().live.end() || found->second->comm != comm.id ? 0 : found->second->id;
+}
+
+bool in_symmetric_window(const Comm& comm, const void* buffer, size_t bytes) {
+  const std::lock_guard lock(windows().mutex);
+  return std::ranges::any_of(windows().live, [&](const auto& entry) {
+    const ncclWindow_vidmem& w = *entry.second;
+    const auto begin = reinterpret_cast<uintptr_t>(w.user), at = reinterpret_cast<uintptr_t>(buffer);
+    return w.comm == comm.id && (w.flags & NCCL_WIN_COLL_SYMMETRIC) != 0 && at >= begin && bytes <= w.bytes &&
+           at - begin <= w.bytes - bytes;
+  });
+}
+
+}  // namespace fb::shim::nccl
 
 FB_NCCL(ncclResult_t, ncclMemAlloc, void** pointer, size_t bytes) {
   constexpr size_t kGranularity = wire::kGranularity;
@@ -95,7 +120,10 @@ FB_NCCL(ncclResult_t, ncclCommWindowRegister, ncclComm_t handle, void* buffer, s
   if (e != 0) return from_cuda(e, "ncclCommWindowRegister");
   auto kept = std::make_unique<ncclWindow_vidmem>();
   kept->id = made.handle;
+  kept->comm = comm->id;
   kept->user = buffer;
+  kept->bytes = bytes;
+  kept->flags = flags;
   *window = kept.get();
   {
     const std::lock_guard lock(windows().mutex);

@@ -22,6 +22,11 @@ void group(void (*calls)()) {
 }
 void make_second() { NCCL(ncclCommSplit(comm, 0, w.rank, &second, nullptr)); }
 
+void wait_signals(int peer, int count) {
+  ncclWaitSignalDesc_t d = {count, peer, 0, 0};
+  NCCL(ncclWaitSignal(1, &d, comm, stream));
+}
+
 __global__ void wait_for(volatile int* flag) {
   while (*flag == 0) {
   }
@@ -141,6 +146,25 @@ void (*const kCases[])() = {
         all_reduce(second);
         all_reduce(comm);
       }
+    },
+    [] {  // 33: one signal less than is waited for
+      if (w.rank == 1) NCCL(ncclSignal(0, 0, 0, 0, comm, stream));
+      if (w.rank == 0) wait_signals(1, 2);
+    },
+    [] {  // 34: each waits before it signals
+      wait_signals(w.rank ^ 1, 1);
+      NCCL(ncclSignal(w.rank ^ 1, 0, 0, 0, comm, stream));
+    },
+    [] {  // 35: the signal goes to another rank
+      if (w.rank == 1) NCCL(ncclSignal(2, 0, 0, 0, comm, stream));
+      if (w.rank == 0) wait_signals(1, 1);
+    },
+    [] {  // 36: a rank does not grow
+      ncclComm_t grown;
+      if (w.rank == 0) NCCL(ncclCommGrow(comm, 3, nullptr, -1, &grown, nullptr));
+    },
+    [] {  // 37: a rank does not suspend
+      if (w.rank == 0) NCCL(ncclCommSuspend(comm, NCCL_SUSPEND_MEM));
     },
 };
 

@@ -104,9 +104,81 @@ void peers_memory(bool right) {
   if (w.rank == (right ? 1 : 0)) use_on(stream, static_cast<float*>(theirs));
 }
 
-void (*const kCases[])(bool) = {written_too_late,         read_too_early,         overwritten_too_early,
-                                result_written_meanwhile, copy_too_early,         two_calls_of_a_group,
-                                message_overwritten,      two_streams_of_a_group, peers_memory};
+// Rank 0 puts into rank 1's window, which is read behind a wait for the signal, or without one.
+ncclWindow_t window() {
+  ncclWindow_t made;
+  NCCL(ncclMemAlloc(reinterpret_cast<void**>(&a), 2 * kCount * sizeof(float)));
+  NCCL(ncclCommWindowRegister(comm, a, 2 * kCount * sizeof(float), &made, NCCL_WIN_COLL_SYMMETRIC));
+  return made;
+}
+void put(ncclWindow_t into, cudaStream_t s) {
+  NCCL(ncclPutSignal(a, kCount, ncclFloat, 1, into, kCount * sizeof(float), 0, 0, 0, comm, s));
+}
+void wait(int count, cudaStream_t s) {
+  ncclWaitSignalDesc_t d = {count, 0, 0, 0};
+  NCCL(ncclWaitSignal(1, &d, comm, s));
+}
+void put_read_too_early(bool right) {
+  const ncclWindow_t w1 = window();
+  if (w.rank == 0) {
+    fill_on(stream, a);
+    put(w1, stream);
+  } else {
+    wait(1, stream);
+    use_on(right ? stream : second, a + kCount);
+  }
+}
+void put_overwritten_too_early(bool right) {
+  const ncclWindow_t w1 = window();
+  if (w.rank == 0) {
+    put(w1, stream);
+    if (right) order(stream, second);
+    fill_on(second, a);
+  } else {
+    wait(1, stream);
+  }
+}
+// The first signal says nothing of the second put.
+void one_signal_for_two_puts(bool right) {
+  const ncclWindow_t w1 = window();
+  if (w.rank == 0) {
+    NCCL(ncclSignal(1, 0, 0, 0, comm, stream));
+    put(w1, stream);
+  } else {
+    wait(right ? 2 : 1, stream);
+    use_on(stream, a + kCount);
+    if (!right) wait(1, stream);
+  }
+}
+// The window is free again when its owner says so.
+void put_into_a_window_in_use(bool right) {
+  const ncclWindow_t w1 = window();
+  if (w.rank == 0) {
+    if (right) {
+      ncclWaitSignalDesc_t d = {1, 1, 0, 0};
+      NCCL(ncclWaitSignal(1, &d, comm, stream));
+    }
+    put(w1, stream);
+  } else {
+    use_on(stream, a + kCount);
+    NCCL(ncclSignal(0, 0, 0, 0, comm, stream));
+    wait(1, stream);
+  }
+}
+
+void (*const kCases[])(bool) = {written_too_late,
+                                read_too_early,
+                                overwritten_too_early,
+                                result_written_meanwhile,
+                                copy_too_early,
+                                two_calls_of_a_group,
+                                message_overwritten,
+                                two_streams_of_a_group,
+                                peers_memory,
+                                put_read_too_early,
+                                put_overwritten_too_early,
+                                one_signal_for_two_puts,
+                                put_into_a_window_in_use};
 
 }  // namespace
 

@@ -52,6 +52,11 @@ CASES = [
     (29, 3, MESSAGES, ["has not come to"]),
     (30, 2, MISSING, ["ncclCommWindowRegister", "rank 1 did not"]),
     (31, 2, "never signalled", ["wait_for"]),
+    (33, 2, "never signalled", ["ncclWaitSignal for 2 signals of rank 1", "has sent 1", "hangs.cu:"]),
+    (34, 2, MESSAGES, ["ncclWaitSignal for 1 signal of rank 1", "comes behind its own"]),
+    (35, 3, "never signalled", ["has sent 0", "to rank 0"]),
+    (36, 2, MISSING, ["ncclCommGrow", "rank 1, 2 did not"]),
+    (37, 2, MISSING, ["ncclCommSuspend", "rank 1 did not"]),
     (32, 2, ORDER, ["communicator 1", "communicator 2"]),
 ]
 

@@ -24,6 +24,10 @@ CASES = {
     13: ["ncclSend", "called at races.cu:", "fill"],
     15: ["ncclAllReduce", "use"],
     17: ["fill", "use"],
+    19: ["ncclPutSignal", "called at races.cu:", "use", "writes"],
+    21: ["ncclPutSignal", "called at races.cu:", "fill", "reads"],
+    23: ["ncclPutSignal", "called at races.cu:", "use"],
+    25: ["ncclPutSignal", "called at races.cu:", "use"],
 }
 SEEDS = ["0", "1", "2"]
 

@@ -7,7 +7,9 @@
 
 #include "uses/collective_rows.h"
 #include "uses/comm_rows.h"
+#include "uses/later_rows.h"
 #include "uses/misuse_rows.h"
+#include "uses/one_sided_rows.h"
 #include "uses/other_rows.h"
 
 Fixture& fixture() {
@@ -68,8 +70,8 @@ int main(int argc, char** argv) {
   ncclRedOpCreatePreMulSum(&of_other_type, &wide, ncclDouble, ncclScalarHostImmediate, f.comms[0]);
 
   int rows = 0, failures = 0;
-  for (const Rows& table :
-       {collective_rows(), misuse_rows(destroyed, foreign, of_other_type), comm_rows(), other_rows()}) {
+  for (const Rows& table : {collective_rows(), misuse_rows(destroyed, foreign, of_other_type), comm_rows(),
+                            other_rows(), one_sided_rows(), later_rows()}) {
     for (const Row& row : table) {
       if (argc > 1 && row.name.find(argv[1]) == std::string::npos) continue;
       ++rows;

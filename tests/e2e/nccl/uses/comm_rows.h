@@ -449,14 +449,5 @@ inline Rows comm_rows() {
          const int e = ncclCommMemStats(f.comms[0], ncclStatGpuMemTotal, &value);
          return e != 0 ? e : value == 0 ? 0 : kWrongValue;
        }},
-      {"ncclCommGrow is not modelled", ncclInvalidUsage,
-       [&f] {
-         ncclComm_t c;
-         return ncclCommGrow(f.comms[0], 8, nullptr, -1, &c, nullptr);
-       }},
-      {"ncclCommSuspend is not modelled", ncclInvalidUsage,
-       [&f] { return ncclCommSuspend(f.comms[0], NCCL_SUSPEND_MEM); }},
-      {"ncclSignal is not modelled", ncclInvalidUsage,
-       [&f] { return ncclSignal(1, 0, 0, 0, f.comms[0], f.streams[0]); }},
   };
 }

@@ -101,7 +101,7 @@ TEST_F(NodeCollective, WhatCannotBeIsRefused) {
     change(c);
     return collect(a, comm_a, c, 0);
   };
-  EXPECT_EQ(with([](auto& c) { c.kind = static_cast<CollectiveKind>(10); }), Status::invalid_value);
+  EXPECT_EQ(with([](auto& c) { c.kind = static_cast<CollectiveKind>(13); }), Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.type = static_cast<wire::ElementType>(12); }), Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.op = static_cast<wire::ReduceOp>(6); }), Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.scalar_from = static_cast<wire::ScalarFrom>(3); }), Status::invalid_value);
@@ -109,6 +109,12 @@ TEST_F(NodeCollective, WhatCannotBeIsRefused) {
   EXPECT_EQ(with([](auto& c) {
               c.kind = CollectiveKind::send;
               c.peer = 2;
+            }),
+            Status::invalid_value);
+  EXPECT_EQ(with([](auto& c) { c.kind = CollectiveKind::put_signal; }), Status::invalid_value);  // no window
+  EXPECT_EQ(with([](auto& c) {
+              c.kind = CollectiveKind::wait_signal;
+              c.count = 0;
             }),
             Status::invalid_value);
   EXPECT_EQ(collect(a, comm_a, all_reduce(x, x), 1), Status::invalid_value);  // the communicator is on device 0
@@ -129,6 +135,52 @@ TEST_F(NodeCollective, AnIdCannotBeMadeUpOrUsedTwiceByARank) {
   EXPECT_EQ(b.status<Kind::comm_create>(larger), Status::invalid_value);
 }
 
+TEST_F(NodeCollective, APutBeyondTheWindowOfTheOtherIsAFault) {
+  connect();
+  const uint64_t x = a.allocate(0, kCount * 8), y = b.allocate(1, kCount * 8);
+  const wire::Id own = a.ask<Kind::comm_window>({comm_a, 0, x, kCount * 8, 1, 0}).handle;
+  b.ask<Kind::comm_window>({comm_b, 0, y, kCount * 4, 1, 0});
+  EXPECT_EQ(a.ask<Kind::comm_wait>({comm_a}).state, wire::CommState::ready);
+  wire::CollectiveCall put = all_reduce(x, 4);
+  put.kind = CollectiveKind::put_signal;
+  put.peer = 1;
+  put.window = own;
+  EXPECT_EQ(collect(a, comm_a, put, 0), Status::ok);
+  EXPECT_EQ(a.status<Kind::device_wait>({0, 0}), Status::illegal_address);
+}
+
+TEST_F(NodeCollective, ASignalThatIsMissingIsNamed) {
+  connect();
+  wire::CollectiveCall call;
+  call.kind = CollectiveKind::signal;
+  EXPECT_EQ(collect(b, comm_b, call, 1), Status::ok);
+  call.kind = CollectiveKind::wait_signal;
+  call.peer = 1;
+  call.count = 1;
+  EXPECT_EQ(collect(a, comm_a, call, 0), Status::ok);
+  EXPECT_EQ(a.status<Kind::device_wait>({0, 0}), Status::ok);
+  EXPECT_EQ(collect(a, comm_a, call, 0), Status::ok);
+  b.leave();
+  EXPECT_EQ(a.status<Kind::device_wait>({0, 0}), std::nullopt);
+  const std::string text = host.node.explain_deadlock();
+  EXPECT_NE(text.find("up to signal 2"), std::string::npos) << text;
+}
+
+TEST_F(NodeCollective, AnIdToGrowByIsOneAtATimeAndNoOther) {
+  connect();
+  const wire::CommId id = a.ask<Kind::comm_id>({comm_a});
+  EXPECT_EQ(b.status<Kind::comm_id>({comm_b}), Status::not_permitted);
+  wire::CommCreate m = request(id, 0);
+  EXPECT_EQ(a.status<Kind::comm_create>(m), Status::invalid_value);  // made to grow by, not to begin with
+  m.origin = wire::CommOrigin::grow;
+  m.ranks = 3;
+  m.rank = 1;  // taken
+  EXPECT_EQ(b.status<Kind::comm_create>(m), Status::invalid_value);
+  m.rank = 2;
+  EXPECT_EQ(b.status<Kind::comm_create>(m), Status::ok);
+  EXPECT_EQ(b.status<Kind::comm_create>(m), Status::invalid_value);
+}
+
 TEST_F(NodeCollective, ARankThatLeavesLeavesTheOthersWaiting) {
   connect();
   const uint64_t x = a.allocate(0, kCount * 4);
@@ -143,9 +195,9 @@ TEST_F(NodeCollective, AnAbortEndsWhatWaits) {
   connect();
   const uint64_t x = a.allocate(0, kCount * 4);
   EXPECT_EQ(collect(a, comm_a, all_reduce(x, x), 0), Status::ok);
-  EXPECT_EQ(a.status<Kind::comm_end>({comm_a, wire::CommEnding::abort, 0}), Status::ok);
+  EXPECT_EQ(a.status<Kind::comm_end>({comm_a, wire::CommChange::abort, 0}), Status::ok);
   EXPECT_EQ(a.status<Kind::device_wait>({0, 0}), Status::ok);
-  EXPECT_EQ(a.status<Kind::comm_end>({comm_a, wire::CommEnding::destroy, 0}), Status::invalid_handle);
+  EXPECT_EQ(a.status<Kind::comm_end>({comm_a, wire::CommChange::destroy, 0}), Status::invalid_handle);
 }
 
 }  // namespace
