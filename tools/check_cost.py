@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--most", type=float, default=0, help="fail if a named problem costs more")
     parser.add_argument("--most-of-all", type=float, default=0, help="fail if the geometric mean is more")
     options = parser.parse_args()
-    folders = sorted(p.parent for p in ROOT.glob("problems/*/*/reference.cu"))
+    folders = sorted(p.parent for p in ROOT.glob("problems/*/*/*/reference.cu"))
     if options.problems:
         folders = [p for p in folders if p.name in options.problems]
     ratios = []

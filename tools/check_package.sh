@@ -48,7 +48,7 @@ inside test -f /usr/share/man/man1/fabricbench-check.1 || inside test -f /usr/sh
 inside test -f /usr/share/bash-completion/completions/fabricbench || fail "no completion"
 
 step "check --quick"
-reference=/usr/share/fabricbench/problems/p2p/push_copy/reference.cu
+reference=/usr/share/fabricbench/problems/comm/p2p/push_copy/reference.cu
 inside fabricbench check --quick push_copy "$reference" | tee "$work/check.txt"
 grep -q '^PASS' "$work/check.txt" || fail "the reference does not pass"
 

@@ -72,11 +72,13 @@ Result<Pack> load_one(const std::string& root, const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> problem_folders(const std::string& root) {
-  std::vector<std::string> all;
-  for (const std::string& category : folders_in(root)) {
-    for (const std::string& name : folders_in(fs::path(root) / category))
-      all.push_back(fmt::format("{}/{}", category, name));
+std::vector<ProblemPlace> problem_places(const std::string& root) {
+  std::vector<ProblemPlace> all;
+  for (const std::string& track : folders_in(root)) {
+    for (const std::string& category : folders_in(fs::path(root) / track)) {
+      for (const std::string& name : folders_in(fs::path(root) / track / category))
+        all.push_back({fmt::format("{}/{}/{}", track, category, name), name});
+    }
   }
   return all;
 }
@@ -84,10 +86,10 @@ std::vector<std::string> problem_folders(const std::string& root) {
 Pack read_pack(const std::string& root, Errors& errors) {
   Pack pack = read_pack_file(root, errors);
   std::map<std::string, std::string> seen;  // name → folder
-  for (const std::string& folder : problem_folders(pack.root)) {
+  for (const auto& [folder, name] : problem_places(pack.root)) {
     const std::string path = (fs::path(pack.root) / folder).string();
     auto problem = load_problem(path);
-    const auto [same, is_new] = seen.emplace(fs::path(folder).filename().string(), folder);
+    const auto [same, is_new] = seen.emplace(name, folder);
     if (!is_new) errors.list.push_back({{}, fmt::format("{}: {} has the same name", path, same->second)});
     if (!problem) {
       append(errors, problem.error());
@@ -106,17 +108,16 @@ Result<Pack> load_pack(const std::string& root) {
 }
 
 Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
-  const auto folders = problem_folders(root);
   std::vector<std::string> names, matches;
-  for (const std::string& folder : folders) {
-    names.push_back(fs::path(folder).filename().string());
-    if (folder == problem || names.back() == problem) matches.push_back(folder);
+  for (const auto& [folder, name] : problem_places(root)) {
+    names.push_back(name);
+    if (("/" + folder).ends_with(fmt::format("/{}", problem))) matches.push_back(folder);
   }
   if (matches.size() == 1) return load_one(root, (fs::path(root) / matches[0]).string());
   if (matches.size() > 1) return error(fmt::format("'{}' is ambiguous: {} or {}", problem, matches[0], matches[1]));
   if (is_problem_folder(problem)) {
     const fs::path folder = (fs::absolute(problem) / "").lexically_normal().parent_path();
-    return load_one(folder.parent_path().parent_path().string(), folder.string());
+    return load_one(folder.parent_path().parent_path().parent_path().string(), folder.string());
   }
   // An invalid pack has no problems at all: report that instead.
   Errors errors;

@@ -73,13 +73,13 @@ struct Problem {
   Rules rules;
   Cost cost;
   std::vector<Unreached> unreached;
-  Interface interface;    // of a problem with a driver
-  std::string statement;  // text of statement.md
-  std::string reference;  // text of reference.cu
-  std::string oracle;     // path of oracle.cpp
-  std::string driver;     // text of driver.cu, empty if there is none
-  std::string variant;    // text of variant.cu, empty if there is none
-  std::string hash;       // of the names and contents of all files of the folder
+  Interface interface;      // of a problem with a driver
+  std::string statement;    // text of statement.md
+  std::string reference;    // text of reference.cu
+  std::string oracle;       // path of oracle.cpp
+  std::string driver;       // text of driver.cu, empty if there is none
+  std::string alternative;  // text of alternative.cu, empty if there is none
+  std::string hash;         // of the names and contents of all files of the folder
 
   // What expressions may name: the parameters, world and rank.
   Values values(const SizeClass& size, int world, int rank) const;
@@ -87,8 +87,8 @@ struct Problem {
   Result<int64_t> elements(const Tensor& tensor, const Values& values) const;
 };
 
-// Reads a folder. The folder's name is the problem's, the name of the folder above its category. All errors are
-// reported, each as "file:line:column: message"; the messages need no location of their own.
+// Reads a folder. The folder's name is the problem's, those of the folders above its category and its track. All errors
+// are reported, each as "file:line:column: message"; the messages need no location of their own.
 Result<Problem> load_problem(const std::string& folder);
 
 }  // namespace fb::catalog

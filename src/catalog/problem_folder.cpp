@@ -23,7 +23,7 @@ using Files = std::map<std::string, std::string>;  // name → content
 
 constexpr auto kRequired =
     std::to_array<std::string_view>({"problem.toml", "statement.md", "reference.cu", "oracle.cpp"});
-constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "variant.cu", "README.md"});
+constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "alternative.cu", "README.md"});
 
 // Backup files of editors do not belong to the problem.
 bool is_stray(const std::string& name) { return name.starts_with('.') || name.ends_with('~'); }
@@ -44,7 +44,7 @@ class FolderReader {
     problem.reference = text("reference.cu");
     problem.oracle = (folder_ / "oracle.cpp").string();
     problem.driver = text("driver.cu");
-    problem.variant = text("variant.cu");
+    problem.alternative = text("alternative.cu");
     problem.hash = hash();
     if (!is_snake_case(problem.name)) complain("", fmt::format("the name '{}' is not snake_case", problem.name));
     check_sources(problem);
@@ -70,7 +70,7 @@ class FolderReader {
   void read_files();
   Problem read_toml();
   void check_sources(const Problem& problem);
-  void check_variant(const Problem& problem, std::span<const Region> regions);
+  void check_alternative(const Problem& problem, std::span<const Region> regions);
   std::string hash() const;
 
   fs::path folder_;
@@ -104,11 +104,14 @@ Problem FolderReader::read_toml() {
   Errors errors;
   Problem problem = read_problem(file->second, places, errors);
   check_problem(problem, places, errors);
-  const std::string parent = folder_.parent_path().filename().string();
-  if (!problem.category.empty() && problem.category != parent) {
-    errors.list.push_back(
-        {places.category, fmt::format("category '{}', but the folder is in '{}'", problem.category, parent)});
-  }
+  const fs::path category = folder_.parent_path();
+  const auto belongs = [&](const char* what, const std::string& value, const fs::path& in, Location at) {
+    const std::string parent = in.filename().string();
+    if (value.empty() || value == parent) return;
+    errors.list.push_back({at, fmt::format("{} '{}', but the folder is in '{}'", what, value, parent)});
+  };
+  belongs("category", problem.category, category, places.category);
+  belongs("track", problem.track, category.parent_path(), places.track);
   std::ranges::sort(errors.list, {}, [](const Diagnostic& d) { return std::tuple(d.at.line, d.at.column, d.message); });
   complain("problem.toml", errors);
   return problem;
@@ -128,7 +131,7 @@ void FolderReader::check_sources(const Problem& problem) {
         if (trim(region.placeholder).empty())
           wrong("the region has no template: '// [template]' and lines that begin with '//| ' are missing");
       }
-      check_variant(problem, *regions);
+      check_alternative(problem, *regions);
     }
   }
   if (const std::string oracle = text("oracle.cpp"); !oracle.empty() && !oracle.contains("FABRICBENCH_ORACLE"))
@@ -140,18 +143,18 @@ void FolderReader::check_sources(const Problem& problem) {
                                                     : "a problem with a driver.cu needs an [interface]");
 }
 
-// A variant is an answer: it has the regions of the reference.
-void FolderReader::check_variant(const Problem& problem, std::span<const Region> regions) {
-  if (problem.variant.empty()) return;
-  const auto given = regions_of(problem.variant);
-  if (!given) return complain("variant.cu", given.error());
+// An alternative is an answer: it has the regions of the reference.
+void FolderReader::check_alternative(const Problem& problem, std::span<const Region> regions) {
+  if (problem.alternative.empty()) return;
+  const auto given = regions_of(problem.alternative);
+  if (!given) return complain("alternative.cu", given.error());
   for (const Region& region : *given) {
     if (std::ranges::find(regions, region.name, &Region::name) == regions.end())
-      complain("variant.cu", fmt::format("reference.cu has no region '{}'", region.name), {region.line, 1});
+      complain("alternative.cu", fmt::format("reference.cu has no region '{}'", region.name), {region.line, 1});
   }
   for (const Region& region : regions) {
     if (std::ranges::find(*given, region.name, &Region::name) == given->end())
-      complain("variant.cu", fmt::format("has no region '{}' as reference.cu has", region.name));
+      complain("alternative.cu", fmt::format("has no region '{}' as reference.cu has", region.name));
   }
 }
 

@@ -106,6 +106,7 @@ void ProblemReader::read_facts(const toml::table& file) {
     reader_.complain(*file.get("library"),
                      fmt::format("library '{}': lower-case letters, digits and '-'", problem_.library));
   if (const toml::node* category = file.get("category")) places_.category = TomlReader::location(*category);
+  if (const toml::node* track = file.get("track")) places_.track = TomlReader::location(*track);
   if (const auto level = reader_.integer(file, "level")) {
     if (*level < 1 || *level > kLevels) {
       reader_.complain(*file.get("level"), fmt::format("level {}: there are levels 1 to {}", *level, kLevels));

@@ -6,17 +6,21 @@
 
 namespace fb::catalog {
 
-Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view category,
+Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view track,
+                                                                       std::string_view category,
                                                                        std::string_view name) {
-  for (const std::string_view word : {category, name}) {
+  for (const std::string_view word : {track, category, name}) {
     if (!is_snake_case(word)) return error(fmt::format("'{}' is not snake_case", word));
   }
-  constexpr std::string_view kPlace = "CATEGORY";
+  const auto put = [](std::string& text, std::string_view place, std::string_view value) {
+    for (size_t at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size()))
+      text.replace(at, place.size(), value);
+  };
   std::vector<std::pair<std::string, std::string>> files;
   for (const auto& [file, content] : skeleton_files()) {
     std::string text(content);
-    for (size_t at = text.find(kPlace); at != std::string::npos; at = text.find(kPlace, at + category.size()))
-      text.replace(at, kPlace.size(), category);
+    put(text, "TRACK", track);
+    put(text, "CATEGORY", category);
     files.emplace_back(file, std::move(text));
   }
   return files;

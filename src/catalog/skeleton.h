@@ -11,11 +11,12 @@
 
 namespace fb::catalog {
 
-// The files of problem `name` of `category`: name of the file and its text.
-Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view category,
+// The files of problem `name` of `category` and `track`: name of the file and its text.
+Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::string_view track,
+                                                                       std::string_view category,
                                                                        std::string_view name);
 
-// The same as in src/catalog/skeleton, with CATEGORY instead of the category.
+// The same as in src/catalog/skeleton, with TRACK and CATEGORY instead of the names.
 std::vector<std::pair<std::string_view, std::string_view>> skeleton_files();
 
 }  // namespace fb::catalog

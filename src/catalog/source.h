@@ -28,7 +28,7 @@ struct Region {
   uint32_t line = 0;                  // of the marker that opens it
 };
 
-// The regions of a reference, a variant or an answer: at least one, in the order of the text. Located errors for
+// The regions of a reference, an alternative or an answer: at least one, in the order of the text. Located errors for
 // markers that are nested, repeated, unclosed or misplaced.
 Result<std::vector<Region>> regions_of(std::string_view source);
 

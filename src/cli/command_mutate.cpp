@@ -76,7 +76,9 @@ int run(Options& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   std::vector<std::string> names = o.problems;
-  if (names.empty()) names = catalog::problem_folders(*folder);
+  if (names.empty()) {
+    for (const auto& place : catalog::problem_places(*folder)) names.push_back(place.folder);
+  }
   if (o.list) return list_mutants(o, names);
   o.run.operators = o.operators;
   o.run.quick = o.quick;

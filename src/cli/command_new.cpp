@@ -34,20 +34,23 @@ Result<void> make_pack(const fs::path& root) {
 }
 
 int create(const Options& o) {
-  const size_t slash = o.name.find('/');
-  if (slash == std::string::npos) return fail(fmt::format("'{}': say CATEGORY/NAME", o.name));
-  const std::string category = o.name.substr(0, slash), name = o.name.substr(slash + 1);
-  const auto files = catalog::make_skeleton(category, name);
+  const size_t first = o.name.find('/'), second = o.name.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos)
+    return fail(fmt::format("'{}': say TRACK/CATEGORY/NAME", o.name));
+  const std::string track = o.name.substr(0, first), category = o.name.substr(first + 1, second - first - 1),
+                    name = o.name.substr(second + 1);
+  if (track != "comm" && track != "kernel")
+    return fail(fmt::format("'{}': there are the tracks comm and kernel", o.name));
+  const auto files = catalog::make_skeleton(track, category, name);
   if (!files) return fail(files.error());
   // A folder that does not exist yet becomes a pack.
   const auto root = o.problems.empty() ? problems_folder("") : Result<std::string>(o.problems);
   if (!root) return fail(root.error());
   if (const auto made = make_pack(*root); !made) return fail(made.error());
-  for (const std::string& other : catalog::problem_folders(*root)) {
-    if (fs::path(other).filename() == name)
-      return fail(fmt::format("{}/{}: there is a problem of this name", *root, other));
+  for (const auto& other : catalog::problem_places(*root)) {
+    if (other.name == name) return fail(fmt::format("{}/{}: there is a problem of this name", *root, other.folder));
   }
-  const fs::path folder = fs::path(*root) / category / name;
+  const fs::path folder = fs::path(*root) / track / category / name;
   fs::create_directories(folder);
   for (const auto& [file, text] : *files) write_file((folder / file).string(), text);
   fmt::print("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
@@ -64,10 +67,10 @@ void add_new(CLI::App& program, CommandRun& command_run) {
       "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
       "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
-      "  fabricbench new collective/all_reduce_tree\n"
-      "  fabricbench new --problems my_pack p2p/halo_exchange");
+      "  fabricbench new comm/collective/all_reduce_tree\n"
+      "  fabricbench new --problems my_pack comm/p2p/halo_exchange");
   command->add_option("NAME", options->name, "Where it belongs and what it is called")
-      ->type_name("CATEGORY/NAME")
+      ->type_name("TRACK/CATEGORY/NAME")
       ->required();
   add_problems_option(*command, options->problems);
   command->callback([options, &command_run] { command_run.exit_code = create(*options); });

@@ -39,7 +39,9 @@ int run(const Options& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   std::vector<std::string> names = o.problems;
-  if (names.empty()) names = catalog::problem_folders(*folder);
+  if (names.empty()) {
+    for (const auto& place : catalog::problem_places(*folder)) names.push_back(place.folder);
+  }
   if (names.empty()) return fail(fmt::format("{}: there are no problems", *folder));
   prove::Options options;
   options.form = o.full ? prove::Form::full : o.quick ? prove::Form::quick : prove::Form::usual;
@@ -78,7 +80,8 @@ void add_prove(CLI::App& program, CommandRun& command_run) {
   command->alias("lint");  // its name until 0.1
   command->footer(
       "Checks of each problem: statement, reference under many schedules, bytes that the reference moves, template,\n"
-      "oracle (deterministic, sensitive), impostors, an independent variant, nvcc. Exit code: 0 all are proven, 1 some "
+      "oracle (deterministic, sensitive), impostors, an independent alternative, nvcc. Exit code: 0 all are proven, 1 "
+      "some "
       "are not.\n\n"
       "Examples:\n"
       "  fabricbench prove                              all problems, usual form\n"
@@ -88,7 +91,7 @@ void add_prove(CLI::App& program, CommandRun& command_run) {
   auto* full = command->add_flag("--full", o.full, "The long form: eight seeds and every impostor");
   command
       ->add_flag("--quick", o.quick,
-                 "What CI has time for: a quick judgement of the reference, one impostor, no variant")
+                 "What CI has time for: a quick judgement of the reference, one impostor, no alternative")
       ->excludes(full);
   command->add_flag("--verbose", o.verbose, "Also name the checks that hold");
   command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references with nvcc");

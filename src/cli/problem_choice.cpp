@@ -29,12 +29,9 @@ Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std
   return catalog::load_from_pack(*folder, problem);
 }
 
-std::vector<ProblemName> problems_named(const std::string& pack_folder, const std::string& glob) {
-  std::vector<ProblemName> found;
-  for (const std::string& folder : catalog::problem_folders(pack_folder)) {
-    std::string name = folder.substr(folder.find('/') + 1);
-    if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) found.push_back({folder, std::move(name)});
-  }
+std::vector<catalog::ProblemPlace> problems_named(const std::string& pack_folder, const std::string& glob) {
+  std::vector<catalog::ProblemPlace> found = catalog::problem_places(pack_folder);
+  std::erase_if(found, [&](const auto& place) { return fnmatch(glob.c_str(), place.name.c_str(), 0) != 0; });
   return found;
 }
 

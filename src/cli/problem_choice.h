@@ -19,12 +19,8 @@ Result<std::string> problems_folder(const std::string& chosen);
 // The pack with this problem alone.
 Result<catalog::Pack> choose_problem(const std::string& chosen_folder, const std::string& problem);
 
-// A problem of a pack: its folder in it ("p2p/push_copy") and its name.
-struct ProblemName {
-  std::string folder, name;
-};
 // Those whose names match.
-std::vector<ProblemName> problems_named(const std::string& pack_folder, const std::string& glob);
+std::vector<catalog::ProblemPlace> problems_named(const std::string& pack_folder, const std::string& glob);
 
 // Which problems of a pack are meant; filters add up.
 struct ProblemFilter {

@@ -55,7 +55,7 @@ class Prover {
     check("oracle depends on every input and on other ranks", [&] { return sensitive(); });
     check("outputs of impostors are refused", [&] { return impostors(); });
     check("impostors do not pass", [&] { return impostor_candidates(); });
-    check("an independent variant passes", [&] { return variant(); });
+    check("an independent alternative passes", [&] { return alternative(); });
     if (options_.with_nvcc && !quick()) check("reference compiles with nvcc", [&] { return nvcc(); });
     return std::move(report_);
   }
@@ -100,7 +100,8 @@ class Prover {
   // A problem that was begun from the skeleton. The template's own TODOs are for the solver.
   std::string nothing_to_do() const {
     std::string text;
-    for (const char* name : {"problem.toml", "statement.md", "oracle.cpp", "reference.cu", "variant.cu", "driver.cu"}) {
+    for (const char* name :
+         {"problem.toml", "statement.md", "oracle.cpp", "reference.cu", "alternative.cu", "driver.cu"}) {
       const std::string file = problem_.folder + "/" + name;
       if (!std::filesystem::exists(file)) continue;
       size_t number = 0;
@@ -163,9 +164,9 @@ class Prover {
     return fmt::format("mean of {} seeds", kCostSeeds);
   }
 
-  std::string variant() const {
-    if (problem_.variant.empty()) fail("there is no variant.cu");
-    return quick() ? "not judged in the quick form" : pass_under_seeds(problem_.variant);
+  std::string alternative() const {
+    if (problem_.alternative.empty()) fail("there is no alternative.cu");
+    return quick() ? "not judged in the quick form" : pass_under_seeds(problem_.alternative);
   }
 
   // The class it got.

@@ -27,7 +27,7 @@ struct Report {
 
 enum class Form : uint8_t {
   quick,  // a quick judgement of the reference and one impostor, chosen by the problem's name: at most 4 CPU seconds
-  usual,  // one full judgement of reference and variant, two impostors
+  usual,  // one full judgement of reference and alternative, two impostors
   full,   // eight full judgements, every impostor
 };
 

@@ -24,7 +24,7 @@ class Judging:
 
     def __init__(self, tool, folder):
         self.tool, self.folder = tool, folder
-        reference = next(pathlib.Path(__file__).parents[3].glob(f"problems/*/{PROBLEM}/reference.cu")).read_text()
+        reference = next(pathlib.Path(__file__).parents[3].glob(f"problems/*/*/{PROBLEM}/reference.cu")).read_text()
         (folder / "answers").mkdir()
         (folder / "answers" / f"{PROBLEM}.md").write_text(reference)
 

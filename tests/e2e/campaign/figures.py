@@ -3,6 +3,7 @@ import collections
 import json
 import math
 import os
+import pathlib
 import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -18,12 +19,10 @@ def load_toml(*path):
 def facts(names):
     """Category and level of problems."""
     found = {}
-    root = os.path.join(ROOT, "problems")
-    for category in os.listdir(root):
-        for name in names:
-            if os.path.exists(os.path.join(root, category, name, "problem.toml")):
-                problem = load_toml("problems", category, name, "problem.toml")
-                found[name] = (problem["category"], str(problem["level"]))
+    for file in pathlib.Path(ROOT, "problems").glob("*/*/*/problem.toml"):
+        if file.parent.name in names:
+            problem = load_toml(file)
+            found[file.parent.name] = (problem["category"], str(problem["level"]))
     return found
 
 

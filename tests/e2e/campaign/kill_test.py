@@ -28,7 +28,7 @@ ROLES = ("director", "caller", "worker", "judge")
 def write_answers(folder):
     """Round 1 is wrong, round 2 the reference; the last problem passes at once."""
     for problem, category in PROBLEMS.items():
-        reference = (harness.HERE.parents[2] / "problems" / category / problem / "reference.cu").read_text()
+        reference = (harness.HERE.parents[2] / "problems" / "comm" / category / problem / "reference.cu").read_text()
         place = folder / problem
         place.mkdir(parents=True)
         rounds = [f"// round 1 of {problem}\n" + reference] if problem == "push_copy" else ["no code", reference]
@@ -160,7 +160,7 @@ class Campaign:
         answer = self.scratch.parent / "prose.md"
         answer.write_text("no code\n")
         subprocess.run([self.tool, "check", "--quick", "flag_ping_pong", str(answer)], env=self.env, capture_output=True, check=False)
-        reference = harness.HERE.parents[2] / "problems" / "p2p" / "flag_ping_pong" / "reference.cu"
+        reference = harness.HERE.parents[2] / "problems" / "comm" / "p2p" / "flag_ping_pong" / "reference.cu"
         subprocess.run([self.tool, "check", "--quick", "flag_ping_pong", str(reference)], env=self.env, capture_output=True, check=False)
         # A folder without a lock may be removed after a minute only.
         return sorted(path.name for path in self.scratch.iterdir() if not path.name.startswith(".fabricbench-new."))

@@ -3,12 +3,13 @@
 
 Usage: make_answers.py OUT
 
-answers.toml lists the answers of each model. Right answers are references and variants of problems, others are made of them by small changes as
+answers.toml lists the answers of each model. Right answers are references and alternatives of problems, others are made of them by small changes as
 programmers make them, of tests/e2e/exploits and tests/e2e/candidates, and of a few texts in pieces/. OUT/expected.json lists all
 answers with their recipes and the outcomes that the table expects.
 """
 import json
 import os
+import pathlib
 import re
 import sys
 import tomllib
@@ -53,8 +54,8 @@ def replace_once(text, old, new):
 
 
 class Problem:
-    def __init__(self, category, name):
-        self.folder = os.path.join("problems", category, name)
+    def __init__(self, folder, name):
+        self.folder = folder
         tensors = tomllib.loads(read(self.folder, "problem.toml"))["tensor"]
         self.input = next(t["name"] for t in tensors if t["role"] == "in")
         self.output = next(t["name"] for t in tensors if t["role"] == "out")
@@ -64,7 +65,7 @@ class Problem:
         self.reference = re.sub(r"^// \[template\]\n(//\|.*\n)*", "", text, flags=re.M)
         self.skeleton = re.sub(r"^(// \[solution[^\n]*\n).*?^// \[template\]\n", r"\1", text, flags=re.M | re.S)
         self.skeleton = re.sub(r"^//\|( |$)", "", self.skeleton, flags=re.M)
-        self.variant = read(self.folder, "variant.cu")
+        self.alternative = read(self.folder, "alternative.cu")
 
     def in_run(self, statement):
         """The reference with a statement at the beginning of run."""
@@ -101,7 +102,7 @@ def copy_in_run(problem):
 # Sources; each is answered as a code block.
 SOURCES = {
     "reference": lambda p: p.reference,
-    "variant": lambda p: p.variant,
+    "alternative": lambda p: p.alternative,
     "one_block": one_block,                       # right, and slow
     "mistake": lambda p: replace_once(p.reference, *MISTAKES[p.name]),
     "first_call_only": lambda p: p.in_run("static int calls = 0;\n    if (calls++ > 0) return;  // already done"),
@@ -174,10 +175,8 @@ def write(path, text):
 
 def all_problems():
     found = {}
-    for category in sorted(os.listdir(os.path.join(ROOT, "problems"))):
-        folder = os.path.join(ROOT, "problems", category)
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            found[name] = Problem(category, name)
+    for file in sorted(pathlib.Path(ROOT, "problems").glob("*/*/*/problem.toml")):
+        found[file.parent.name] = Problem(str(file.parent.relative_to(ROOT)), file.parent.name)
     return found
 
 

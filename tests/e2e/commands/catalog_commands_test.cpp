@@ -47,11 +47,12 @@ TEST_F(Commands, ListGivesJson) {
 }
 
 TEST_F(Commands, ListShowsWhatIsRightAndSaysWhatIsWrong) {
-  root_.write("ep/broken/problem.toml", "title = 3\n");
+  root_.write("comm/ep/broken/problem.toml", "title = 3\n");
   const Output output = run_here("list", "");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("sample  p2p"), std::string::npos) << output.text;
-  EXPECT_NE(output.text.find("/ep/broken/problem.toml:1:9: 'title' must be text\n"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("/comm/ep/broken/problem.toml:1:9: 'title' must be text\n"), std::string::npos)
+      << output.text;
 }
 
 TEST_F(Commands, AFolderThatIsNoPackIsSaid) {
@@ -98,7 +99,7 @@ TEST_F(Commands, TemplateOverwritesNothingUnlessForced) {
 }
 
 TEST_F(Commands, NewMakesAProblemThatLoads) {
-  EXPECT_EQ(run_here("new", "fusion/brand_new").exit_code, 0);
+  EXPECT_EQ(run_here("new", "kernel/fusion/brand_new").exit_code, 0);
   const Output list = run_here("list", "brand_new");
   EXPECT_EQ(list.exit_code, 0) << list.text;
   EXPECT_NE(list.text.find("brand_new  fusion"), std::string::npos) << list.text;
@@ -106,7 +107,7 @@ TEST_F(Commands, NewMakesAProblemThatLoads) {
 
 TEST_F(Commands, NewMakesAPackOfAnEmptyFolder) {
   const std::string pack = file("packs/second");
-  EXPECT_EQ(run_tool("new --problems " + pack + " p2p/first").exit_code, 0);
+  EXPECT_EQ(run_tool("new --problems " + pack + " comm/p2p/first").exit_code, 0);
   const Output list = run_tool("list --json --problems " + pack);
   EXPECT_EQ(list.exit_code, 0) << list.text;
   EXPECT_EQ(nlohmann::json::parse(list.text)["pack"]["name"], "second");
@@ -114,14 +115,15 @@ TEST_F(Commands, NewMakesAPackOfAnEmptyFolder) {
 
 TEST_F(Commands, NewSpoilsNothing) {
   const std::string before = load().hash;
-  EXPECT_EQ(run_here("new", "p2p/sample").exit_code, 2);
-  EXPECT_EQ(run_here("new", "ep/sample").exit_code, 2);
+  EXPECT_EQ(run_here("new", "comm/p2p/sample").exit_code, 2);
+  EXPECT_EQ(run_here("new", "comm/ep/sample").exit_code, 2);
   EXPECT_FALSE(std::filesystem::exists(file("ep")));
   EXPECT_EQ(load().hash, before);
-  for (const char* name : {"sample", "p2p/Sample", "p2p/", "/x", "p2p/../x", "a/b/c"})
+  for (const char* name :
+       {"sample", "p2p/sample", "comm/p2p/Sample", "comm/p2p/", "/p2p/x", "comm/../x", "a/b/c", "comm/a/b/c"})
     EXPECT_EQ(run_here("new", name).exit_code, 2) << name;
   root_.write("other/file", "x");
-  EXPECT_EQ(run_tool("new --problems " + file("other") + " p2p/x").exit_code, 2);
+  EXPECT_EQ(run_tool("new --problems " + file("other") + " comm/p2p/x").exit_code, 2);
   EXPECT_FALSE(std::filesystem::exists(file("other/pack.toml")));
 }
 

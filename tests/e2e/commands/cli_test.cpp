@@ -92,7 +92,7 @@ TEST(Cli, WithJsonFailuresAreJson) {
 }
 
 TEST(Cli, ColoursAreForTerminalsOrOnRequest) {
-  const std::string check = " check --quick push_copy " FB_SOURCE_DIR "/problems/p2p/push_copy/reference.cu";
+  const std::string check = " check --quick push_copy " FB_SOURCE_DIR "/problems/comm/p2p/push_copy/reference.cu";
   EXPECT_EQ(run_tool("--color auto" + check).text.find('\033'), std::string::npos);
   EXPECT_NE(run_tool("--color always" + check).text.find("\033[32;1mPASS"), std::string::npos);
 }

@@ -59,7 +59,7 @@ def judged(problem, path):
 
 def references():
     found = {}
-    for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "reference.cu")):
+    for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "*", "reference.cu")):
         problem = os.path.basename(os.path.dirname(path))
         found[problem] = judged(problem, path)
     return found

@@ -611,7 +611,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def titles_of(pack):
-    return {file.parent.name: tomllib.loads(file.read_text())["title"] for file in pack.glob("*/*/problem.toml")}
+    return {file.parent.name: tomllib.loads(file.read_text())["title"] for file in pack.glob("*/*/*/problem.toml")}
 
 
 def main():

@@ -12,7 +12,7 @@ import tempfile
 
 def prove(tool, pack):
     """Exit code, and check → whether it holds."""
-    done = subprocess.run([tool, "prove", "--verbose", "--no-nvcc", "--problems", pack, "p2p/next_rank"],
+    done = subprocess.run([tool, "prove", "--verbose", "--no-nvcc", "--problems", pack, "comm/p2p/next_rank"],
                           capture_output=True, text=True, timeout=600, check=False)
     print(done.stdout, done.stderr, sep="")
     return done.returncode, {m[2]: m[1] == "ok" for m in re.finditer(r"^  (ok|FAIL) +(.*?)  \(", done.stdout, re.M)}
@@ -22,7 +22,7 @@ def main():
     tool = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         pack = pathlib.Path(folder) / "skeleton"
-        subprocess.run([tool, "new", "p2p/next_rank", "--problems", pack], check=True, timeout=60)
+        subprocess.run([tool, "new", "comm/p2p/next_rank", "--problems", pack], check=True, timeout=60)
         code, checks = prove(tool, pack)
         assert code != 0, "a problem that says TODO is proven"
         assert [name for name, good in checks.items() if not good] == ["nothing is left to do in its texts"], checks

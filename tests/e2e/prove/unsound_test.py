@@ -16,7 +16,7 @@ BAD = {"reference moves the bytes that [cost] states": "link_bytes: stated 2048,
        "oracle depends on every input and on other ranks": "no expected value depends on `in`",
        IMPOSTORS: "is accepted",
        CANDIDATES: "zeros passes",
-       "an independent variant passes": "there is no variant.cu"}
+       "an independent alternative passes": "there is no alternative.cu"}
 
 
 def main():

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROBLEM = os.path.join(HERE, "..", "..", "..", "problems", "p2p", "peer_copy")
+PROBLEM = os.path.join(HERE, "..", "..", "..", "problems", "comm", "p2p", "peer_copy")
 LARGE = 8 << 20
 SAMPLES = [1 << 20, 9 << 18, 3 << 20]
 

@@ -18,7 +18,7 @@ import harness  # noqa: E402
 
 SOURCE = HERE.parents[2]
 PROBLEM = "all_reduce_one_shot"
-REFERENCE = SOURCE / "problems" / "collective" / PROBLEM / "reference.cu"
+REFERENCE = SOURCE / "problems" / "comm" / "collective" / PROBLEM / "reference.cu"
 CANDIDATES = SOURCE / "tests" / "e2e" / "candidates"
 # First answers in turn; six of ten do not pass and are followed by the reference.
 FIRST = [REFERENCE, CANDIDATES / "deadlock_flag.cu", CANDIDATES / "not_compiling.cu", REFERENCE, CANDIDATES / "crash_device.cu",

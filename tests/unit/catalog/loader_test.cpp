@@ -16,7 +16,7 @@ TEST_F(Loader, ReadsAFolder) {
   add_to_toml(
       "[interface]\nconstruct = \"int n\"\nhost = [\"Queue queue()\", \"bool pop(Item& item)\"]\n"
       "device = [\"void Queue::push(const Item& item)\"]\n");
-  write("variant.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
+  write("alternative.cu", "// [solution]\nclass Solution {};\n// [/solution]\n");
   const Problem p = load();
   EXPECT_EQ(p.name, "sample");
   EXPECT_EQ(p.folder, folder());
@@ -39,7 +39,7 @@ TEST_F(Loader, ReadsAFolder) {
   EXPECT_EQ(p.statement, kStatement);
   EXPECT_EQ(p.reference, kReference);
   EXPECT_EQ(p.oracle, folder() + "/oracle.cpp");
-  EXPECT_FALSE(p.driver.empty() || p.variant.empty());
+  EXPECT_FALSE(p.driver.empty() || p.alternative.empty());
   ASSERT_EQ(p.interface.host.size(), 2u);
   EXPECT_EQ(p.interface.host[1].parameters[0].type, "Item&");
   EXPECT_EQ(p.interface.objects(), std::vector<std::string>{"Queue"});
@@ -171,6 +171,7 @@ TEST_F(Loader, RefusesFactsOutOfRange) {
   spoil("\"b-c\"", "\"B c\"");
   spoil("\"p2p\"", "\"ep\"");
   EXPECT_EQ(messages(),
+            "problem.toml:2:9: track 'com', but the folder is in 'comm'\n"
             "problem.toml:2:9: track 'com': there are comm and kernel\n"
             "problem.toml:3:12: category 'ep', but the folder is in 'p2p'\n"
             "problem.toml:5:9: level 4: there are levels 1 to 3\n"
@@ -318,9 +319,9 @@ TEST_F(Loader, AFolderWithoutAnythingMissesEverything) {
 }
 
 TEST_F(Loader, AFolderThatIsNotThereIsSaid) {
-  const auto problem = load_problem("/nowhere/p2p/x");
+  const auto problem = load_problem("/nowhere/comm/p2p/x");
   ASSERT_FALSE(problem);
-  EXPECT_EQ(problem.error().list[0].message, "/nowhere/p2p/x: is not a folder");
+  EXPECT_EQ(problem.error().list[0].message, "/nowhere/comm/p2p/x: is not a folder");
 }
 
 TEST_F(Loader, ChecksSources) {
@@ -337,18 +338,20 @@ TEST_F(Loader, ChecksSources) {
 }
 
 TEST_F(Loader, AVariantHasTheRegionsOfTheReference) {
-  write("variant.cu", "class Solution {};\n");
-  expect_only("variant.cu: has no region: '// [solution]' is missing");
-  write("variant.cu", "// [solution: other]\n// [/solution]\n");
-  EXPECT_EQ(messages(),
-            "variant.cu:1:1: reference.cu has no region 'other'\nvariant.cu: has no region '' as reference.cu has\n");
+  write("alternative.cu", "class Solution {};\n");
+  expect_only("alternative.cu: has no region: '// [solution]' is missing");
+  write("alternative.cu", "// [solution: other]\n// [/solution]\n");
+  EXPECT_EQ(
+      messages(),
+      "alternative.cu:1:1: reference.cu has no region 'other'\nalternative.cu: has no region '' as reference.cu has\n");
 }
 
 TEST_F(Loader, TheFoldersNameIsSnakeCase) {
-  std::filesystem::rename(folder(), root_.path() + "/p2p/Sample-1");
-  const auto problem = load_problem(root_.path() + "/p2p/Sample-1");
+  std::filesystem::rename(folder(), root_.path() + "/comm/p2p/Sample-1");
+  const auto problem = load_problem(root_.path() + "/comm/p2p/Sample-1");
   ASSERT_FALSE(problem);
-  EXPECT_EQ(problem.error().list[0].message, root_.path() + "/p2p/Sample-1: the name 'Sample-1' is not snake_case");
+  EXPECT_EQ(problem.error().list[0].message,
+            root_.path() + "/comm/p2p/Sample-1: the name 'Sample-1' is not snake_case");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class PackFolder : public ProblemFolder {
 };
 
 TEST_F(PackFolder, IsLoadedWithAllItsProblems) {
-  copy_to("p2p/another");
+  copy_to("comm/p2p/another");
   root_.write(".git/config/x", "not a problem");
   const auto pack = load_pack(root_.path());
   ASSERT_TRUE(pack) << errors_of(pack);
@@ -40,20 +40,20 @@ TEST_F(PackFolder, IsLoadedWithAllItsProblems) {
 }
 
 TEST_F(PackFolder, CollectsTheErrorsOfAllFolders) {
-  copy_to("ep/sample");
-  copy_to("p2p/another");
-  std::filesystem::remove(root_.path() + "/p2p/another/oracle.cpp");
+  copy_to("comm/ep/sample");
+  copy_to("comm/p2p/another");
+  std::filesystem::remove(root_.path() + "/comm/p2p/another/oracle.cpp");
   root_.write("pack.toml", "name = \"mine\"\n");
   EXPECT_EQ(errors_of(load_pack(root_.path())),
             "ROOT/pack.toml:1:1: 'version' is missing\n"
-            "ROOT/ep/sample/problem.toml:3:12: category 'p2p', but the folder is in 'ep'\n"
-            "ROOT/p2p/another/oracle.cpp: is missing\n"
-            "ROOT/p2p/sample: ep/sample has the same name\n");
+            "ROOT/comm/ep/sample/problem.toml:3:12: category 'p2p', but the folder is in 'ep'\n"
+            "ROOT/comm/p2p/another/oracle.cpp: is missing\n"
+            "ROOT/comm/p2p/sample: comm/ep/sample has the same name\n");
 }
 
 TEST_F(PackFolder, WhatIsRightCanBeReadAnyway) {
-  copy_to("p2p/another");
-  std::filesystem::remove(root_.path() + "/p2p/another/oracle.cpp");
+  copy_to("comm/p2p/another");
+  std::filesystem::remove(root_.path() + "/comm/p2p/another/oracle.cpp");
   Errors errors;
   const Pack pack = read_pack(root_.path(), errors);
   EXPECT_EQ(pack.problems.size(), 1u);
@@ -69,16 +69,17 @@ TEST_F(PackFolder, NeedsItsFile) {
 }
 
 TEST_F(PackFolder, GivesOneProblemByNameOrPath) {
-  copy_to("p2p/broken");
-  std::filesystem::remove(root_.path() + "/p2p/broken/oracle.cpp");
-  for (const std::string& name : {std::string("sample"), std::string("p2p/sample"), folder(), folder() + "/"}) {
+  copy_to("comm/p2p/broken");
+  std::filesystem::remove(root_.path() + "/comm/p2p/broken/oracle.cpp");
+  for (const std::string& name :
+       {std::string("sample"), std::string("p2p/sample"), std::string("comm/p2p/sample"), folder(), folder() + "/"}) {
     const auto pack = load_from_pack(root_.path(), name);
     ASSERT_TRUE(pack) << name << errors_of(pack);
     EXPECT_EQ(pack->name, "mine");
     ASSERT_EQ(pack->problems.size(), 1u);
     EXPECT_EQ(pack->problems[0].name, "sample");
   }
-  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "broken")), "ROOT/p2p/broken/oracle.cpp: is missing\n");
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "broken")), "ROOT/comm/p2p/broken/oracle.cpp: is missing\n");
 }
 
 TEST_F(PackFolder, AFolderBringsItsOwnPack) {
@@ -90,7 +91,7 @@ TEST_F(PackFolder, AFolderBringsItsOwnPack) {
 }
 
 TEST_F(PackFolder, SuggestsTheNearestNames) {
-  copy_to("p2p/all_gather_push");
+  copy_to("comm/p2p/all_gather_push");
   EXPECT_EQ(errors_of(load_from_pack(root_.path(), "simple")),
             "no problem is called 'simple'; did you mean 'sample'?\n");
   EXPECT_EQ(errors_of(load_from_pack(root_.path(), "ep/gather")),
@@ -99,8 +100,9 @@ TEST_F(PackFolder, SuggestsTheNearestNames) {
 }
 
 TEST_F(PackFolder, AsksWhichOfTwo) {
-  copy_to("ep/sample");
-  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "sample")), "'sample' is ambiguous: ep/sample or p2p/sample\n");
+  copy_to("comm/ep/sample");
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "sample")),
+            "'sample' is ambiguous: comm/ep/sample or comm/p2p/sample\n");
 }
 
 TEST_F(PackFolder, CanBeChosenByTheEnvironment) {

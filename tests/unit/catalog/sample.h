@@ -91,8 +91,10 @@ class ProblemFolder : public testing::Test {
     write("oracle.cpp", "FABRICBENCH_ORACLE(expect)\n");
   }
 
-  std::string folder() const { return root_.path() + "/p2p/sample"; }
-  void write(const std::string& file, std::string_view content) const { root_.write("p2p/sample/" + file, content); }
+  std::string folder() const { return root_.path() + "/comm/p2p/sample"; }
+  void write(const std::string& file, std::string_view content) const {
+    root_.write("comm/p2p/sample/" + file, content);
+  }
   void remove(const std::string& file) const { std::filesystem::remove(folder() + "/" + file); }
 
   // problem.toml with `from` replaced by `to`.

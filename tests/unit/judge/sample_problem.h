@@ -62,7 +62,7 @@ class SampleProblem {
   explicit SampleProblem(const Sample& sample = {}) {
     // Oracles are compiled once, and found again by the next test.
     setenv("FABRICBENCH_CACHE", FB_BINARY_DIR "/tests/oracle_cache", 1);
-    const std::string folder = folder_.path() + "/p2p/sample";
+    const std::string folder = folder_.path() + "/comm/p2p/sample";
     std::filesystem::create_directories(folder);
     write_file(folder + "/problem.toml",
                fmt::format("title = \"A sample\"\ntrack = \"comm\"\ncategory = \"p2p\"\nlibrary = \"cuda\"\nlevel = 1\n"

@@ -92,7 +92,7 @@ TEST(FirstPrompt, OfNoProblemTellsItsSolution) {
     given.merge(telling_lines(p.driver));
     given.merge(telling_lines(p.statement));
     std::set<std::string> secret;
-    for (const std::string& source : {p.reference, p.variant, read_file(p.oracle)}) secret.merge(telling_lines(source));
+    for (const std::string& source : {p.reference, p.alternative, read_file(p.oracle)}) secret.merge(telling_lines(source));
     for (const std::string& variant : variants()) {
       for (const bool example : {false, true}) {
         const std::string text = ask(p.name, {.variant = variant, .worked_example = example}).user;
@@ -139,8 +139,8 @@ TEST(FirstPrompt, TakesExamplesAlsoForAPackThatHasNone) {
   // As `fabricbench prompt` loads it: one problem, from another place.
   const ScratchFolder folder;
   const fs::path root = folder.path();
-  fs::create_directories(root / "p2p");
-  fs::copy(problem("push_copy").folder, root / "p2p/push_copy", fs::copy_options::recursive);
+  fs::create_directories(root / "comm/p2p");
+  fs::copy(problem("push_copy").folder, root / "comm/p2p/push_copy", fs::copy_options::recursive);
   write_file((root / "pack.toml").string(), "name = \"other\"\nversion = \"1\"\n");
   const auto other = catalog::load_from_pack(root.string(), "push_copy");
   ASSERT_TRUE(other) << message_of(other);

@@ -25,7 +25,7 @@ class Fixture {
   static catalog::Problem load(const std::string& name) {
     // Oracles are compiled once, and found again by the next test.
     setenv("FABRICBENCH_CACHE", FB_BINARY_DIR "/tests/oracle_cache", 1);
-    auto problem = catalog::load_problem(FB_SOURCE_DIR "/tests/unit/prove/fixtures/p2p/" + name);
+    auto problem = catalog::load_problem(FB_SOURCE_DIR "/tests/unit/prove/fixtures/comm/p2p/" + name);
     if (!problem) throw std::runtime_error(to_string(problem.error(), name));
     return std::move(*problem);
   }
