@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "catalog/libraries.h"
 #include "catalog/rules.h"
 #include "catalog/source.h"
 
@@ -76,6 +77,10 @@ std::string rules_as_text(const Problem& problem) {
     text += fmt::format("- `run` must do without {} ({}…)\n", rule->about, split(rule->words, ' ')[0]);
   }
   for (const std::string& symbol : problem.rules.forbid_symbols) text += fmt::format("- must not use {}\n", symbol);
+  for (const std::string& name : problem.rules.libraries) {
+    const Library* library = find_library(name);
+    text += fmt::format("- may call {} (<{}>)\n", library->about, library->header);
+  }
   return text;
 }
 
@@ -196,6 +201,7 @@ std::string show_as_text(const Pack& pack, const Problem& p) {
 std::string show_as_json(const Pack& pack, const Problem& p) {
   Json all = facts_as_json(p);
   all["pack"] = pack_as_json(pack);
+  all["folder"] = p.folder.substr(std::min(p.folder.size(), p.root.size() + 1));  // in the pack
   all["level_reason"] = p.level_reason;
   all["provenance"] = p.provenance;
   all["statement"] = p.statement;
@@ -206,7 +212,9 @@ std::string show_as_json(const Pack& pack, const Problem& p) {
   all["parameters"] = std::move(parameters);
   all["tensors"] = tensors_as_json(p);
   all["sizes"] = sizes_as_json(p);
-  all["rules"] = {{"forbid_in_run", p.rules.forbid_in_run}, {"forbid_symbols", p.rules.forbid_symbols}};
+  all["rules"] = {{"forbid_in_run", p.rules.forbid_in_run},
+                  {"forbid_symbols", p.rules.forbid_symbols},
+                  {"libraries", p.rules.libraries}};
   all["cost"] = cost_as_json(p);
   return all.dump(2) + "\n";
 }

@@ -54,10 +54,23 @@ Pack read_pack_file(const std::string& root, Errors& errors) {
   return pack;
 }
 
+// As its variant.toml says, or the folder's where it does not: loading it will tell why.
+std::string name_of_variant(const fs::path& folder) {
+  std::error_code failed;
+  if (const fs::path file = folder / "variant.toml"; fs::is_regular_file(file, failed)) {
+    Errors ignored;
+    if (const auto table = TomlReader(ignored).parse(read_file(file.string()))) {
+      if (const auto name = table->get_as<std::string>("name")) return name->get();
+    }
+  }
+  return folder.filename().string();
+}
+
 // A folder that was named by its path.
 bool is_problem_folder(std::string_view path) {
   std::error_code failed;
-  return path.contains('/') && fs::is_regular_file(fs::path(path) / "problem.toml", failed);
+  return path.contains('/') && (fs::is_regular_file(fs::path(path) / "problem.toml", failed) ||
+                                fs::is_regular_file(fs::path(path) / "variant.toml", failed));
 }
 
 Result<Pack> load_one(const std::string& root, const std::string& folder) {
@@ -76,8 +89,14 @@ std::vector<ProblemPlace> problem_places(const std::string& root) {
   std::vector<ProblemPlace> all;
   for (const std::string& track : folders_in(root)) {
     for (const std::string& category : folders_in(fs::path(root) / track)) {
-      for (const std::string& name : folders_in(fs::path(root) / track / category))
-        all.push_back({fmt::format("{}/{}/{}", track, category, name), name});
+      for (const std::string& name : folders_in(fs::path(root) / track / category)) {
+        const std::string folder = fmt::format("{}/{}/{}", track, category, name);
+        all.push_back({folder, name});
+        for (const std::string& library : folders_in(fs::path(root) / folder / "variants")) {
+          const std::string variant = fmt::format("{}/variants/{}", folder, library);
+          all.push_back({variant, name_of_variant(fs::path(root) / variant)});
+        }
+      }
     }
   }
   return all;
@@ -111,13 +130,13 @@ Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
   std::vector<std::string> names, matches;
   for (const auto& [folder, name] : problem_places(root)) {
     names.push_back(name);
-    if (("/" + folder).ends_with(fmt::format("/{}", problem))) matches.push_back(folder);
+    if (name == problem || ("/" + folder).ends_with(fmt::format("/{}", problem))) matches.push_back(folder);
   }
   if (matches.size() == 1) return load_one(root, (fs::path(root) / matches[0]).string());
   if (matches.size() > 1) return error(fmt::format("'{}' is ambiguous: {} or {}", problem, matches[0], matches[1]));
   if (is_problem_folder(problem)) {
     const fs::path folder = (fs::absolute(problem) / "").lexically_normal().parent_path();
-    return load_one(folder.parent_path().parent_path().parent_path().string(), folder.string());
+    return load_one(root_of(folder.string()), folder.string());
   }
   // An invalid pack has no problems at all: report that instead.
   Errors errors;

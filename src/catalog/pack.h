@@ -1,7 +1,8 @@
 #pragma once
 
-// A pack of problems: a folder with pack.toml (name, version) and <track>/<category>/<name>/problem.toml below it.
-// Nothing else registers a problem.
+// A pack of problems: a folder with pack.toml (name, version) and <track>/<category>/<name>/problem.toml below it,
+// where there may be variants/<library>/variant.toml. Nothing else registers a problem. To everything but the catalog a
+// variant is a problem.
 
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ Pack read_pack(const std::string& root, Errors& errors);
 // unknown name suggests the nearest.
 Result<Pack> load_from_pack(const std::string& root, std::string_view problem);
 
-// Where a problem of a pack is: its folder in it ("comm/p2p/push_copy"), and its name.
+// Where a problem of a pack is: its folder in it ("comm/p2p/push_copy", "comm/p2p/push_copy/variants/nccl"), and its
+// name.
 struct ProblemPlace {
   std::string folder, name;
 };

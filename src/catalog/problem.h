@@ -44,6 +44,7 @@ struct SizeClass {
 struct Rules {
   std::vector<std::string> forbid_in_run;   // kinds of requests, see rules.h
   std::vector<std::string> forbid_symbols;  // of the built object
+  std::vector<std::string> libraries;       // that solutions may call, see libraries.h
 };
 
 // Of one call and the worst rank; over the parameters and world.
@@ -61,7 +62,10 @@ struct Unreached {
 };
 
 struct Problem {
-  std::string name, folder;  // the folder's name and its path
+  std::string name;
+  std::string folder;  // where its files are, those of a variant
+  std::string base;    // of a variant: the folder of the problem that it is one of
+  std::string root;    // the pack's folder
   std::string title, track, category, library, level_reason, provenance, platform;
   int level = 0;
   std::vector<std::string> tags;
@@ -87,8 +91,11 @@ struct Problem {
   Result<int64_t> elements(const Tensor& tensor, const Values& values) const;
 };
 
-// Reads a folder. The folder's name is the problem's, those of the folders above its category and its track. All errors
-// are reported, each as "file:line:column: message"; the messages need no location of their own.
+// Reads a folder, that of a problem or of a variant (<problem>/variants/<library>). The name of a problem is its
+// folder's, those of the folders above its category and its track; a variant says its own. All errors are reported,
+// each as "file:line:column: message"; the messages need no location of their own.
 Result<Problem> load_problem(const std::string& folder);
+// Of the pack that a folder of a problem or variant is in.
+std::string root_of(const std::string& folder);
 
 }  // namespace fb::catalog

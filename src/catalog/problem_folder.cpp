@@ -24,6 +24,13 @@ using Files = std::map<std::string, std::string>;  // name → content
 constexpr auto kRequired =
     std::to_array<std::string_view>({"problem.toml", "statement.md", "reference.cu", "oracle.cpp"});
 constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "alternative.cu", "README.md"});
+// Of a variant; the rest is its problem's.
+constexpr auto kOfVariant = std::to_array<std::string_view>({"variant.toml", "statement.md", "reference.cu"});
+constexpr auto kOptionalOfVariant = std::to_array<std::string_view>({"alternative.cu", "README.md"});
+constexpr const char* kVariants = "variants";
+
+// <problem>/variants/<library>
+bool is_variant(const fs::path& folder) { return folder.parent_path().filename() == kVariants; }
 
 // Backup files of editors do not belong to the problem.
 bool is_stray(const std::string& name) { return name.starts_with('.') || name.ends_with('~'); }
@@ -31,22 +38,27 @@ bool is_stray(const std::string& name) { return name.starts_with('.') || name.en
 class FolderReader {
  public:
   explicit FolderReader(const std::string& folder)
-      : folder_((fs::absolute(folder) / "").lexically_normal().parent_path()) {}
+      : folder_((fs::absolute(folder) / "").lexically_normal().parent_path()),
+        variant_(is_variant(folder_)),
+        base_(variant_ ? folder_.parent_path().parent_path() : folder_) {}
 
   Result<Problem> read() {
     std::error_code failed;
     if (!fs::is_directory(folder_, failed)) return error(fmt::format("{}: is not a folder", folder_.string()));
     read_files();
     Problem problem = read_toml();
-    problem.name = folder_.filename().string();
+    if (!variant_) problem.name = folder_.filename().string();
     problem.folder = folder_.string();
+    if (variant_) problem.base = base_.string();
+    problem.root = root_of(folder_.string());
     problem.statement = text("statement.md");
     problem.reference = text("reference.cu");
-    problem.oracle = (folder_ / "oracle.cpp").string();
+    problem.oracle = (base_ / "oracle.cpp").string();
     problem.driver = text("driver.cu");
     problem.alternative = text("alternative.cu");
     problem.hash = hash();
-    if (!is_snake_case(problem.name)) complain("", fmt::format("the name '{}' is not snake_case", problem.name));
+    if (!problem.name.empty() && !is_snake_case(problem.name))
+      complain("", fmt::format("the name '{}' is not snake_case", problem.name));
     check_sources(problem);
     if (!errors_.list.empty()) return std::unexpected(std::move(errors_));
     return problem;
@@ -68,36 +80,55 @@ class FolderReader {
   }
 
   void read_files();
+  void read_files_of_problem();
   Problem read_toml();
+  Problem read_variant_toml();
+  void report(const char* file, Errors errors);
   void check_sources(const Problem& problem);
   void check_alternative(const Problem& problem, std::span<const Region> regions);
   std::string hash() const;
 
   fs::path folder_;
+  bool variant_;
+  fs::path base_;  // the problem's folder, also where folder_ is a variant's
   Files files_;
   Errors errors_;
 };
 
 void FolderReader::read_files() {
+  using Names = std::span<const std::string_view>;
+  const Names required = variant_ ? Names(kOfVariant) : Names(kRequired);
+  const Names optional = variant_ ? Names(kOptionalOfVariant) : Names(kOptional);
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
     if (is_stray(name)) continue;
     const bool known =
-        std::ranges::find(kRequired, name) != kRequired.end() || std::ranges::find(kOptional, name) != kOptional.end();
+        std::ranges::find(required, name) != required.end() || std::ranges::find(optional, name) != optional.end();
+    if (!variant_ && name == kVariants && entry.is_directory()) continue;
     if (!known || !entry.is_regular_file()) {
-      complain(name, fmt::format("a problem has no such file (only {} and {})", fmt::join(kRequired, ", "),
-                                 fmt::join(kOptional, ", ")));
+      complain(name, fmt::format("a {} has no such file (only {} and {})", variant_ ? "variant" : "problem",
+                                 fmt::join(required, ", "), fmt::join(optional, ", ")));
       continue;
     }
     files_[name] = read_file(entry.path().string());
     if (trim(files_[name]).empty()) complain(name, "is empty");
   }
-  for (const std::string_view name : kRequired) {
+  for (const std::string_view name : required) {
     if (!files_.contains(std::string(name))) complain(std::string(name), "is missing");
+  }
+  if (variant_) read_files_of_problem();
+}
+
+// What a variant takes from its problem. They count in its hash, too.
+void FolderReader::read_files_of_problem() {
+  for (const std::string name : {"problem.toml", "oracle.cpp", "driver.cu"}) {
+    std::error_code failed;
+    if (const fs::path file = base_ / name; fs::is_regular_file(file, failed)) files_[name] = read_file(file.string());
   }
 }
 
 Problem FolderReader::read_toml() {
+  if (variant_) return read_variant_toml();
   const auto file = files_.find("problem.toml");
   if (file == files_.end()) return {};
   Places places;
@@ -112,9 +143,31 @@ Problem FolderReader::read_toml() {
   };
   belongs("category", problem.category, category, places.category);
   belongs("track", problem.track, category.parent_path(), places.track);
-  std::ranges::sort(errors.list, {}, [](const Diagnostic& d) { return std::tuple(d.at.line, d.at.column, d.message); });
-  complain("problem.toml", errors);
+  report("problem.toml", std::move(errors));
   return problem;
+}
+
+// Locations of further errors than its problem has are those of variant.toml.
+Problem FolderReader::read_variant_toml() {
+  const auto file = files_.find("variant.toml"), whole = files_.find("problem.toml");
+  if (file == files_.end()) return {};
+  if (auto problem = load_problem(base_.string()); !problem) {
+    for (Diagnostic& d : problem.error().list) errors_.list.push_back(std::move(d));
+    return {};
+  }
+  Places places;
+  Errors errors;
+  Problem problem = read_variant(file->second, whole->second, places, errors);
+  check_problem(problem, places, errors);
+  if (const std::string library = folder_.filename().string(); problem.library != library && errors.list.empty())
+    errors.list.push_back({{}, fmt::format("library '{}', but the folder is '{}'", problem.library, library)});
+  report("variant.toml", std::move(errors));
+  return problem;
+}
+
+void FolderReader::report(const char* file, Errors errors) {
+  std::ranges::sort(errors.list, {}, [](const Diagnostic& d) { return std::tuple(d.at.line, d.at.column, d.message); });
+  complain(file, errors);
 }
 
 void FolderReader::check_sources(const Problem& problem) {
@@ -167,6 +220,12 @@ std::string FolderReader::hash() const {
 }
 
 }  // namespace
+
+std::string root_of(const std::string& folder) {
+  const fs::path path = folder;
+  const fs::path problem = is_variant(path) ? path.parent_path().parent_path() : path;
+  return problem.parent_path().parent_path().parent_path().string();
+}
 
 Result<Problem> load_problem(const std::string& folder) { return FolderReader(folder).read(); }
 

@@ -9,6 +9,7 @@
 #include "base/spelling.h"
 #include "base/strings.h"
 #include "base/toml_reader.h"
+#include "catalog/libraries.h"
 #include "catalog/names.h"
 #include "catalog/rules.h"
 
@@ -32,6 +33,10 @@ std::string why_no_fill(std::string_view fill, DType type) {
 bool is_title(std::string_view name) {
   return trim(name) == name && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
+
+// The rest is the problem's: tensors, sizes, worlds, and with them the oracle.
+const std::vector<std::string> kKeysOfVariants = {"name", "title",      "library", "level", "level_reason",
+                                                  "tags", "provenance", "rules",   "cost",  "unreached"};
 
 Expression one() { return Expression::parse("1").value(); }
 
@@ -306,7 +311,7 @@ void ProblemReader::read_fill(const toml::table& from, Tensor& tensor) {
 }
 
 void ProblemReader::read_rules(const toml::table& from) {
-  reader_.refuse_unknown(from, {"forbid_in_run", "forbid_symbols"});
+  reader_.refuse_unknown(from, {"forbid_in_run", "forbid_symbols", "libraries"});
   std::vector<std::string> kinds;
   for (const Rule& rule : rules()) kinds.emplace_back(rule.kind);
   for (auto& [kind, at] : reader_.texts(from, "forbid_in_run")) {
@@ -316,6 +321,13 @@ void ProblemReader::read_rules(const toml::table& from) {
   }
   for (auto& [symbol, at] : reader_.texts(from, "forbid_symbols"))
     problem_.rules.forbid_symbols.push_back(std::move(symbol));
+  std::vector<std::string> names;
+  for (const Library& library : libraries()) names.emplace_back(library.name);
+  for (auto& [name, at] : reader_.texts(from, "libraries")) {
+    if (find_library(name) == nullptr)
+      reader_.complain(at, fmt::format("unknown library '{}'{}", name, did_you_mean(name, names)));
+    problem_.rules.libraries.push_back(std::move(name));
+  }
 }
 
 void ProblemReader::read_cost(const toml::table& file) {
@@ -388,6 +400,25 @@ Problem read_problem(std::string_view text, Places& places, Errors& errors) {
   const auto file = TomlReader(errors).parse(text);
   if (!file) return {};
   return ProblemReader(places, errors).read(*file);
+}
+
+Problem read_variant(std::string_view text, std::string_view problem, Places& places, Errors& errors) {
+  TomlReader reader(errors);
+  const auto variant = reader.parse(text);
+  auto whole = toml::parse(problem);
+  if (!variant) return {};
+  reader.refuse_unknown(*variant, kKeysOfVariants);
+  for (const std::string_view key : {"title", "library", "level", "level_reason", "provenance"})
+    reader.required(*variant, key);
+  const std::string name = reader.text(*variant, "name");
+  // What the problem says of its own solution is not said of the variant's.
+  for (const std::string_view key : {"tags", "rules", "unreached"}) whole.erase(key);
+  for (const auto& [key, node] : *variant) {
+    if (key.str() != "name") whole.insert_or_assign(key.str(), node);
+  }
+  Problem made = ProblemReader(places, errors).read(whole);
+  made.name = name;
+  return made;
 }
 
 }  // namespace fb::catalog

@@ -19,6 +19,8 @@ struct Places {
 // Reads the text; errors are added to `errors`. A harmless value replaces a wrong one, so that the checks can go on and
 // find further errors.
 Problem read_problem(std::string_view text, Places& places, Errors& errors);
+// Likewise variant.toml, over the text of a problem.toml that is right; also the name.
+Problem read_variant(std::string_view text, std::string_view problem, Places& places, Errors& errors);
 
 // Checks across parts: shapes and costs at all sizes and worlds.
 void check_problem(const Problem& problem, const Places& places, Errors& errors);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/libraries.h"
 #include "catalog/rules.h"
 
 namespace fb::catalog {
@@ -72,6 +73,11 @@ std::vector<Diagnostic> lint_statement(const Problem& problem) {
   }
   for (const std::string& symbol : problem.rules.forbid_symbols) {
     if (!says(symbol, Ending::whole)) miss(fmt::format("does not mention the forbidden symbol `{}`", symbol));
+  }
+  for (const std::string& name : problem.rules.libraries) {
+    const Library* library = find_library(name);
+    if (library != nullptr && !says(library->header, Ending::whole) && !says(library->name, Ending::any))
+      miss(fmt::format("does not say that the library {} may be called", name));
   }
   return missing;
 }

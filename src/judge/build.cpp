@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "catalog/libraries.h"
 #include "judge/border.h"
 #include "judge/build_cache.h"
 #include "judge/build_sandbox.h"
@@ -60,23 +61,24 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
 
 Result<void> link(const Workplace& place, const std::string& unit, const Words& symbols,
                   const toolchain::Wrapper& wrapper, const toolchain::Locations& where, const std::string& libraries,
-                  const BuildLimits& limits) {
+                  const BuildRequest& request) {
   const std::string exports = place.sources() + "/" + unit + ".map";
   write_file(exports, exports_of(symbols));
-  const Words command = {where.compiler,
-                         "-shared",
-                         "-fuse-ld=lld",
-                         "-pthread",
-                         "-Wl,-z,defs,-z,now,-z,noexecstack,--hash-style=both",
-                         "-Wl,--version-script=" + exports,
-                         "-o",
-                         place.object(unit),
-                         place.outputs() + "/" + unit + ".o",
-                         "-L" + libraries,
-                         "-lcudart",
-                         "-lcuda"};
+  Words command = {where.compiler,
+                   "-shared",
+                   "-fuse-ld=lld",
+                   "-pthread",
+                   "-Wl,-z,defs,-z,now,-z,noexecstack,--hash-style=both",
+                   "-Wl,--version-script=" + exports,
+                   "-o",
+                   place.object(unit),
+                   place.outputs() + "/" + unit + ".o",
+                   "-L" + libraries,
+                   "-lcudart",
+                   "-lcuda"};
+  for (const std::string& name : request.libraries) command.emplace_back(catalog::find_library(name)->link);
   const toolchain::Invocation invocation{command, {place.sources(), libraries}, {place.outputs()}};
-  return run_compiler(wrapper, invocation, limits, [](std::string_view output) {
+  return run_compiler(wrapper, invocation, request.limits, [](std::string_view output) {
     // "ld.lld: error: undefined symbol: f()" and lines that say where.
     Errors errors;
     for (const auto line : split(output, '\n')) {
@@ -95,11 +97,12 @@ Result<Built> build_candidate(const BuildRequest& request) {
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
   const bool driven = !request.sources.driver.empty();
-  Words words = {"candidate 2", identity, request.sources.candidate, request.sources.driver, request.args_header};
+  Words words = {"candidate 3", identity, request.sources.candidate, request.sources.driver, request.args_header};
   add(words, toolchain::language_flags(unit, where.sdk));
   add(words, toolchain::device_flags(unit));
   add(words, toolchain::host_flags(unit));
   add(words, unit.extra_flags);
+  add(words, request.libraries);
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache& cache) -> Result<void> {
     unit.reads = {place.sources()};
     unit.wrapper = build_wrapper(request, toolkit_of(where.compiler));
@@ -114,7 +117,7 @@ Result<Built> build_candidate(const BuildRequest& request) {
       const auto unknown = toolchain::check_ptx(*ptx);
       if (!unknown) return std::unexpected(unknown.error());
       if (!unknown->empty()) write_file(place.unsupported(), fmt::format("{}\n", fmt::join(*unknown, "\n")));
-      if (auto done = link(place, name, symbols, unit.wrapper, where, libraries, request.limits); !done)
+      if (auto done = link(place, name, symbols, unit.wrapper, where, libraries, request); !done)
         return std::unexpected(std::move(done.error()));
       return ptx;
     };

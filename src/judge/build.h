@@ -27,6 +27,7 @@ struct BuildRequest {
   Sources sources = {};               // from assemble()
   catalog::Interface interface = {};  // of a problem with a driver
   std::string args_header = {};
+  std::vector<std::string> libraries = {};  // that the problem allows (catalog/libraries.h)
   std::string folder = {};               // exists; candidate.so, candidate.ptx and those of a driver are written here
   std::vector<std::string> hidden = {};  // folders that the compiler must not see even if they are the system's
   const sandbox::SandboxSupport* sandbox = nullptr;  // null: none, by the user's wish

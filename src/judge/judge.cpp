@@ -226,7 +226,8 @@ class AttemptJudge {
     wanted.interface = problem_.interface;
     wanted.args_header = catalog::args_header(problem_);
     wanted.folder = folder_.emplace().path();
-    wanted.hidden = {fs::path(problem_.folder).parent_path().parent_path().string()};
+    wanted.hidden = {problem_.root};
+    wanted.libraries = problem_.rules.libraries;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
     wanted.use_cache = request_.use_cache;
     wanted.line_tables = request_.line_tables;
@@ -247,13 +248,13 @@ class AttemptJudge {
     }
     candidate_ = built->path;
     driver_ = built->driver;
-    if (ability_) zygote_.emplace(find_rank());  // gets ready while we go on
+    if (ability_) zygote_.emplace(find_rank(), problem_.rules.libraries);  // gets ready while we go on
     constants_ = constants_of_object(candidate_);
     return true;
   }
 
   bool check_symbols() {
-    const auto broken = judge::check_symbols(candidate_, problem_.rules.forbid_symbols);
+    const auto broken = judge::check_symbols(candidate_, problem_.rules);
     if (!broken) {  // no object that a linker would make
       conclude(verdict_, VerdictClass::cheat, "the object that was built is damaged", join(broken.error()));
       return false;

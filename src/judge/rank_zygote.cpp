@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/numbers.h"
+#include "catalog/libraries.h"
 #include "toolchain/locate.h"
 
 namespace fb::judge {
@@ -47,14 +48,15 @@ int read_end(int pipe) {
 
 }  // namespace
 
-RankZygote::RankZygote(const std::string& program) {
+RankZygote::RankZygote(const std::string& program, const std::vector<std::string>& libraries) {
   Ends ends = make_ends();
   socket_ = std::move(ends.ours);
   SpawnOptions start;
   start.command = {program, "--zygote", std::to_string(ends.theirs.get())};
-  auto libraries = toolchain::locate_libraries();
-  if (!libraries) throw std::runtime_error(libraries.error().list[0].message);
-  start.environment = {"LD_LIBRARY_PATH=" + *libraries};
+  for (const std::string& name : libraries) start.command.emplace_back(catalog::find_library(name)->object);
+  auto folder = toolchain::locate_libraries();
+  if (!folder) throw std::runtime_error(folder.error().list[0].message);
+  start.environment = {"LD_LIBRARY_PATH=" + *folder};
   start.err = STDERR_FILENO;
   start.inherited = {ends.theirs.get()};
   start.fixed_addresses = true;  // ranks are forks of it

@@ -13,8 +13,9 @@ namespace fb::judge {
 // One for all sessions of a verdict. Processes that are forked from this one can use it.
 class RankZygote {
  public:
-  // Starts `program`, fabricbench-rank; it gets ready meanwhile. Throws std::runtime_error.
-  explicit RankZygote(const std::string& program);
+  // Starts `program`, fabricbench-rank; it gets ready meanwhile. Ranks have the `libraries` (catalog/libraries.h).
+  // Throws std::runtime_error.
+  RankZygote(const std::string& program, const std::vector<std::string>& libraries);
   // Waits until it has ended, and all that it has started.
   ~RankZygote();
   RankZygote(const RankZygote&) = delete;

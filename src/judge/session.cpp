@@ -15,7 +15,9 @@
 
 #include "base/hash.h"
 #include "base/processor_time.h"
+#include "base/strings.h"
 #include "base/unique_fd.h"
+#include "catalog/libraries.h"
 #include "fabric/platform_files.h"
 #include "judge/conversation.h"
 #include "judge/endings.h"
@@ -199,6 +201,10 @@ std::optional<Ruling> broken_rule(const catalog::Problem& problem, const record:
   std::vector<std::string> forbidden = problem.rules.forbid_in_run;
   for (const wire::MessageTraits& m : wire::kMessages) {
     if ((m.flags & wire::message_flags::never_in_run) != 0) forbidden.emplace_back(m.name);
+  }
+  for (const catalog::Library& library : catalog::libraries()) {
+    if (std::ranges::find(problem.rules.libraries, library.name) != problem.rules.libraries.end()) continue;
+    for (const std::string_view kind : fb::split(library.requests, ' ')) forbidden.emplace_back(kind);
   }
   for (const std::string& kind : forbidden) {
     if (count(kind) == 0) continue;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "catalog/libraries.h"
 
 namespace fb::judge {
 namespace {
@@ -36,6 +37,14 @@ constexpr auto kLibraries = std::to_array<std::string_view>({
 bool matches(std::string_view name, std::string_view pattern) {
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
   return name == pattern;
+}
+
+// A function of a library that the problem allows.
+bool is_allowed(std::string_view symbol, const catalog::Rules& rules) {
+  return std::ranges::any_of(rules.libraries, [&](const std::string& name) {
+    const auto patterns = split(catalog::find_library(name)->symbols, ' ');
+    return std::ranges::any_of(patterns, [&](std::string_view pattern) { return matches(symbol, pattern); });
+  });
 }
 
 // The dynamic part of an object, by the addresses that the loader uses. Every read is checked against the file's end.
@@ -157,24 +166,27 @@ Result<std::vector<std::string>> undefined_symbols(const std::string& path) {
   return std::move(names->undefined);
 }
 
-Result<std::vector<Violation>> check_symbols(const std::string& path, std::span<const std::string> forbid) {
-  return check_object(read_file(path), forbid);
+Result<std::vector<Violation>> check_symbols(const std::string& path, const catalog::Rules& rules) {
+  return check_object(read_file(path), rules);
 }
 
-Result<std::vector<Violation>> check_object(std::string bytes, std::span<const std::string> forbid) {
+Result<std::vector<Violation>> check_object(std::string bytes, const catalog::Rules& rules) {
   const auto names = read_names(std::move(bytes));
   if (!names) return std::unexpected(names.error());
   std::vector<Violation> found;
   for (const auto& symbol : names->undefined) {
     const auto common = std::ranges::find_if(kForbidden, [&](const auto& f) { return matches(symbol, f.pattern); });
-    if (common != kForbidden.end()) {
+    if (common != kForbidden.end() && !is_allowed(symbol, rules)) {
       found.push_back({symbol, std::string(common->why)});
-    } else if (std::ranges::any_of(forbid, [&](const auto& pattern) { return matches(symbol, pattern); })) {
+    } else if (std::ranges::any_of(rules.forbid_symbols,
+                                   [&](const auto& pattern) { return matches(symbol, pattern); })) {
       found.push_back({symbol, "this problem forbids it"});
     }
   }
   for (const auto& library : names->needed) {
-    if (std::ranges::none_of(kLibraries, [&](auto known) { return matches(library, known); })) {
+    const auto is_object = [&](const std::string& name) { return catalog::find_library(name)->object == library; };
+    if (std::ranges::none_of(kLibraries, [&](auto known) { return matches(library, known); }) &&
+        std::ranges::none_of(rules.libraries, is_object)) {
       found.push_back({library, "a candidate may be linked with the libraries of C++ and CUDA alone"});
     }
   }

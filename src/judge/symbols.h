@@ -3,11 +3,11 @@
 // What a built candidate asks of other libraries. The file is read as data: nothing of it runs, and nothing in it is
 // believed.
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "catalog/problem.h"
 
 namespace fb::judge {
 
@@ -19,11 +19,10 @@ struct Violation {
   std::string why;
 };
 
-// Symbols and libraries that no candidate may use (forbidden_symbols.def), or that the problem forbids: names, or with
-// a
-// * at the end the beginnings of names.
-Result<std::vector<Violation>> check_symbols(const std::string& path, std::span<const std::string> forbid);
+// Symbols and libraries that no candidate may use (forbidden_symbols.def) unless the problem allows the library they
+// are of (catalog/libraries.def), or that the problem forbids: names, or with a * at the end the beginnings of names.
+Result<std::vector<Violation>> check_symbols(const std::string& path, const catalog::Rules& rules);
 // Likewise, of a file's content.
-Result<std::vector<Violation>> check_object(std::string bytes, std::span<const std::string> forbid);
+Result<std::vector<Violation>> check_object(std::string bytes, const catalog::Rules& rules);
 
 }  // namespace fb::judge

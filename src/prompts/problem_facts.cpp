@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "catalog/dtype.h"
+#include "catalog/libraries.h"
 #include "catalog/markers.h"
 #include "catalog/rules.h"
 #include "catalog/source.h"
@@ -162,8 +163,14 @@ std::string describe_rules(const Problem& problem) {
       "- `run` must not exchange data by `fabricbench/rank.h`: that is for set-up.\n"
       "- All work of a call is enqueued in `run`, on `stream` or on streams that `stream` waits for. Nothing goes on "
       "after the "
-      "return: no host threads that work later.\n"
-      "- No communication libraries, no BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n";
+      "return: no host threads that work later.\n";
+  for (const std::string& name : problem.rules.libraries) {
+    const catalog::Library* library = catalog::find_library(name);
+    text += fmt::format("- {} may be called (`#include <{}>`; it is linked).\n", library->about, library->header);
+  }
+  text += fmt::format(
+      "- No {}communication libraries, no BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n",
+      problem.rules.libraries.empty() ? "" : "other ");
   return std::string(trim(text));
 }
 

@@ -100,8 +100,8 @@ class Prover {
   // A problem that was begun from the skeleton. The template's own TODOs are for the solver.
   std::string nothing_to_do() const {
     std::string text;
-    for (const char* name :
-         {"problem.toml", "statement.md", "oracle.cpp", "reference.cu", "alternative.cu", "driver.cu"}) {
+    for (const char* name : {"problem.toml", "variant.toml", "statement.md", "oracle.cpp", "reference.cu",
+                             "alternative.cu", "driver.cu"}) {
       const std::string file = problem_.folder + "/" + name;
       if (!std::filesystem::exists(file)) continue;
       size_t number = 0;

@@ -1,8 +1,8 @@
 // fabricbench-rank --candidate OBJECT [--driver OBJECT] [--confine [--data BYTES] [--file BYTES] [--cpu SECONDS]
-// [--processes N] [--open-files N]]: the process of one rank while it is judged; fabricbench-rank --zygote DESCRIPTOR:
-// the process from which such ranks are forked (rank/zygote.h). It loads a candidate and executes the machine's steps
-// with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine and in the
-// judge.
+// [--processes N] [--open-files N]]: the process of one rank while it is judged; fabricbench-rank --zygote DESCRIPTOR
+// [LIBRARY…]: the process from which such ranks are forked (rank/zygote.h). It loads a candidate and executes the
+// machine's steps with it. Once the candidate is loaded nothing here can be trusted: whatever matters is in the machine
+// and in the judge.
 
 #include <cuda_runtime_api.h>
 #include <rank_steps.h>
@@ -14,6 +14,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -123,8 +124,9 @@ Options read_options(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const fb::sandbox::CompiledFilter* filter = nullptr;
-  if (arguments.size() == 2 && arguments[0] == "--zygote") {
-    fb::rank::Forked forked = fb::rank::serve_as_zygote(std::atoi(arguments[1].c_str()));
+  if (arguments.size() >= 2 && arguments[0] == "--zygote") {
+    fb::rank::Forked forked =
+        fb::rank::serve_as_zygote(std::atoi(arguments[1].c_str()), std::span(arguments).subspan(2));
     arguments = std::move(forked.arguments);
     filter = forked.filter;
   }

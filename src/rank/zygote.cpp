@@ -167,11 +167,14 @@ std::vector<std::string> serve_session(UniqueFd judge) {
 
 }  // namespace
 
-Forked serve_as_zygote(int control) {
+Forked serve_as_zygote(int control, std::span<const std::string> libraries) {
   static sandbox::CompiledFilter filter;
   UniqueFd judge(control);
   try {
     for (const char* name : kLibraries) dlopen(name, RTLD_NOW | RTLD_LOCAL);  // what a system lacks no candidate needs
+    for (const std::string& name : libraries) {
+      if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) leave("cannot load " + name);
+    }
     forget_environment();
     filter = sandbox::compile(sandbox::Filter::rank, kRank);
     own_all_pages();

@@ -8,6 +8,7 @@
 //
 // A session's process ends when the judge's end of its socket is closed, and takes its ranks with it.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct Forked {
 };
 
 // Serves orders (sandbox/zygote_link.h) until `control` is closed; returns only in the processes of ranks, which have
-// their environment, their output and their limit of memory, and no descriptor but the standard ones.
-Forked serve_as_zygote(int control);
+// their environment, their output and their limit of memory, and no descriptor but the standard ones. All ranks have
+// `libraries` besides those that every candidate may be linked with, by the names of the objects.
+Forked serve_as_zygote(int control, std::span<const std::string> libraries);
 
 }  // namespace fb::rank

@@ -23,6 +23,10 @@ def facts(names):
         if file.parent.name in names:
             problem = load_toml(file)
             found[file.parent.name] = (problem["category"], str(problem["level"]))
+    for file in pathlib.Path(ROOT, "problems").glob("*/*/*/variants/*/variant.toml"):
+        variant = load_toml(file)
+        if variant["name"] in names:
+            found[variant["name"]] = (load_toml(file.parents[2], "problem.toml")["category"], str(variant["level"]))
     return found
 
 

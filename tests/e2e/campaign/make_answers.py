@@ -56,7 +56,8 @@ def replace_once(text, old, new):
 class Problem:
     def __init__(self, folder, name):
         self.folder = folder
-        tensors = tomllib.loads(read(self.folder, "problem.toml"))["tensor"]
+        whole = folder.split("/variants/")[0]  # a variant has the tensors of its problem
+        tensors = tomllib.loads(read(whole, "problem.toml"))["tensor"]
         self.input = next(t["name"] for t in tensors if t["role"] == "in")
         self.output = next(t["name"] for t in tensors if t["role"] == "out")
         self.name = name
@@ -177,6 +178,9 @@ def all_problems():
     found = {}
     for file in sorted(pathlib.Path(ROOT, "problems").glob("*/*/*/problem.toml")):
         found[file.parent.name] = Problem(str(file.parent.relative_to(ROOT)), file.parent.name)
+    for file in sorted(pathlib.Path(ROOT, "problems").glob("*/*/*/variants/*/variant.toml")):
+        name = tomllib.loads(file.read_text())["name"]
+        found[name] = Problem(str(file.parent.relative_to(ROOT)), name)
     return found
 
 

@@ -611,7 +611,9 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def titles_of(pack):
-    return {file.parent.name: tomllib.loads(file.read_text())["title"] for file in pack.glob("*/*/*/problem.toml")}
+    titles = {file.parent.name: tomllib.loads(file.read_text())["title"] for file in pack.glob("*/*/*/problem.toml")}
+    variants = [tomllib.loads(file.read_text()) for file in pack.glob("*/*/*/variants/*/variant.toml")]
+    return titles | {variant["name"]: variant["title"] for variant in variants}
 
 
 def main():

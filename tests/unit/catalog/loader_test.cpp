@@ -1,5 +1,6 @@
 // load_problem: what a folder becomes, and a located message for every mistake.
 
+#include "catalog/pack.h"
 #include "sample.h"
 
 namespace fb::catalog {
@@ -337,7 +338,7 @@ TEST_F(Loader, ChecksSources) {
   expect_only("reference.cu:2:1: is not closed: '// [/solution]' is missing");
 }
 
-TEST_F(Loader, AVariantHasTheRegionsOfTheReference) {
+TEST_F(Loader, AnAlternativeHasTheRegionsOfTheReference) {
   write("alternative.cu", "class Solution {};\n");
   expect_only("alternative.cu: has no region: '// [solution]' is missing");
   write("alternative.cu", "// [solution: other]\n// [/solution]\n");
@@ -352,6 +353,95 @@ TEST_F(Loader, TheFoldersNameIsSnakeCase) {
   ASSERT_FALSE(problem);
   EXPECT_EQ(problem.error().list[0].message,
             root_.path() + "/comm/p2p/Sample-1: the name 'Sample-1' is not snake_case");
+}
+
+TEST_F(Loader, LibrariesAreThoseOfTheTable) {
+  spoil("[rules]\n", "[rules]\nlibraries = [\"nccl\"]\n");
+  EXPECT_EQ(load().rules.libraries, std::vector<std::string>{"nccl"});
+  spoil("\"nccl\"", "\"ncll\"");
+  EXPECT_NE(messages().find("unknown library 'ncll'; did you mean 'nccl'?"), std::string::npos) << messages();
+}
+
+class Variant : public ProblemFolder {
+ protected:
+  Variant() {
+    write("variants/nccl/variant.toml", kVariantToml);
+    write("variants/nccl/statement.md", "By `nccl.h`, from `in` to `out`.\n");
+    write("variants/nccl/reference.cu", kReference);
+  }
+  std::string variant() const { return folder() + "/variants/nccl"; }
+  std::string messages_of_variant() const {
+    const auto problem = load_problem(variant());
+    std::string text;
+    if (problem) return text;
+    for (const Diagnostic& d : problem.error().list) text += d.message.substr(folder().size() + 1) + "\n";
+    return text;
+  }
+
+  static constexpr std::string_view kVariantToml =
+      "name = \"sample_nccl\"\ntitle = \"Over NCCL\"\nlibrary = \"nccl\"\nlevel = 1\nlevel_reason = \"One.\"\n"
+      "provenance = \"Here.\"\n[rules]\nlibraries = [\"nccl\"]\n";
+};
+
+TEST_F(Variant, IsAProblemWithTheTensorsSizesAndOracleOfItsProblem) {
+  const Problem whole = load();
+  const auto problem = load_problem(variant());
+  ASSERT_TRUE(problem) << messages_of_variant();
+  EXPECT_EQ(problem->name, "sample_nccl");
+  EXPECT_EQ(problem->title, "Over NCCL");
+  EXPECT_EQ(problem->library, "nccl");
+  EXPECT_EQ(problem->level, 1);
+  EXPECT_EQ(problem->track, whole.track);
+  EXPECT_EQ(problem->category, whole.category);
+  EXPECT_EQ(problem->oracle, whole.oracle);
+  EXPECT_EQ(problem->root, whole.root);
+  EXPECT_EQ(problem->base, whole.folder);
+  EXPECT_EQ(problem->sizes.size(), whole.sizes.size());
+  EXPECT_EQ(problem->tensors.size(), whole.tensors.size());
+  EXPECT_EQ(problem->rules.libraries, std::vector<std::string>{"nccl"});
+  EXPECT_TRUE(problem->rules.forbid_in_run.empty());
+  EXPECT_NE(problem->hash, whole.hash);
+  // Whatever changes the problem's judgement changes the variant's.
+  write("oracle.cpp", "FABRICBENCH_ORACLE(expect, fill)\n");
+  EXPECT_NE(load_problem(variant())->hash, problem->hash);
+}
+
+TEST_F(Variant, SaysWhatIsWrongInItsOwnFile) {
+  write("variants/nccl/variant.toml", std::string(kVariantToml) + "[[size]]\nname = \"x\"\n");
+  EXPECT_NE(messages_of_variant().find("variants/nccl/variant.toml:"), std::string::npos) << messages_of_variant();
+  write("variants/nccl/variant.toml", "library = \"nccl\"\n");
+  EXPECT_NE(messages_of_variant().find("'title' is missing"), std::string::npos) << messages_of_variant();
+  write("variants/nccl/variant.toml", kVariantToml);
+  write("variants/nccl/oracle.cpp", "FABRICBENCH_ORACLE(expect)\n");
+  EXPECT_EQ(messages_of_variant(),
+            "variants/nccl/oracle.cpp: a variant has no such file (only variant.toml, statement.md, reference.cu and "
+            "alternative.cu, README.md)\n");
+}
+
+TEST_F(Variant, IsInTheFolderOfItsLibrary) {
+  std::filesystem::rename(variant(), folder() + "/variants/cublas");
+  const auto problem = load_problem(folder() + "/variants/cublas");
+  ASSERT_FALSE(problem);
+  EXPECT_NE(problem.error().list[0].message.find("library 'nccl', but the folder is 'cublas'"), std::string::npos);
+}
+
+TEST_F(Variant, NeedsAProblemThatIsRight) {
+  remove("oracle.cpp");
+  EXPECT_EQ(messages_of_variant(), "oracle.cpp: is missing\n");
+}
+
+TEST_F(Variant, IsFoundInItsPackByName) {
+  root_.write("pack.toml", "name = \"mine\"\nversion = \"1\"\n");
+  for (const std::string& name : {std::string("sample_nccl"), std::string("sample/variants/nccl"), variant()}) {
+    const auto pack = load_from_pack(root_.path(), name);
+    ASSERT_TRUE(pack) << name;
+    EXPECT_EQ(pack->problems.at(0).name, "sample_nccl");
+    EXPECT_EQ(pack->root, root_.path());
+  }
+  const auto all = load_pack(root_.path());
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->problems.size(), 2u);
+  EXPECT_EQ(all->problems[1].name, "sample_nccl");
 }
 
 }  // namespace

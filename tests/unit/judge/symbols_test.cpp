@@ -68,11 +68,23 @@ TEST_F(Symbols, ThatAreForbiddenAreNamed) {
   for (const auto& violation : *found) EXPECT_FALSE(violation.why.empty());
 
   const std::vector<std::string> forbid = {"cudaMemcpy*"};
-  found = check_symbols(object, forbid);
+  found = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = forbid, .libraries = {}});
   ASSERT_TRUE(found);
   const auto copy = std::ranges::find(*found, "cudaMemcpyPeer", &Violation::symbol);
   ASSERT_NE(copy, found->end());
   EXPECT_EQ(copy->why, "this problem forbids it");
+}
+
+TEST_F(Symbols, AreAllowedWithTheirLibrary) {
+  const std::string object = compile(
+      "extern \"C\" void ncclAllReduce(); extern \"C\" void cublasCreate();\n"
+      "void f() { ncclAllReduce(); cublasCreate(); }\n");
+  const auto found = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = {}, .libraries = {"nccl"}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(names_of(*found), std::vector<std::string>{"cublasCreate"});
+  const auto one = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = {"ncclAll*"}, .libraries = {"nccl"}});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(names_of(*one), (std::vector<std::string>{"cublasCreate", "ncclAllReduce"}));
 }
 
 TEST_F(Symbols, AreNotTakenFromOtherLibraries) {

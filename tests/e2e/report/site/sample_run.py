@@ -299,7 +299,7 @@ def main():
     for model in MODELS:
         for problem in problems:
             root = pathlib.Path(problem["pack"]["root"])
-            reference = (root / problem["track"] / problem["category"] / problem["name"] / "reference.cu").read_text(encoding="utf-8")
+            reference = (root / problem["folder"] / "reference.cu").read_text(encoding="utf-8")
             for sample in range(1, SAMPLES + 1):
                 hostile = options.hostile and model is MODELS[0] and problem["name"] == "push_copy" and sample == 1
                 play_sample(rng, options.out, model, problem, reference, sample, hostile)
