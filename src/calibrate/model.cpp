@@ -49,9 +49,11 @@ Times read_times(std::string_view text) {
 
 std::vector<std::string> command_of(const std::string& folder, const std::string& platform, const Run& run,
                                     const Sizes& sizes) {
-  std::vector<std::string> command = {own_program(), "exec",    "--platform",
-                                      platform,      "--ranks", std::to_string(run.ranks),
-                                      "-std=c++20",  "-lcuda",  fmt::format("{}/{}.cu", folder, run.program),
+  std::vector<std::string> command = {own_program(), "exec",
+                                      "--platform",  platform,
+                                      "--ranks",     std::to_string(run.ranks),
+                                      "-std=c++20",  "-lcuda",
+                                      "-lnccl",      fmt::format("{}/{}.cu", folder, run.program),
                                       "--"};
   if (!run.algorithm.empty()) command.push_back(run.algorithm);
   for (const uint64_t size : sizes) command.push_back(std::to_string(size));
