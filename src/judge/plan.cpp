@@ -19,7 +19,7 @@ constexpr int kWidestAccess = 16;  // bytes of the widest store of a thread that
 
 // At timed sizes races are looked for in one of so many pieces of memory (race/looked_at.h). A missing fence or flag
 // leaves many pieces unordered, so that it shows in a sixteenth of them as well.
-constexpr uint32_t kOneLineIn = 16;
+constexpr uint32_t kOnePieceIn = 16;
 
 constexpr StepOrder kUndisturbed = {.schedule = StepSchedule::by_time, .seed = 0};
 constexpr StepOrder kTimed = {.schedule = StepSchedule::by_time, .wants_shares = 1, .seed = 0};
@@ -127,7 +127,7 @@ SessionPlan make_timed_session(const Problem& problem, uint64_t seed) {
   SessionPlan session{.world = world,
                       .schedule = mix(seed, {wide, kNumber}) | 1,
                       .fresh_memory = mix(seed, {wide, kNumber, 0xf7e5}) | 1,
-                      .one_line_in = kOneLineIn};
+                      .one_piece_in = kOnePieceIn};
   each_timed(problem, [&](const SizeClass& size, uint64_t k) {
     const uint64_t phase_seed = mix(seed, {wide, kNumber, k});
     PhaseDraw draw(mix(phase_seed, 0x57e95), mix(seed, {wide, k, kNumber}));

@@ -52,7 +52,7 @@ struct SessionPlan {
   uint64_t fresh_memory = 0;  // seed of what memory holds before it is written; 0: zeros
   bool strict = false;        // accesses wider than the problem's atomic_bytes may tear
   bool looks_for_races = true;
-  uint32_t one_line_in = 1;  // races between weak accesses are looked for in one of so many pieces of memory
+  uint32_t one_piece_in = 1;  // races between weak accesses are looked for in one of so many pieces of memory
   std::vector<Phase> phases = {};
 };
 

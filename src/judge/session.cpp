@@ -147,8 +147,8 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   launch.options.slower = request.slower;
   launch.options.seed = request.session->schedule;
   launch.options.check = request.look_for_races && request.session->looks_for_races;
-  launch.options.race_lines = request.session->one_line_in;
-  const bool whole = request.session->one_line_in == 1;
+  launch.options.race_pieces = request.session->one_piece_in;
+  const bool whole = request.session->one_piece_in == 1;
   launch.options.uninitialised = launch.options.check && whole;
   if (!whole) launch.options.weak_lines = 0;
   launch.options.max_reports = 1;

@@ -232,7 +232,7 @@ void take_out(std::vector<std::unique_ptr<simt::Block>>& blocks, uint32_t index)
 // A block has exited. Its memory stays until no copy and no block of its cluster can touch it any more.
 void Engine::retire(simt::Block& ended) {
   for (size_t k = 0; k < copies_.size();) {
-    if (copies_[k].block == &ended || copies_[k].other == &ended) {
+    if (copies_[k]->block == &ended || copies_[k]->other == &ended) {
       complete_copy(k);
     } else {
       ++k;
@@ -281,7 +281,7 @@ void Engine::end(GridRun& run, Outcome&& outcome) {
 // Takes a grid off its GPU: after a fault, warps may sleep and copies may be in flight.
 void Engine::remove(GridRun& run) {
   policy_->remove(run.grid);
-  const auto of_run = [&](const simt::AsyncCopy& c) { return &c.block->grid() == &run.grid; };
+  const auto of_run = [&](const auto& c) { return &c->block->grid() == &run.grid; };
   std::erase_if(copies_, of_run);
   for (const auto& block : run.blocks) {
     for (const auto& warp : block->warps()) warp->forget_reads();
@@ -417,8 +417,9 @@ Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
 }
 
 void Engine::start(simt::AsyncCopy copy) {
-  copies_.push_back(std::move(copy));
-  policy_->on_copy(*this, copies_.back());
+  copy.number = next_copy_++;
+  copies_.push_back(std::make_unique<simt::AsyncCopy>(std::move(copy)));
+  policy_->on_copy(*this, *copies_.back());
 }
 
 void Engine::perform_copy(size_t k) {
@@ -431,17 +432,16 @@ void Engine::perform_copy(size_t k) {
   }
 }
 
-void Engine::perform_copy(const simt::Block* block, uint64_t sequence) {
-  const auto found = std::ranges::find_if(
-      copies_, [&](const simt::AsyncCopy& c) { return c.block == block && c.sequence == sequence; });
-  if (found != copies_.end()) perform_copy(static_cast<size_t>(found - copies_.begin()));
+void Engine::perform_copy_numbered(uint64_t number) {
+  const auto found = std::ranges::lower_bound(copies_, number, {}, [](const auto& c) { return c->number; });
+  if (found != copies_.end() && (*found)->number == number) perform_copy(static_cast<size_t>(found - copies_.begin()));
 }
 
 void Engine::complete_copy(size_t k) {
-  const simt::AsyncCopy copy = std::move(copies_[k]);
+  const auto copy = std::move(copies_[k]);
   copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(k));
-  faulting_ = copy.warp;
-  simt::complete(copy);
+  faulting_ = copy->warp;
+  simt::complete(*copy);
 }
 
 void Engine::settle_clock() {

@@ -194,10 +194,11 @@ class Engine {
   void run_quantum(simt::Warp& warp);  // of a warp that has been taken out of the policy's ready warps
   void fire(const TimedEvent& event);
   // Asynchronous copies that have been issued and not performed, oldest first.
-  const std::deque<simt::AsyncCopy>& copies() const { return copies_; }
+  using Copies = std::deque<std::unique_ptr<simt::AsyncCopy>>;
+  const Copies& copies() const { return copies_; }
   void perform_copy(size_t k);
-  // Does nothing if the copy has been performed already.
-  void perform_copy(const simt::Block* block, uint64_t sequence);
+  // By AsyncCopy::number. Does nothing if the copy has been performed already.
+  void perform_copy_numbered(uint64_t number);
   // When a copy that is being issued arrives.
   Time arrival_of(const simt::AsyncCopy& copy) const;
   // Starts as many blocks as there is room for, on one GPU or on all.
@@ -272,7 +273,8 @@ class Engine {
   std::vector<std::unique_ptr<GridRun>> runs_;
   std::map<std::pair<uint32_t, std::string>, Ended> ended_;
   uint64_t next_event_ = 0;
-  std::deque<simt::AsyncCopy> copies_;
+  Copies copies_;
+  uint64_t next_copy_ = 0;
   simt::Warp* running_ = nullptr;
   simt::Warp* faulting_ = nullptr;  // the warp that a trap is charged to
   uint64_t instructions_ = 0;

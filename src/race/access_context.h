@@ -32,6 +32,7 @@ struct ShadowRange {
   std::byte* host = nullptr;                    // of byte `offset`; null: the contents can't be read
   uint64_t offset = 0;
   const std::byte* contents = nullptr;  // of byte `offset`, also of shared memory
+  bool observed = true;                 // of shared memory: simt::Block::shared_observed
 };
 
 // Line `line` of a shadow.

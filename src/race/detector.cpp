@@ -55,7 +55,7 @@ Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
       flags_(options_, state_, memory_),
       fences_(state_, flags_),
       barriers_(state_),
-      copies_(state_, memory_, check_),
+      copies_(state_, memory_, check_, looked_at_),
       streams_(state_, memory_, check_, fences_, looked_at_) {}
 
 AccessContext Detector::context_of(WarpState& s, const simt::Access& access) const {
@@ -80,6 +80,13 @@ AccessContext Detector::context_of(WarpState& s, const simt::Access& access) con
   return context;
 }
 
+// Weak accesses to shared memory that is not looked at, found before anything is computed of them. Blocks of a cluster
+// may access each other's.
+bool Detector::is_left_out(simt::Warp& w, const simt::Access& access, mem::Address first) const {
+  return !w.block().shared_observed && mem::is_shared(first) && !w.block().cluster && !options_.allow_volatile &&
+         access.kind != AccessKind::atomic && !is_strong(access.order);
+}
+
 void Detector::on_access(simt::Warp& w, const simt::Access& access) {
   if (!options_.allow_volatile || access.order != MemoryOrder::volatile_) return check_access(w, access, false);
   simt::Access as_meant = access;
@@ -91,6 +98,7 @@ void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_v
   const mem::Address first = access.addresses[std::countr_zero(access.lanes)];
   if (!mem::is_global(first) && !mem::is_shared(first)) return;
   WarpState& s = state_.live.warp(w);
+  if (is_left_out(w, access, first)) return;
   AccessContext context = context_of(s, access);
   context.cell.is_volatile = is_volatile;
   const bool strong = context.cell.strong;
@@ -105,7 +113,7 @@ void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_v
     context.cell.spread = run.spread & 7;
     context.lanes = run.spread == kEveryLane ? run.lanes : access.lanes;
     memory_.each_range(s, run.address, run.bytes, [&](const ShadowRange& range) {
-      if (!strong && range.allocation != nullptr && !looked_at_.at(range.offset)) return;
+      if (!strong && !(range.allocation ? looked_at_.at(range.offset) : range.observed)) return;
       if (options_.sanitizer && access.values && range.contents) {
         context.cell.same = stores_the_same(access, run, range.contents);
         context.same_as_lane = run.spread == kOneLane && repeats_a_lane(access, run.lane);

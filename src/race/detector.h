@@ -96,7 +96,10 @@ class Detector final : public simt::Listener {
   // simt::Listener
   void on_access(simt::Warp& w, const simt::Access& access) override;
   void on_sync(simt::Warp& w, const simt::Sync& sync) override;
-  void on_warp_start(simt::Warp& w) override { state_.live.start_warp(w); }
+  void on_warp_start(simt::Warp& w) override {
+    w.block().shared_observed = looked_at_.at_block(w.block().grid().id, w.block().index());
+    state_.live.start_warp(w);
+  }
   void on_warp_exit(simt::Warp& w) override { state_.live.exit_warp(w); }
   void on_copy_issue(const simt::AsyncCopy& copy) override { copies_.issue(copy); }
   void on_copy_begin(const simt::AsyncCopy& copy) override { copies_.begin(copy); }
@@ -109,6 +112,7 @@ class Detector final : public simt::Listener {
 
  private:
   AccessContext context_of(WarpState& s, const simt::Access& access) const;
+  bool is_left_out(simt::Warp& w, const simt::Access& access, mem::Address first) const;
   // `is_volatile`: it is, and its order is the one that is meant (Options::allow_volatile).
   void check_access(simt::Warp& w, const simt::Access& access, bool is_volatile);
 

@@ -12,10 +12,10 @@ ShadowRange ShadowMemory::shared_range(WarpState& s, mem::Address a, uint64_t by
   }
   const uint32_t offset = (in_window & ((1u << mem::kClusterShift) - 1)) - mem::kSharedReserved;
   if (offset >= owner->shared_bytes() || bytes > owner->shared_bytes() - offset) return {};
-  BlockState* block = live_.block(owner);
+  BlockState* block = owner == s.block->block ? s.block : live_.block(owner);
   if (!block) return {};
   if (!block->shared) block->shared = std::make_unique<Shadow>(0, owner->shared_bytes());
-  return {block->shared.get(), nullptr, nullptr, offset, owner->shared() + offset};
+  return {block->shared.get(), nullptr, nullptr, offset, owner->shared() + offset, owner->shared_observed};
 }
 
 }  // namespace fb::race

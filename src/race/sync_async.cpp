@@ -21,8 +21,11 @@ void AsyncSync::access(WarpState& s, const simt::Access& access, AccessContext& 
   each_lane(access.lanes, [&](uint32_t lane) {
     context.cell.lane = lane & 31;
     context.lanes = Mask{1} << lane;
-    memory_.each_range(s, access.addresses[lane], access.bytes,
-                       [&](const ShadowRange& range) { check_.apply(context, range, access.bytes); });
+    memory_.each_range(s, access.addresses[lane], access.bytes, [&](const ShadowRange& range) {
+      // An access has at most 128 bytes: it is in one piece.
+      const bool looked_at = range.allocation ? looked_at_.at(range.offset) : range.observed;
+      if (looked_at || context.cell.strong != 0) check_.apply(context, range, access.bytes);
+    });
   });
 }
 

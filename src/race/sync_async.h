@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "race/access_check.h"
+#include "race/looked_at.h"
 #include "race/shadow_memory.h"
 #include "race/sync_state.h"
 #include "simt/async.h"
@@ -17,8 +18,8 @@ namespace fb::race {
 
 class AsyncSync {
  public:
-  AsyncSync(SyncState& state, ShadowMemory& memory, AccessCheck& check)
-      : state_(state), memory_(memory), check_(check) {}
+  AsyncSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, const LookedAt& looked_at)
+      : state_(state), memory_(memory), check_(check), looked_at_(looked_at) {}
 
   // An access of a copy, reported when the copy is issued.
   void access(WarpState& s, const simt::Access& access, AccessContext& context);
@@ -39,6 +40,7 @@ class AsyncSync {
   SyncState& state_;
   ShadowMemory& memory_;
   AccessCheck& check_;
+  const LookedAt& looked_at_;
   const AsyncIssue* completing_ = nullptr;
 };
 

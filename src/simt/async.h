@@ -74,6 +74,7 @@ struct AsyncCopy {
   Mask lanes = 0;
   uint32_t group = 0;
   uint64_t sequence = 0;  // order of issue in its block
+  uint64_t number = 0;    // order of issue in the engine, which sets it
   Product product = {};
   bool behind_products = false;  // takes effect when the products that its warp has issued are complete
 };

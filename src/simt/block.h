@@ -99,6 +99,8 @@ class Block {
   // Shared memory, addressed from mem::kSharedReserved.
   std::byte* shared() { return shared_.empty() ? nullptr : shared_[0].bytes; }
   uint32_t shared_bytes() const { return shared_bytes_; }
+  // Whether the listener wants to hear of weak accesses to it.
+  bool shared_observed = true;
   // A flag per byte when the grid checks uninitialised reads, else empty.
   std::vector<uint8_t>& shared_written() { return shared_written_; }
 

@@ -95,9 +95,11 @@ const std::byte* MatrixReader::at(uint32_t address, uint32_t bytes) {
   }
   std::byte* host = block_.shared() + offset;
   if (block_.grid().check_uninitialised_shared) w_.check_initialised(i_, 0, host, mem::kSharedWindow + address, bytes);
-  if (w_.listener()) report(address, bytes);
+  if (is_observed()) report(address, bytes);
   return host;
 }
+
+bool MatrixReader::is_observed() const { return w_.listener() != nullptr && block_.shared_observed; }
 
 void MatrixReader::report(uint32_t address, uint32_t bytes) {
   if (count_ == kLanes || bytes != piece_) finish();
@@ -138,7 +140,7 @@ void MatrixReader::load(const SharedMatrix& m, uint32_t first_row, uint32_t (*re
     each_chunk(m, first_row, [=](uint32_t row, uint32_t chunk, uint32_t address) {
       std::memcpy(&registers[chunk][4 * row], shared + (address - mem::kSharedReserved), kChunk);
     });
-    if (w_.listener()) each_chunk(m, first_row, [&](uint32_t, uint32_t, uint32_t address) { report(address, kChunk); });
+    if (is_observed()) each_chunk(m, first_row, [&](uint32_t, uint32_t, uint32_t address) { report(address, kChunk); });
     return;
   }
   // Eight rows of one k are neighbours, in one chunk or (tf32) two.

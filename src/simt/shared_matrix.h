@@ -64,6 +64,7 @@ class MatrixReader {
  private:
   // Eight rows are inside the block's shared memory. Not, if in doubt.
   bool has_rows(const SharedMatrix& m, uint32_t first_row) const;
+  bool is_observed() const;
   void report(uint32_t address, uint32_t bytes);
 
   Warp& w_;

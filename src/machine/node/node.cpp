@@ -71,7 +71,7 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   o.seed = options.seed;
   o.strict = options.strict();
   o.weak_lines = options.weak_lines;
-  o.one_line_in = options.race_lines;
+  o.one_piece_in = options.race_pieces;
   o.why = options.why;
   o.sanitizer = options.sanitizer;
   for (const std::string_view word : split(options.allow, ',')) {

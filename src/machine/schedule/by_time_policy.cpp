@@ -28,9 +28,8 @@ void ByTimePolicy::on_room(Engine& engine, uint32_t gpu) { engine.start_all_bloc
 // The copy stays among the engine's copies, where a retiring block or a fault finds it; the event performs it if it is
 // still there.
 void ByTimePolicy::on_copy(Engine& engine, const simt::AsyncCopy& copy) {
-  const simt::Block* block = copy.block;
-  const uint64_t sequence = copy.sequence;
-  engine.schedule(engine.arrival_of(copy), 0, [&engine, block, sequence] { engine.perform_copy(block, sequence); });
+  engine.schedule(engine.arrival_of(copy), 0,
+                  [&engine, number = copy.number] { engine.perform_copy_numbered(number); });
 }
 
 }  // namespace fb::machine

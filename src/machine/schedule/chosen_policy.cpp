@@ -106,8 +106,8 @@ void ChosenPolicy::add_copies(Engine& engine, std::vector<Option>& options) {
   const auto& copies = engine.copies();
   std::vector<const simt::Block*> issuers;
   for (size_t k = 0; k < copies.size(); ++k) {
-    if (std::ranges::find(issuers, copies[k].block) != issuers.end()) continue;
-    issuers.push_back(copies[k].block);
+    if (std::ranges::find(issuers, copies[k]->block) != issuers.end()) continue;
+    issuers.push_back(copies[k]->block);
     options.emplace_back([this, &engine, k] {
       steps_.forget_poll();
       engine.perform_copy(k);

@@ -54,7 +54,7 @@ EventQueue* RandomPolicy::next_events(bool idle) {
 std::optional<size_t> RandomPolicy::next_copy(const Copies& copies, bool idle) {
   const size_t drawn = rng_.below(copies.size());
   const uint32_t slow = slow_device();
-  const auto is_slow = [&](const simt::AsyncCopy& c) { return c.block->device == slow; };
+  const auto is_slow = [&](const auto& c) { return c->block->device == slow; };
   if (slow == kNoDevice || !is_slow(copies[drawn]) || takes_slow()) return drawn;
   const auto other = std::ranges::find_if_not(copies, is_slow);
   if (other != copies.end()) return static_cast<size_t>(other - copies.begin());

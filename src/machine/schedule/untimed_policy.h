@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "machine/schedule/schedule_policy.h"
@@ -17,7 +18,7 @@ class UntimedPolicy : public SchedulePolicy {
   bool step(Engine& engine) final;
 
  protected:
-  using Copies = std::deque<simt::AsyncCopy>;
+  using Copies = std::deque<std::unique_ptr<simt::AsyncCopy>>;  // Engine::Copies
   static constexpr size_t kMostCopiesInFlight = 64;
 
  private:

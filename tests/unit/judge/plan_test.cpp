@@ -148,7 +148,7 @@ TEST_F(Plan, SamplesStandForASizeThatIsTooLarge) {
 TEST_F(Plan, RacesAreLookedForEverywhereExceptAtTimedSizes) {
   for (const SessionPlan& session : plan(Thoroughness::full)) {
     for (const Phase& phase : session.phases) {
-      EXPECT_EQ(session.one_line_in > 1, phase.size->timed) << phase.size->name;
+      EXPECT_EQ(session.one_piece_in > 1, phase.size->timed) << phase.size->name;
     }
   }
 }

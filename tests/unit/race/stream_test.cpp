@@ -48,7 +48,7 @@ TEST(Streams, CopiesAreChecked) {
 // Races are looked for in a part of the memory only: one over many pieces is found.
 TEST(Streams, ALargeRaceIsFoundInAPartOfTheMemory) {
   constexpr uint64_t kBytes = 256 << 10;
-  EventRig rig({.weak_lines = 0, .one_line_in = 16});
+  EventRig rig({.weak_lines = 0, .one_piece_in = 16});
   const mem::Address data = rig.memory(0, kBytes);
   rig.detector().access(rig.copy(0, nullptr, {1, 1}), AccessKind::store, rig.allocation(data), 0, kBytes);
   EXPECT_TRUE(rig.clean()) << rig.text();
@@ -58,7 +58,7 @@ TEST(Streams, ALargeRaceIsFoundInAPartOfTheMemory) {
 }
 
 TEST(LookedAt, PartsOfARangeAreThoseOfItsBytes) {
-  const LookedAt some({.seed = 3, .one_line_in = 16});
+  const LookedAt some({.seed = 3, .one_piece_in = 16});
   uint64_t looked_at = 0;
   some.each_part(100, 1 << 20, [&](uint64_t offset, uint64_t bytes) {
     EXPECT_TRUE(some.at(offset) && some.at(offset + bytes - 1));
