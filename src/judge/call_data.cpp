@@ -33,26 +33,30 @@ float to_odd(double value) {
   return std::bit_cast<float>(bits | 1);
 }
 
-void put_number(DType type, std::byte*& to, double value) {
+// f(store): store(to, value) writes one element of the type and moves on.
+template <class F>
+void by_type(DType type, F f) {
   switch (type) {
     case DType::f32:
-      return put(to, static_cast<float>(value));
+      return f([](std::byte*& to, double value) { put(to, static_cast<float>(value)); });
     case DType::f16:
-      return put(to, oracle_sdk::f16(to_odd(value)));
+      return f([](std::byte*& to, double value) { put(to, oracle_sdk::f16(to_odd(value))); });
     case DType::bf16:
-      return put(to, oracle_sdk::bf16(to_odd(value)));
+      return f([](std::byte*& to, double value) { put(to, oracle_sdk::bf16(to_odd(value))); });
     case DType::f64:
-      return put(to, value);
+      return f([](std::byte*& to, double value) { put(to, value); });
     case DType::i32:
-      return put(to, static_cast<int32_t>(value));
+      return f([](std::byte*& to, double value) { put(to, static_cast<int32_t>(value)); });
     case DType::u32:
-      return put(to, static_cast<uint32_t>(static_cast<int64_t>(value)));
+      return f([](std::byte*& to, double value) { put(to, static_cast<uint32_t>(static_cast<int64_t>(value))); });
     case DType::i64:
-      return put(to, static_cast<int64_t>(value));
+      return f([](std::byte*& to, double value) { put(to, static_cast<int64_t>(value)); });
     case DType::u64:
-      return put(to, value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value));
+      return f([](std::byte*& to, double value) {
+        put(to, value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value));
+      });
     case DType::u8:
-      return put(to, static_cast<uint8_t>(static_cast<int64_t>(value)));
+      return f([](std::byte*& to, double value) { put(to, static_cast<uint8_t>(static_cast<int64_t>(value))); });
   }
 }
 
@@ -105,7 +109,9 @@ double read_element(DType type, const std::byte* at) {
   return 0;
 }
 
-void write_element(DType type, std::byte* at, double value) { put_number(type, at, value); }
+void write_element(DType type, std::byte* at, double value) {
+  by_type(type, [&](auto store) { store(at, value); });
+}
 
 void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint64_t seed) {
   Rng rng(seed);
@@ -117,17 +123,18 @@ void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint
     for (uint64_t rest = rng.next(); to < end; rest >>= 8) put(to, static_cast<uint8_t>(rest));
     return;
   }
-  while (to < end) {
-    const uint64_t bits = rng.next();
-    double value = 0;
-    if (tensor.fill == "integers") {
-      value = static_cast<double>(bits % 17) - 8;
-    } else if (tensor.fill == "unit") {
-      value = 2 * unit(bits) - 1;
-    } else {
-      value = spread(bits);
-    }
-    put_number(tensor.dtype, to, value);
+  // There are millions of elements: what depends on the tensor alone is decided before the loop.
+  const auto fill_by = [&](auto draw) {
+    by_type(tensor.dtype, [&](auto store) {
+      while (to < end) store(to, draw(rng.next()));
+    });
+  };
+  if (tensor.fill == "integers") {
+    fill_by([](uint64_t bits) { return static_cast<double>(bits % 17) - 8; });
+  } else if (tensor.fill == "unit") {
+    fill_by([](uint64_t bits) { return 2 * unit(bits) - 1; });
+  } else {
+    fill_by(spread);
   }
 }
 
