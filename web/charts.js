@@ -100,19 +100,19 @@
     return values.filter((value) => value >= low / 1.3 && value <= high * 1.3);
   };
 
-  // Models in colours, the reference dashed, the limit dotted; both axes logarithmic.
+  // Models in colours, reference and baseline dashed, the limit dotted; both axes logarithmic.
   const curves = (data, what) => {
     const models = distinct(data.filter((row) => row.kind === "model"), "series");
-    const others = ["reference", "limit"].filter((name) => data.some((row) => row.series === name && row.kind === name));
+    const others = ["reference", "baseline", "limit"].filter((name) => data.some((row) => row.series === name && row.kind === name));
     const domain = [...models, ...others];
-    const range = [...cycle(kModelColours, models.length).map(colour), ...others.map((name) => colour(name === "limit" ? "--warn-line" : "--soft"))];
+    const range = [...cycle(kModelColours, models.length).map(colour), ...others.map((name) => colour(name === "limit" ? "--warn-line" : name === "baseline" ? "--fg" : "--soft"))];
     const sizes = distinct(data, "bytes").sort((a, b) => a - b);
     const [low, high] = [Math.min(...data.map((row) => row[what.low])), Math.max(...data.map((row) => row[what.high]))];
     const x = { field: "bytes", type: "quantitative", title: "Data over the links, per rank", axis: { values: sizes, labelExpr: kBytes, grid: false, labelOverlap: true },
       scale: { type: "log", base: 2, domain: [sizes[0] / 1.5, sizes[sizes.length - 1] * 1.5], nice: false } };
     const y = (field) => ({ field, type: "quantitative", title: what.title, axis: { labelExpr: what.labels, values: steps(low, high) }, scale: { type: "log", domain: [low / 1.3, high * 1.3], nice: false } });
     const color = { field: "series", type: "nominal", scale: { domain, range }, sort: domain };
-    const strokeDash = { field: "series", type: "nominal", scale: { domain, range: [...models.map(() => [1, 0]), ...others.map((name) => (name === "limit" ? [2, 3] : [7, 4]))] } };
+    const strokeDash = { field: "series", type: "nominal", scale: { domain, range: [...models.map(() => [1, 0]), ...others.map((name) => (name === "limit" ? [2, 3] : name === "baseline" ? [3, 3] : [7, 4]))] } };
     const shape = { field: "series", type: "nominal", sort: domain, scale: { domain, range: [...cycle(kShapes, models.length), ...others.map(() => "stroke")] } };
     return base(data, 290, [
       { mark: { type: "line", strokeWidth: 2.2 }, encoding: { x, y: y(what.field), color, strokeDash, detail: { field: "series" } } },

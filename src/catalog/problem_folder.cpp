@@ -21,9 +21,10 @@ namespace fs = std::filesystem;
 
 using Files = std::map<std::string, std::string>;  // name → content
 
-constexpr auto kRequired =
-    std::to_array<std::string_view>({"problem.toml", "statement.md", "reference.cu", "oracle.cpp"});
-constexpr auto kOptional = std::to_array<std::string_view>({"driver.cu", "alternative.cu", "README.md"});
+constexpr auto kRequired = std::to_array<std::string_view>({"problem.toml", "statement.md", "oracle.cpp"});
+// One of reference.cu and baseline.cu must be there.
+constexpr auto kOptional =
+    std::to_array<std::string_view>({"reference.cu", "baseline.cu", "driver.cu", "alternative.cu", "README.md"});
 // Of a variant; the rest is its problem's.
 constexpr auto kOfVariant = std::to_array<std::string_view>({"variant.toml", "statement.md", "reference.cu"});
 constexpr auto kOptionalOfVariant = std::to_array<std::string_view>({"alternative.cu", "README.md"});
@@ -52,7 +53,9 @@ class FolderReader {
     if (variant_) problem.base = base_.string();
     problem.root = root_of(folder_.string());
     problem.statement = text("statement.md");
-    problem.reference = text("reference.cu");
+    problem.baseline = text("baseline.cu");
+    problem.has_expert = files_.contains("reference.cu");
+    problem.reference = problem.has_expert ? text("reference.cu") : problem.baseline;
     problem.oracle = (base_ / "oracle.cpp").string();
     problem.driver = text("driver.cu");
     problem.alternative = text("alternative.cu");
@@ -85,7 +88,8 @@ class FolderReader {
   Problem read_variant_toml();
   void report(const char* file, Errors errors);
   void check_sources(const Problem& problem);
-  void check_alternative(const Problem& problem, std::span<const Region> regions);
+  void check_answer(const std::string& name, const std::string& answer, const std::string& of,
+                    std::span<const Region> regions);
   std::string hash() const;
 
   fs::path folder_;
@@ -116,6 +120,7 @@ void FolderReader::read_files() {
   for (const std::string_view name : required) {
     if (!files_.contains(std::string(name))) complain(std::string(name), "is missing");
   }
+  if (!files_.contains("reference.cu") && !files_.contains("baseline.cu")) complain("reference.cu", "is missing");
   if (variant_) read_files_of_problem();
 }
 
@@ -172,21 +177,26 @@ void FolderReader::report(const char* file, Errors errors) {
 
 void FolderReader::check_sources(const Problem& problem) {
   if (!problem.reference.empty()) {
+    // The solver's template is made of it.
+    const std::string file = problem.has_expert ? "reference.cu" : "baseline.cu";
     if (problem.driver.empty() && !problem.reference.contains("\"args.h\""))
-      complain("reference.cu", "does not include \"args.h\"");
+      complain(file, "does not include \"args.h\"");
     const auto regions = regions_of(problem.reference);
     if (!regions) {
-      complain("reference.cu", regions.error());
+      complain(file, regions.error());
     } else {
       for (const Region& region : *regions) {
-        const auto wrong = [&](std::string message) { complain("reference.cu", std::move(message), {region.line, 1}); };
+        const auto wrong = [&](std::string message) { complain(file, std::move(message), {region.line, 1}); };
         if (trim(region.solution).empty()) wrong("the region has no solution");
         if (trim(region.placeholder).empty())
           wrong("the region has no template: '// [template]' and lines that begin with '//| ' are missing");
       }
-      check_alternative(problem, *regions);
+      check_answer("alternative.cu", problem.alternative, file, *regions);
+      if (problem.has_expert) check_answer("baseline.cu", problem.baseline, file, *regions);
     }
   }
+  if (problem.track == "kernel" && problem.baseline.empty())
+    complain("baseline.cu", "is missing: speeds of track kernel are relative to it");
   if (const std::string oracle = text("oracle.cpp"); !oracle.empty() && !oracle.contains("FABRICBENCH_ORACLE"))
     complain("oracle.cpp", "does not contain FABRICBENCH_ORACLE(…)");
   if (!problem.driver.empty() && !problem.driver.contains("Driver"))
@@ -196,18 +206,19 @@ void FolderReader::check_sources(const Problem& problem) {
                                                     : "a problem with a driver.cu needs an [interface]");
 }
 
-// An alternative is an answer: it has the regions of the reference.
-void FolderReader::check_alternative(const Problem& problem, std::span<const Region> regions) {
-  if (problem.alternative.empty()) return;
-  const auto given = regions_of(problem.alternative);
-  if (!given) return complain("alternative.cu", given.error());
+// Alternative and baseline are answers: they have the regions of the file that the template is made of.
+void FolderReader::check_answer(const std::string& name, const std::string& answer, const std::string& of,
+                                std::span<const Region> regions) {
+  if (answer.empty()) return;
+  const auto given = regions_of(answer);
+  if (!given) return complain(name, given.error());
   for (const Region& region : *given) {
     if (std::ranges::find(regions, region.name, &Region::name) == regions.end())
-      complain("alternative.cu", fmt::format("reference.cu has no region '{}'", region.name), {region.line, 1});
+      complain(name, fmt::format("{} has no region '{}'", of, region.name), {region.line, 1});
   }
   for (const Region& region : regions) {
     if (std::ranges::find(*given, region.name, &Region::name) == given->end())
-      complain("alternative.cu", fmt::format("has no region '{}' as reference.cu has", region.name));
+      complain(name, fmt::format("has no region '{}' as {} has", region.name, of));
   }
 }
 

@@ -38,6 +38,11 @@ bool is_title(std::string_view name) {
 const std::vector<std::string> kKeysOfVariants = {"name", "title",      "library", "level", "level_reason",
                                                   "tags", "provenance", "rules",   "cost",  "unreached"};
 
+// How work is split over GPUs, in the field's abbreviations. "collective": the problem is the communication itself.
+constexpr auto kParallelism = std::to_array<std::string_view>(
+    {"collective", "TP", "SP", "CP", "EP", "DP", "PP", "FSDP", "ZeRO", "spatial", "graph", "recsys", "sort"});
+bool is_parallelism(std::string_view word) { return std::ranges::find(kParallelism, word) != kParallelism.end(); }
+
 Expression one() { return Expression::parse("1").value(); }
 
 class ProblemReader {
@@ -45,9 +50,9 @@ class ProblemReader {
   ProblemReader(Places& places, Errors& errors) : reader_(errors), places_(places) {}
 
   Problem read(const toml::table& file) {
-    reader_.refuse_unknown(
-        file, {"title", "track", "category", "library", "level", "level_reason", "tags", "provenance", "worlds",
-               "platform", "atomic_bytes", "parameters", "size", "tensor", "rules", "cost", "interface", "unreached"});
+    reader_.refuse_unknown(file, {"title", "track", "category", "library", "level", "level_reason", "tags",
+                                  "parallelism", "provenance", "worlds", "platform", "atomic_bytes", "parameters",
+                                  "size", "tensor", "rules", "cost", "interface", "unreached"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
@@ -125,6 +130,16 @@ void ProblemReader::read_facts(const toml::table& file) {
       reader_.complain(*file.get("atomic_bytes"), fmt::format("atomic_bytes {}: there are 8 and 16", *bytes));
     problem_.atomic_bytes = static_cast<int>(bytes.value_or(problem_.atomic_bytes));
   }
+  if (file.contains("parallelism")) {
+    for (auto& [way, at] : reader_.texts(file, "parallelism")) {
+      if (!is_parallelism(way))
+        reader_.complain(at, fmt::format("parallelism '{}': there are {}", way, fmt::join(kParallelism, ", ")));
+      problem_.parallelism.push_back(std::move(way));
+    }
+  }
+  if (problem_.track == "kernel" && problem_.parallelism.empty())
+    reader_.complain(*file.get("track"),
+                     "a problem of track kernel says how its work is split: parallelism = [\"TP\"]");
   for (auto& [tag, at] : reader_.texts(file, "tags")) {
     if (!is_label(tag)) reader_.complain(at, fmt::format("tag '{}': lower-case letters, digits and '-'", tag));
     problem_.tags.push_back(std::move(tag));

@@ -143,7 +143,7 @@ Result<record::Verdict> judge_reference(const Options& o, const catalog::Pack& p
     request.answer.insert(at, fmt::format("// {}\n", std::chrono::steady_clock::now().time_since_epoch().count()));
   request.answer_file = "reference.cu";
   request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
-  request.measure_reference = false;
+  request.measure_yardstick = false;
   request.use_cache = true;
   record::Verdict verdict = judge::judge(request);
   if (verdict.verdict != record::VerdictClass::pass)

@@ -86,7 +86,7 @@ int check(const Options& o) {
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;
-  request.measure_reference = !o.no_reference;
+  request.measure_yardstick = !o.no_reference;
   request.side_by_side = o.jobs;
   LiveLine line(stderr);
   request.on_progress = [&](const judge::JudgeProgress& progress) {

@@ -18,7 +18,7 @@ Result<record::Verdict> time_reference(const catalog::Pack& pack, const std::str
   request.thoroughness = judge::Thoroughness::times;
   request.platform = platform;
   request.seed = 1;
-  request.measure_reference = false;
+  request.measure_yardstick = false;
   request.slower = std::move(slower);
   record::Verdict verdict = judge::judge(request);
   if (verdict.verdict != record::VerdictClass::pass)

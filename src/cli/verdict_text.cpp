@@ -55,9 +55,9 @@ std::string timings_text(const Verdict& v) {
   std::string text;
   for (const auto& t : v.timings) {
     text += fmt::format("  {:<10} {} ranks  {}", t.size, t.world, time_text(t.seconds, t.range));
-    if (t.reference_seconds > 0)
-      text += fmt::format("   reference {}   speed {:.2f}{}", time_text(t.reference_seconds),
-                          t.reference_seconds / t.seconds, range_text(t.speed_range));
+    if (t.baseline_seconds > 0) text += fmt::format("   baseline {}", time_text(t.baseline_seconds));
+    if (t.reference_seconds > 0) text += fmt::format("   reference {}", time_text(t.reference_seconds));
+    if (t.speed() > 0) text += fmt::format("   speed {:.2f}{}", t.speed(), range_text(t.speed_range));
     if (t.limit_seconds > 0)
       text += fmt::format("   sol {:.0f} % (limit {})", t.limit_seconds / t.seconds * 100, time_text(t.limit_seconds));
     text += "\n";
@@ -75,7 +75,9 @@ std::string describe(const Verdict& v, const std::string& file, const std::strin
     text = fmt::format("{}  {}  ({} sessions, {} calls, {} values compared)\n", paint("PASS", Tone::good, stdout),
                        v.problem, v.sessions, v.calls, v.values);
     if (!v.timings.empty()) text += "Modelled time on " + v.platform + ":\n" + timings_text(v);
-    if (v.speed) text += fmt::format("Speed {:.2f} of the reference{}", *v.speed, range_text(v.speed_range));
+    if (v.speed)
+      text += fmt::format("Speed {:.2f} of the {}{}", *v.speed, v.has_baseline() ? "baseline" : "reference",
+                          range_text(v.speed_range));
     if (v.sol) text += fmt::format("{}{:.0f} % of the hardware's limit", v.speed ? ", " : "", *v.sol * 100);
     if (v.speed || v.sol) text += "\n";
   } else {

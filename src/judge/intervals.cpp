@@ -26,8 +26,8 @@ Range widened(Range range, const Timing& t) {
   return {range.low * t.line_range.low / t.seconds, range.high * t.line_range.high / t.seconds};
 }
 // The same of a speed: a long time of the candidate is a low one.
-Range widened_speed(Range range, const Timing& candidate, const Timing& reference) {
-  Range found = widened(range, reference);
+Range widened_speed(Range range, const Timing& candidate, const Timing& yardstick) {
+  Range found = widened(range, yardstick);
   if (candidate.line_range.known()) {
     found.low *= candidate.seconds / candidate.line_range.high;
     found.high *= candidate.seconds / candidate.line_range.low;
@@ -80,24 +80,24 @@ void add_elasticities(std::vector<Timing>& timings, const std::vector<SlowerRun>
   }
 }
 
-void add_intervals(record::Verdict& verdict, const std::vector<Timing>& reference, const fabric::Platform& platform) {
+void add_intervals(record::Verdict& verdict, const std::vector<Timing>& yardstick, const fabric::Platform& platform) {
   const ByGroup uncertain = fabric::uncertainties(platform);
   ByGroup sum{};  // of differences
   double speeds = 0, compared = 0;
   for (Timing& t : verdict.timings) {
-    if (t.reference_seconds > 0 && t.seconds > 0) ++speeds;
+    if (t.speed() > 0) ++speeds;
     if (!is_measured(t)) continue;
     const ByGroup own = elasticities(t);
     t.range = widened(around(t.seconds, relative_error(own, uncertain)), t);
-    const Timing* of_reference = same_call(reference, t);
-    if (of_reference == nullptr || !is_measured(*of_reference)) continue;
-    ByGroup difference = elasticities(*of_reference);
+    const Timing* of_yardstick = same_call(yardstick, t);
+    if (of_yardstick == nullptr || !is_measured(*of_yardstick)) continue;
+    ByGroup difference = elasticities(*of_yardstick);
     for (size_t g = 0; g < own.size(); ++g) {
       difference[g] -= own[g];
       sum[g] += difference[g];
     }
-    t.speed_range = widened_speed(around(of_reference->seconds / t.seconds, relative_error(difference, uncertain)), t,
-                                  *of_reference);
+    t.speed_range = widened_speed(around(of_yardstick->seconds / t.seconds, relative_error(difference, uncertain)), t,
+                                  *of_yardstick);
     ++compared;
   }
   // The verdict's speed is a mean over sizes; an error that makes one size too fast may make another too slow.

@@ -42,9 +42,9 @@ std::map<std::string, double> sensitivity_of(const wire::GroupShares& shares, ui
 // The slopes of lines through the times as they are and those of `runs`. What no run has stays as it is.
 void add_elasticities(std::vector<record::Timing>& timings, const std::vector<SlowerRun>& runs);
 
-// Ranges of times, and of speeds where `reference` was measured, and of the verdict's speed. Where elasticities are
-// missing there is no range.
-void add_intervals(record::Verdict& verdict, const std::vector<record::Timing>& reference,
+// Ranges of times, and of speeds where `yardstick` (baseline or reference) was measured, and of the verdict's speed.
+// Where elasticities are missing there is no range.
+void add_intervals(record::Verdict& verdict, const std::vector<record::Timing>& yardstick,
                    const fabric::Platform& platform);
 
 }  // namespace fb::judge

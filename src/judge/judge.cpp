@@ -120,7 +120,7 @@ class AttemptJudge {
         conclude(verdict_, VerdictClass::pass, "pass", {});
         if (!request_.look_for_races) verdict_.notes.emplace_back("races were not looked for");
         measure_sensitivity();
-        if (request_.thoroughness == Thoroughness::full) compare_with_reference();
+        if (request_.thoroughness == Thoroughness::full) compare_with_yardstick();
         conclude_times();
       }
       throw_if_interrupted();  // whatever was seen after the signal may follow from it
@@ -412,25 +412,45 @@ class AttemptJudge {
     verdict_.wall_seconds["sensitivity"] = seconds_since(begin);
   }
 
-  void compare_with_reference() {
-    const auto begin = Clock::now();
-    const double used_before = all_seconds();
-    if (request_.measure_reference && !verdict_.timings.empty()) {
-      say_progress({"measuring the reference"});
-      auto reference = reference_times(request_);
-      // A pass without its speed would count against the candidate; that the reference fails is ours.
-      if (!reference) throw std::runtime_error("the reference could not be measured: " + join(reference.error()));
-      reference_ = std::move(*reference);
-      for (auto& t : verdict_.timings) {
-        for (const auto& r : reference_) {
-          if (r.size != t.size || r.world != t.world) continue;
-          if (t.refusal.empty() && !r.refusal.empty()) {
-            use_largest_sample(t, "the reference's time is not extrapolated: " + r.refusal);
-            t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
-          }
-          t.reference_seconds = t.refusal.empty() ? r.seconds : r.samples.back().seconds;
+  // A pass without its speed would count against the candidate; that the reference fails is ours.
+  std::vector<record::Timing> measure(Yardstick which) {
+    say_progress({which == Yardstick::baseline ? "measuring the baseline" : "measuring the reference"});
+    auto times = yardstick_times(request_, which);
+    if (times) return std::move(*times);
+    throw std::runtime_error(fmt::format("the {} could not be measured: {}",
+                                         which == Yardstick::baseline ? "baseline" : "reference", join(times.error())));
+  }
+
+  // Where the time of one is not extrapolated, that of the other is not either.
+  void compare_with(const std::vector<record::Timing>& times, double record::Timing::* to, const char* whose) {
+    for (auto& t : verdict_.timings) {
+      for (const auto& r : times) {
+        if (r.size != t.size || r.world != t.world) continue;
+        if (t.refusal.empty() && !r.refusal.empty()) {
+          use_largest_sample(t, fmt::format("the {}'s time is not extrapolated: {}", whose, r.refusal));
+          t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
         }
       }
+    }
+    for (auto& t : verdict_.timings) {
+      for (const auto& r : times) {
+        if (r.size == t.size && r.world == t.world) t.*to = t.refusal.empty() ? r.seconds : r.samples.back().seconds;
+      }
+    }
+  }
+
+  void compare_with_yardstick() {
+    const auto begin = Clock::now();
+    const double used_before = all_seconds();
+    if (request_.measure_yardstick && !verdict_.timings.empty()) {
+      std::vector<record::Timing> reference;
+      if (problem_.has_expert) reference = measure(Yardstick::reference);
+      if (!problem_.baseline.empty()) yardstick_ = measure(Yardstick::baseline);
+      compare_with(yardstick_, &record::Timing::baseline_seconds, "baseline");
+      compare_with(reference, &record::Timing::reference_seconds, "reference");
+      // Once more, as the reference's refusal may have changed which size is meant.
+      compare_with(yardstick_, &record::Timing::baseline_seconds, "baseline");
+      if (yardstick_.empty()) yardstick_ = std::move(reference);
     }
     score(verdict_);
     verdict_.processor_seconds["reference"] = all_seconds() - used_before;
@@ -440,7 +460,7 @@ class AttemptJudge {
   // What is said of the times when all of them are there.
   void conclude_times() {
     if (!platform_) return;
-    add_intervals(verdict_, reference_, *platform_);
+    add_intervals(verdict_, yardstick_, *platform_);
     for (auto& t : verdict_.timings) add_bound(t, *platform_);
     add_costliest_line(verdict_);
     if (traced_.empty()) return;
@@ -461,7 +481,7 @@ class AttemptJudge {
   std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
   std::optional<fabric::Platform> platform_;                              // where there are times
-  std::vector<record::Timing> reference_;                                 // empty: was not measured
+  std::vector<record::Timing> yardstick_;                                 // empty: was not measured
   std::map<std::string, std::map<std::string, double>> session_seconds_;  // processor time by kind and part
   std::vector<record::Timing> traced_;                                    // the timed calls as the timeline has them
 };
@@ -478,25 +498,27 @@ Result<std::string> build_answer(const JudgeRequest& request) {
   return AttemptJudge(request).build_only();
 }
 
-Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request) {
+Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request, Yardstick which) {
   // A fixed seed: inputs of the measurement are not secret, no verdict depends on them.
   constexpr uint64_t kSeed = 1;
+  const bool baseline = which == Yardstick::baseline;
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   if (const auto known = fabric::load_platform(platform); !known) return std::unexpected(known.error());
-  const std::string key = hash_words({"reference times", request.measure_sensitivity ? "with sensitivities" : "alone",
+  const std::string key = hash_words({baseline ? "baseline times" : "reference times",
+                                      request.measure_sensitivity ? "with sensitivities" : "alone",
                                       request.problem->hash, identity(platform)});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }
   JudgeRequest reference = request;
   reference.on_progress = {};
-  reference.answer = request.problem->reference;
-  reference.answer_file = "reference.cu";
+  reference.answer = baseline ? request.problem->baseline : request.problem->reference;
+  reference.answer_file = baseline ? "baseline.cu" : "reference.cu";
   reference.thoroughness = Thoroughness::times;
   reference.seed = kSeed;
   reference.trace.clear();
-  reference.measure_reference = false;
+  reference.measure_yardstick = false;
   const Verdict verdict = judge(reference);
   if (verdict.verdict != VerdictClass::pass)
     return error(fmt::format("{}: {}", to_string(verdict.verdict), verdict.summary));

@@ -39,7 +39,7 @@ struct JudgeRequest {
   bool look_for_races = true;
   bool use_sandbox = true;
   bool use_cache = true;
-  bool measure_reference = true;  // for the speed of a pass
+  bool measure_yardstick = true;  // baseline and reference, for the speed of a pass
   // Measure the sensitivity of a pass's times to each group of constants, for intervals and bounds.
   bool measure_sensitivity = true;
   // Even where the timed calls tell: a session for each group and each factor, where the group is slower by it.
@@ -61,8 +61,9 @@ record::Verdict judge(const JudgeRequest& request);
 // Compiles only: a hash of the object that would be judged. Errors: the compiler's, or why there is no sandbox.
 Result<std::string> build_answer(const JudgeRequest& request);
 
-// The reference's modelled times of all timed sizes, from the cache where they were measured before. Errors: it does
-// not pass.
-Result<std::vector<record::Timing>> reference_times(const JudgeRequest& request);
+// The modelled times of reference or baseline in all timed sizes, from the cache where they were measured before.
+// Errors: it does not pass.
+enum class Yardstick : uint8_t { reference, baseline };
+Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request, Yardstick which);
 
 }  // namespace fb::judge

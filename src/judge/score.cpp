@@ -40,8 +40,8 @@ void score(record::Verdict& verdict) {
   int speeds = 0, sols = 0;
   for (const auto& t : verdict.timings) {
     if (t.seconds <= 0) continue;
-    if (t.reference_seconds > 0) {
-      speed += std::log(t.reference_seconds / t.seconds);
+    if (t.yardstick_seconds() > 0) {
+      speed += std::log(t.speed());
       ++speeds;
     }
     if (t.limit_seconds > 0) {

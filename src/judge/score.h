@@ -20,8 +20,8 @@ double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform);
 
-// Geometric means over the timings: reference / candidate, and limit / candidate. Without timings, or without any
-// reference, the verdict's stay empty.
+// Geometric means over the timings: baseline (or reference) / candidate, and limit / candidate. Without timings, or
+// where nothing was measured to compare with, the verdict's stay empty.
 void score(record::Verdict& verdict);
 
 }  // namespace fb::judge

@@ -35,7 +35,7 @@ void label_timed_calls(const std::string& file, const std::vector<record::Timing
                       {{"microseconds", t.seconds * 1e6},
                        {"at_least_us", t.range.low * 1e6},
                        {"at_most_us", t.range.high * 1e6},
-                       {"speed", t.seconds > 0 ? t.reference_seconds / t.seconds : 0},
+                       {"speed", t.speed()},
                        {"speed_at_least", t.speed_range.low},
                        {"speed_at_most", t.speed_range.high},
                        {"sol", t.seconds > 0 ? t.limit_seconds / t.seconds : 0},

@@ -84,7 +84,7 @@ class ProblemRun {
     request.thoroughness = thoroughness;
     request.seed = options_.seed;
     request.use_sandbox = options_.use_sandbox;
-    request.measure_reference = false;
+    request.measure_yardstick = false;
     request.measure_sensitivity = false;
     request.side_by_side = 1;
     request.line_tables = false;

@@ -97,13 +97,15 @@ std::string time_text(double seconds) {
 
 std::string timings_table(const Verdict& verdict) {
   if (verdict.timings.empty()) return "";
-  std::string text = "| size | ranks | your time | expert's time | speed | limit |\n|---|---|---|---|---|---|\n";
+  const bool baseline = std::ranges::any_of(verdict.timings, [](const auto& t) { return t.baseline_seconds > 0; });
+  std::string text = fmt::format("| size | ranks | your time | {} | speed | limit |\n|---|---|---|---|---|---|\n",
+                                 baseline ? "the baseline's time" : "expert's time");
   for (const auto& t : verdict.timings) {
-    const bool compared = t.reference_seconds > 0 && t.seconds > 0;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", t.size, t.world, time_text(t.seconds),
-                        compared ? time_text(t.reference_seconds) : "",
-                        compared ? fmt::format("{:.2f}", t.reference_seconds / t.seconds) : "",
-                        t.limit_seconds > 0 ? time_text(t.limit_seconds) : "");
+    const bool compared = t.speed() > 0;
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", t.size, t.world, time_text(t.seconds),
+                    compared ? time_text(t.yardstick_seconds()) : "", compared ? fmt::format("{:.2f}", t.speed()) : "",
+                    t.limit_seconds > 0 ? time_text(t.limit_seconds) : "");
   }
   bool first = true;
   for (const auto& t : verdict.timings) {

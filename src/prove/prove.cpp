@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -47,7 +48,11 @@ class Prover {
   Report run() {
     check("nothing is left to do in its texts", [&] { return nothing_to_do(); });
     check("statement names every tensor, parameter and rule", [&] { return statement(); });
-    check("reference passes", [&] { return reference(); });
+    check(problem_.has_expert ? "reference passes" : "baseline passes", [&] { return reference(); });
+    if (has_both() && !quick()) {
+      check("baseline passes", [&] { return pass_under_seeds(problem_.baseline); });
+      check("reference is faster than the baseline", [&] { return faster_than_baseline(); });
+    }
     if (!quick()) check("reference moves the bytes that [cost] states", [&] { return cost(); });
     if (!quick()) check("every branch of the reference goes both ways", [&] { return coverage(); });
     check("template compiles and does not pass", [&] { return template_is_refused(); });
@@ -86,7 +91,7 @@ class Prover {
     request.thoroughness = thoroughness;
     request.seed = seed;
     request.use_sandbox = options_.use_sandbox;
-    request.measure_reference = false;
+    request.measure_yardstick = false;
     request.measure_sensitivity = false;
     request.branches = branches;
     return judge::judge(request);
@@ -101,7 +106,7 @@ class Prover {
   std::string nothing_to_do() const {
     std::string text;
     for (const char* name : {"problem.toml", "variant.toml", "statement.md", "oracle.cpp", "reference.cu",
-                             "alternative.cu", "driver.cu"}) {
+                             "baseline.cu", "alternative.cu", "driver.cu"}) {
       const std::string file = problem_.folder + "/" + name;
       if (!std::filesystem::exists(file)) continue;
       size_t number = 0;
@@ -147,6 +152,28 @@ class Prover {
     const Coverage found = cover(problem_, branches_);
     if (!found.missing.empty()) fail(found.missing);
     return fmt::format("{} branches and kernels, {} of them argued", found.branches, found.argued);
+  }
+
+  bool has_both() const { return problem_.has_expert && !problem_.baseline.empty(); }
+
+  // The geometric mean over the timed sizes.
+  std::string faster_than_baseline() const {
+    judge::JudgeRequest request;
+    request.pack = &pack_;
+    request.problem = &problem_;
+    request.use_sandbox = options_.use_sandbox;
+    request.measure_sensitivity = false;
+    const auto times = [&](judge::Yardstick which) {
+      auto found = judge::yardstick_times(request, which);
+      if (!found) fail(found.error().list[0].message);
+      return std::move(*found);
+    };
+    const auto reference = times(judge::Yardstick::reference), baseline = times(judge::Yardstick::baseline);
+    double sum = 0;
+    for (size_t k = 0; k < reference.size(); ++k) sum += std::log(baseline.at(k).seconds / reference[k].seconds);
+    const double ratio = std::exp(sum / static_cast<double>(std::max<size_t>(reference.size(), 1)));
+    if (!(ratio > 1)) fail(fmt::format("{:.2f} of its speed", ratio));
+    return fmt::format("{:.2f} times as fast", ratio);
   }
 
   // The judgement of the reference has counted the bytes of one seed. If they differ they may depend on the inputs: the

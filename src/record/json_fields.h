@@ -230,6 +230,7 @@ void visit_fields(T& t, F&& field) {
   field("seconds", t.seconds);
   field("range", t.range);
   field("reference_seconds", t.reference_seconds);
+  field("baseline_seconds", t.baseline_seconds);
   field("speed_range", t.speed_range);
   field("limit_seconds", t.limit_seconds);
   field("bound", t.bound);

@@ -59,10 +59,11 @@ struct Timing {
   int world = 0;
   double begin_seconds = 0;  // of the session's virtual time: where a timeline shows it
   double seconds = 0;
-  double reference_seconds = 0;  // 0: was not measured
+  double reference_seconds = 0;  // of the expert's solution; 0: there is none, or it was not measured
+  double baseline_seconds = 0;   // of the baseline; 0: likewise
   double limit_seconds = 0;      // no machine of this kind can be faster
   Range range = {};              // of seconds
-  Range speed_range = {};        // of reference / candidate; errors that both share are not in it
+  Range speed_range = {};        // of speed(); errors that both share are not in it
   // By group of constants ("latency", "bandwidth", …): the elasticity of the time, in per cent that it grows when the
   // group is slower by one per cent. Empty: was not measured.
   std::map<std::string, double> sensitivity = {};
@@ -78,6 +79,11 @@ struct Timing {
   // largest sample.
   std::string refusal = {};
   std::string bound = {};  // what bounds it, as a sentence without its end; empty: not known
+  // What the candidate is compared with; 0: nothing.
+  double yardstick_seconds() const { return baseline_seconds > 0 ? baseline_seconds : reference_seconds; }
+  // 0: not known.
+  double speed() const { return seconds > 0 ? yardstick_seconds() / seconds : 0; }
+
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
@@ -120,10 +126,14 @@ struct Verdict : Ruling, Evidence {
 
   uint32_t sessions = 0, schedules = 0;  // how many were run
 
-  std::optional<double> speed = {};  // geometric mean of reference / candidate; only of a pass
+  std::optional<double> speed = {};  // geometric mean of baseline (or reference) / candidate; only of a pass
   Range speed_range = {};            // of the speed
   std::optional<double> sol = {};    // geometric mean of limit / candidate
   Profile profile = {};              // of the timed calls, if it was asked for
+
+  // Its speed is relative to a baseline, not to an expert's solution.
+  bool has_baseline() const { return !timings.empty() && timings.front().baseline_seconds > 0; }
+
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

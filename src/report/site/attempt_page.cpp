@@ -151,7 +151,7 @@ Html other_samples(const Round& round, const Cell& cell) {
 
 // "1.02 (0.98–1.05)"
 std::string speed_text(const record::Timing& t) {
-  std::string speed = ratio_text(t.reference_seconds / t.seconds);
+  std::string speed = ratio_text(t.speed());
   if (!t.speed_range.known()) return speed;
   return fmt::format("{} ({}–{})", speed, ratio_text(t.speed_range.low), ratio_text(t.speed_range.high));
 }
@@ -160,7 +160,7 @@ Html timings(const Verdict& verdict) {
   if (verdict.timings.empty()) return {};
   Html rows, bounds;
   for (const record::Timing& t : verdict.timings) {
-    const double most = std::max({t.seconds, t.reference_seconds, t.limit_seconds});
+    const double most = std::max({t.seconds, t.yardstick_seconds(), t.limit_seconds});
     const auto bar = [&](std::string_view kind, double seconds) {
       return most > 0 && seconds > 0
                  ? html("<span class=\"tbar {}\" style=\"width:{:.2f}%\"></span>", kind, 100 * seconds / most)
@@ -172,10 +172,10 @@ Html timings(const Verdict& verdict) {
         "<td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"wide\">{}{}{}</td></tr>\n",
         t.size, plural(static_cast<uint64_t>(std::max(t.world, 0)), "rank", "ranks"), time_text(t.seconds),
         t.range.known() ? fmt::format("{} – {}", time_text(t.range.low), time_text(t.range.high)) : std::string(),
-        t.reference_seconds > 0 ? time_text(t.reference_seconds) : std::string(kNothing),
+        t.yardstick_seconds() > 0 ? time_text(t.yardstick_seconds()) : std::string(kNothing),
         t.limit_seconds > 0 ? time_text(t.limit_seconds) : std::string(kNothing),
-        t.reference_seconds > 0 && t.seconds > 0 ? speed_text(t) : std::string(kNothing), bar("", t.seconds),
-        bar("reference", t.reference_seconds), bar("limit", t.limit_seconds));
+        t.speed() > 0 ? speed_text(t) : std::string(kNothing), bar("", t.seconds),
+        bar("reference", t.yardstick_seconds()), bar("limit", t.limit_seconds));
     if (!t.refusal.empty())
       bounds +=
           html("<li>{}: figures are those of {} = {}: {}.</li>\n", t.size, t.scale, t.samples.back().value, t.refusal);
@@ -216,7 +216,9 @@ Html verdict_box(const Round& round, const LineNotes& notes) {
   const Verdict& verdict = *attempt.verdict;
   if (attempt.passed()) {
     std::string figures;
-    if (verdict.speed) figures = fmt::format("{} of the reference’s speed", ratio_text(*verdict.speed));
+    if (verdict.speed)
+      figures = fmt::format("{} of the {}’s speed", ratio_text(*verdict.speed),
+                            verdict.has_baseline() ? "baseline" : "reference");
     if (verdict.sol)
       figures += fmt::format("{}{} of the hardware’s limit", figures.empty() ? "" : ", ", percent_text(*verdict.sol));
     if (!figures.empty()) inner += html("<p class=\"summary\">{}</p>\n", figures);

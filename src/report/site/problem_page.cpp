@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 struct SizeTimes {
   std::string size;
   int world = 0;
-  double reference = 0, limit = 0;  // 0: not known
+  double reference = 0, baseline = 0, limit = 0;  // 0: not known
+  double yardstick() const { return baseline > 0 ? baseline : reference; }
   const ProblemCost* cost = nullptr;
   std::map<size_t, std::vector<double>> seconds;  // by model, sorted
 };
@@ -42,6 +43,7 @@ std::vector<SizeTimes> times_of(const Site& site, size_t index) {
               {.size = t.size, .world = t.world, .cost = cost == problem.cost.end() ? nullptr : &*cost, .seconds = {}});
         }
         if (t.reference_seconds > 0) found->reference = t.reference_seconds;
+        if (t.baseline_seconds > 0) found->baseline = t.baseline_seconds;
         if (t.limit_seconds > 0) found->limit = t.limit_seconds;
         if (t.seconds > 0) found->seconds[m].push_back(t.seconds);
       }
@@ -66,16 +68,17 @@ Html time_row(std::string_view kind, std::string_view name, double seconds, doub
       "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"num\">{}<small>{}</small></td><td class=\"num\">{}</td>"
       "<td class=\"num\">{}</td><td class=\"wide\"><span class=\"tbar\" style=\"width:{:.2f}%\"></span></td></tr>\n",
       kind, name, time_text(seconds), spread,
-      times.reference > 0 ? ratio_text(times.reference / seconds) : std::string(kNothing),
+      times.yardstick() > 0 ? ratio_text(times.yardstick() / seconds) : std::string(kNothing),
       times.limit > 0 ? percent_text(times.limit / seconds) : std::string(kNothing), 100 * seconds / most);
 }
 
 Html times_table(const Summary& summary, const SizeTimes& times) {
-  double most = std::max(times.reference, times.limit);
+  double most = std::max({times.reference, times.baseline, times.limit});
   for (const auto& [model, seconds] : times.seconds) most = std::max(most, median(seconds));
   Html rows;
   if (times.limit > 0) rows += time_row("limit", "Hardware’s limit", times.limit, most, times);
   if (times.reference > 0) rows += time_row("reference", "Reference", times.reference, most, times);
+  if (times.baseline > 0) rows += time_row("baseline", "Baseline", times.baseline, most, times);
   for (const auto& [model, seconds] : times.seconds) {
     const std::string spread =
         seconds.size() > 1 ? fmt::format("{} – {}", time_text(seconds.front()), time_text(seconds.back())) : "";
@@ -116,6 +119,7 @@ std::string curve_data(const Summary& summary, const std::vector<SizeTimes>& all
     };
     if (times.limit > 0) add("limit", "limit", times.limit, times.limit, times.limit);
     if (times.reference > 0) add("reference", "reference", times.reference, times.reference, times.reference);
+    if (times.baseline > 0) add("baseline", "baseline", times.baseline, times.baseline, times.baseline);
     for (const auto& [model, seconds] : times.seconds)
       add(summary.models[model].label, "model", seconds.front(), median(seconds), seconds.back());
   }
