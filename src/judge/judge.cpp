@@ -18,6 +18,7 @@
 #include "base/strings.h"
 #include "base/temp_dir.h"
 #include "base/version.h"
+#include "catalog/libraries.h"
 #include "catalog/source.h"
 #include "fabric/platform.h"
 #include "judge/answer.h"
@@ -498,6 +499,13 @@ Result<std::string> build_answer(const JudgeRequest& request) {
   return AttemptJudge(request).build_only();
 }
 
+catalog::Problem with_rules_of_baseline(const catalog::Problem& problem) {
+  catalog::Problem open = problem;
+  open.rules = {};
+  for (const catalog::Library& library : catalog::libraries()) open.rules.libraries.emplace_back(library.name);
+  return open;
+}
+
 Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request, Yardstick which) {
   // A fixed seed: inputs of the measurement are not secret, no verdict depends on them.
   constexpr uint64_t kSeed = 1;
@@ -511,7 +519,9 @@ Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request,
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }
+  const catalog::Problem problem = baseline ? with_rules_of_baseline(*request.problem) : *request.problem;
   JudgeRequest reference = request;
+  reference.problem = &problem;
   reference.on_progress = {};
   reference.answer = baseline ? request.problem->baseline : request.problem->reference;
   reference.answer_file = baseline ? "baseline.cu" : "reference.cu";

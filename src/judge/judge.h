@@ -64,6 +64,9 @@ Result<std::string> build_answer(const JudgeRequest& request);
 // The modelled times of reference or baseline in all timed sizes, from the cache where they were measured before.
 // Errors: it does not pass.
 enum class Yardstick : uint8_t { reference, baseline };
+// The problem as its baseline is judged: it may call every library and everything in run(), also what the problem
+// forbids to solutions, because it is what they are to replace.
+catalog::Problem with_rules_of_baseline(const catalog::Problem& problem);
 Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request, Yardstick which);
 
 }  // namespace fb::judge
