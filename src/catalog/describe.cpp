@@ -98,9 +98,19 @@ std::string cost_as_text(const Problem& problem) {
 }
 
 Json facts_as_json(const Problem& p) {
-  return {{"name", p.name},         {"title", p.title}, {"track", p.track}, {"category", p.category},
-          {"library", p.library},   {"level", p.level}, {"tags", p.tags},   {"worlds", p.worlds},
-          {"platform", p.platform}, {"hash", p.hash}};
+  return {{"name", p.name},
+          {"title", p.title},
+          {"track", p.track},
+          {"category", p.category},
+          {"library", p.library},
+          {"parallelism", p.parallelism},
+          {"level", p.level},
+          {"tags", p.tags},
+          {"worlds", p.worlds},
+          {"platform", p.platform},
+          {"has_expert", p.has_expert},
+          {"has_baseline", !p.baseline.empty()},
+          {"hash", p.hash}};
 }
 
 Json tensors_as_json(const Problem& problem) {
@@ -190,6 +200,8 @@ std::string show_as_text(const Pack& pack, const Problem& p) {
                  {"level", fmt::format("{}: {}", p.level, p.level_reason)},
                  {"track", p.track},
                  {"library", p.library},
+                 {"parallelism", p.parallelism.empty() ? "" : fmt::format("{}", fmt::join(p.parallelism, " x "))},
+                 {"speed", p.baseline.empty() ? "relative to the reference" : "relative to the baseline"},
                  {"tags", fmt::format("{}", fmt::join(p.tags, " "))},
                  {"platform", p.platform},
                  {"provenance", p.provenance},

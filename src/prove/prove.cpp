@@ -41,7 +41,7 @@ constexpr int64_t kMostElements = 1 << 16;
 class Prover {
  public:
   Prover(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options)
-      : pack_(pack), problem_(problem), options_(options) {
+      : pack_(pack), problem_(problem), of_baseline_(judge::with_rules_of_baseline(problem)), options_(options) {
     report_.problem = problem.name;
   }
 
@@ -85,7 +85,7 @@ class Prover {
                         std::vector<record::BranchWays>* branches = nullptr) const {
     judge::JudgeRequest request;
     request.pack = &pack_;
-    request.problem = &problem_;
+    request.problem = is_baseline(answer) ? &of_baseline_ : &problem_;
     request.answer = answer;
     request.answer_file = kReferenceFile;
     request.thoroughness = thoroughness;
@@ -95,6 +95,11 @@ class Prover {
     request.measure_sensitivity = false;
     request.branches = branches;
     return judge::judge(request);
+  }
+
+  // It may call what the problem forbids to solutions.
+  bool is_baseline(const std::string& answer) const {
+    return !problem_.baseline.empty() && answer == problem_.baseline;
   }
 
   static std::string said(const record::Verdict& verdict) {
@@ -318,6 +323,7 @@ class Prover {
 
   const catalog::Pack& pack_;
   const catalog::Problem& problem_;
+  const catalog::Problem of_baseline_;  // as it is judged
   const Options& options_;
   std::optional<judge::Oracle> oracle_;
   MovedBytes moved_;

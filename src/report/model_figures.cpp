@@ -155,6 +155,9 @@ void fill_model(std::span<const record::Run> runs, const std::vector<Problem>& p
   model.by_category = groups_of(problems, tallies, [](const Problem& p) { return or_unknown(p.category); });
   model.by_library = groups_of(problems, tallies, [](const Problem& p) { return or_unknown(p.library); });
   model.by_track = groups_of(problems, tallies, [](const Problem& p) { return or_unknown(p.track); });
+  model.by_parallelism = groups_of(problems, tallies, [](const Problem& p) {
+    return p.parallelism.empty() ? std::string("none named") : fmt::format("{}", fmt::join(p.parallelism, " x "));
+  });
   fill_counts(runs, model);
   fill_tiers(model, good);
   fill_rounds(runs, model, good);

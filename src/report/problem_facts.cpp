@@ -42,6 +42,7 @@ Result<Problem> read_problem(std::string name, std::string_view text) {
     take(json, "track", p.track);
     take(json, "category", p.category);
     take(json, "library", p.library);
+    take(json, "parallelism", p.parallelism);
     take(json, "level", p.level);
     take(json, "tags", p.tags);
     take(json, "platform", p.platform);

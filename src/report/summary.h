@@ -56,6 +56,7 @@ struct Problem {
   std::string name = {};
   bool known = false;
   std::string title = {}, track = {}, category = {}, library = {};
+  std::vector<std::string> parallelism = {};
   int level = 0;
   std::vector<std::string> tags = {};
   std::string platform = {}, hash = {};
@@ -183,7 +184,7 @@ struct Model {
   uint32_t cached = 0;     // attempts with an earlier verdict on the same code
   Scores scores = {};
   std::vector<PassAt> pass_at = {};
-  std::vector<Group> by_level = {}, by_category = {}, by_library = {}, by_track = {};
+  std::vector<Group> by_level = {}, by_category = {}, by_library = {}, by_track = {}, by_parallelism = {};
   std::vector<OutcomeCount> outcomes = {};  // all of kOutcomes, in that order
   std::vector<Tier> tiers = {};             // all of kTiers, in that order
   std::vector<RoundScores> by_round = {};   // 1 … the number of rounds planned or made

@@ -136,6 +136,7 @@ std::vector<NamedTable> breakdowns(const Summary& summary) {
   add_groups("By category", &Model::by_category, "");
   add_groups("By library", &Model::by_library, "");
   add_groups("By track", &Model::by_track, "");
+  add_groups("By parallelism", &Model::by_parallelism, "");
   if (first.pass_at.size() > 1)
     tables.push_back({"pass@k", "The chance that one of k samples passes.", pass_at_table(summary)});
   if (most_rounds(summary) > 1)

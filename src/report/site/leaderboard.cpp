@@ -141,13 +141,19 @@ Html leaderboard(const Site& site) {
   add("Category", scopes_of(summary, "category", "", &Model::by_category));
   add("Library", scopes_of(summary, "library", "", &Model::by_library));
   add("Track", scopes_of(summary, "track", "", &Model::by_track));
+  add("Parallelism", scopes_of(summary, "parallelism", "", &Model::by_parallelism));
 
   Html head = header_cell("#", "Rank", "ascending", "rank");
   head += header_cell("Model", "Model", "", "");
   head += header_cell("Pass×GM", "Pass rate times geometric mean of speed: the ranking figure", "", "num");
   head += header_cell("Pass", "Share of samples that pass, every problem with the same weight", "", "num");
-  head += header_cell("PASS+Good", "Share of samples that pass and are about as fast as the reference", "", "num");
-  head += header_cell("GM speed", "Geometric mean of reference time / candidate time of passed samples", "", "num");
+  head += header_cell(
+      "PASS+Good",
+      "Share of samples that pass and are about as fast as the reference, or the baseline where there is one", "",
+      "num");
+  head += header_cell(
+      "GM speed", "Geometric mean of the time of the baseline, or the reference, / candidate time of passed samples",
+      "", "num");
   head += header_cell("Of the limit", "Geometric mean of the hardware's limit / candidate time of passed samples", "",
                       "num");
   head += header_cell("$ per problem", "Price of all calls, divided by problems tried", "", "num");

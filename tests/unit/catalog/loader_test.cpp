@@ -316,7 +316,7 @@ TEST_F(Loader, AFolderWithoutAnythingMissesEverything) {
   std::filesystem::remove_all(folder());
   std::filesystem::create_directories(folder());
   EXPECT_EQ(messages(),
-            "problem.toml: is missing\nstatement.md: is missing\nreference.cu: is missing\noracle.cpp: is missing\n");
+            "problem.toml: is missing\nstatement.md: is missing\noracle.cpp: is missing\nreference.cu: is missing\n");
 }
 
 TEST_F(Loader, AFolderThatIsNotThereIsSaid) {
@@ -345,6 +345,30 @@ TEST_F(Loader, AnAlternativeHasTheRegionsOfTheReference) {
   EXPECT_EQ(
       messages(),
       "alternative.cu:1:1: reference.cu has no region 'other'\nalternative.cu: has no region '' as reference.cu has\n");
+}
+
+TEST_F(Loader, SpeedsAreRelativeToABaseline) {
+  write("baseline.cu", "// [solution]\nclass Solution { int plain; };\n// [/solution]\n");
+  Problem p = load();
+  EXPECT_TRUE(p.has_expert);
+  EXPECT_EQ(p.reference, kReference);
+  EXPECT_EQ(p.yardstick(), p.baseline);
+  // It can stand for the reference, too. Then the template is made of it.
+  remove("reference.cu");
+  expect_only(
+      "baseline.cu: does not include \"args.h\"\nbaseline.cu:1:1: the region has no template: '// [template]' "
+      "and lines that begin with '//| ' are missing");
+  write("baseline.cu", kReference);
+  p = load();
+  EXPECT_FALSE(p.has_expert);
+  EXPECT_EQ(p.reference, p.baseline);
+}
+
+TEST_F(Loader, TrackKernelNeedsABaselineAndAParallelism) {
+  spoil("track = \"comm\"", "track = \"kernel\"\nparallelism = [\"XP\"]");
+  const std::string text = messages();
+  EXPECT_NE(text.find("parallelism 'XP': there are collective, TP,"), std::string::npos) << text;
+  EXPECT_NE(text.find("baseline.cu: is missing: speeds of track kernel are relative to it"), std::string::npos) << text;
 }
 
 TEST_F(Loader, TheFoldersNameIsSnakeCase) {

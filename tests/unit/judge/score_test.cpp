@@ -27,6 +27,12 @@ TEST(Score, TheReferenceItselfHasSpeedOne) {
   EXPECT_DOUBLE_EQ(v.speed.value(), 1);
 }
 
+TEST(Score, IsRelativeToTheBaselineWhereThereIsOne) {
+  const auto v = with({{.size = "a", .world = 2, .seconds = 2, .reference_seconds = 1, .baseline_seconds = 6}});
+  EXPECT_DOUBLE_EQ(v.speed.value(), 3);
+  EXPECT_TRUE(v.has_baseline());
+}
+
 TEST(Score, IsEmptyWithoutTimes) {
   const auto v = with({});
   EXPECT_FALSE(v.speed);
