@@ -34,9 +34,9 @@ bool is_title(std::string_view name) {
   return trim(name) == name && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// The rest is the problem's: tensors, sizes, worlds, and with them the oracle.
-const std::vector<std::string> kKeysOfVariants = {"name", "title",      "library", "level", "level_reason",
-                                                  "tags", "provenance", "rules",   "cost",  "unreached"};
+// The rest is the problem's: tensors, worlds, and with them the oracle.
+const std::vector<std::string> kKeysOfVariants = {"name",       "title", "library", "level",     "level_reason", "tags",
+                                                  "provenance", "rules", "cost",    "unreached", "size"};
 
 // How work is split over GPUs, in the field's abbreviations. "collective": the problem is the communication itself.
 constexpr auto kParallelism = std::to_array<std::string_view>(

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/strings.h"
+#include "catalog/libraries.h"
 #include "judge/border.h"
 #include "judge/build.h"
 #include "judge/build_cache.h"
@@ -48,6 +49,8 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
   if (!where) throw std::runtime_error(to_string(where.error(), "build"));
   const std::string toolkit = fs::path(nvcc).parent_path().parent_path().string();
   const std::string headers = where->sdk + "/include/fabricbench";
+  const auto objects = toolchain::locate_libraries();
+  if (!objects) throw std::runtime_error(to_string(objects.error(), "build"));
   const Words flags = {"-shared",
                        "-Xcompiler",
                        "-fPIC,-fvisibility=hidden",
@@ -63,12 +66,14 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
   Words words = {"candidate for GPUs 1", file_facts(nvcc), request.sources.candidate, request.sources.driver,
                  request.args_header};
   words.insert(words.end(), flags.begin(), flags.end());
-  for (const auto* name : {"entry.h", "border.h", "rank.h", "peer_memory.h"})
+  words.insert(words.end(), request.libraries.begin(), request.libraries.end());
+  for (const auto* name : {"entry.h", "border.h", "rank.h", "peer_memory.h", "nccl.h"})
     words.push_back(read_file(headers + "/" + name));
 
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache&) -> Result<void> {
     // Of the SDK only what is the judge's: CUDA's own headers are NVIDIA's here.
     fs::create_directory_symlink(headers, place.sources() + "/fabricbench");
+    Words reads = {place.sources(), headers};
     Words command = {nvcc};
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(), {"-I" + place.sources(), "-o", place.object("candidate"), place.source("candidate")});
@@ -81,10 +86,19 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
       command.insert(command.end(), {"-rdc=true", place.source("driver")});
     }
     command.emplace_back("-lcuda");
+    // CUDA's toolkit has none of these: headers are ours, and so is what is linked, under the name that NVIDIA's has.
+    for (const std::string& name : request.libraries) {
+      const catalog::Library& library = *catalog::find_library(name);
+      const std::string header(library.header);
+      reads.push_back(where->sdk + "/include/" + header);
+      fs::create_symlink(reads.back(), place.sources() + "/" + header);
+      command.insert(command.end(), {"-L" + *objects, std::string(library.link)});
+    }
+    if (!request.libraries.empty()) reads.push_back(*objects);
     if (const std::string stubs = toolkit + "/lib64/stubs"; access(stubs.c_str(), R_OK) == 0) {
       command.push_back("-L" + stubs);
     }
-    const toolchain::Invocation invocation{command, {place.sources(), headers}, {place.outputs()}};
+    const toolchain::Invocation invocation{command, reads, {place.outputs()}};
     return run_compiler(build_wrapper(request, toolkit), invocation, request.limits, parse_nvcc);
   });
 }

@@ -48,6 +48,12 @@ Result<std::string> machine_of(const catalog::Problem& problem) {
   return fill_prompt_file("parts/machine.md", *facts);
 }
 
+Result<std::string> toolchain_of(const catalog::Problem& problem) {
+  const std::string libraries = describe_libraries(problem);
+  return fill_prompt_file("parts/toolchain.md",
+                          {{"libraries", libraries}, {"no_libraries", libraries.empty() ? "yes" : ""}});
+}
+
 Result<std::string> answer_form(const catalog::Problem& problem) {
   const auto markers = describe_markers(problem);
   if (!markers) return std::unexpected(markers.error());
@@ -70,7 +76,7 @@ Result<Prompt> first_prompt(const catalog::Pack& pack, const catalog::Problem& p
   gathering.add("rules", describe_rules(problem));
   gathering.add("judging", fill_prompt_file("parts/judging.md", {}));
   gathering.add("machine", machine_of(problem));
-  gathering.add("toolchain", fill_prompt_file("parts/toolchain.md", {}));
+  gathering.add("toolchain", toolchain_of(problem));
   gathering.add("answer", answer_form(problem));
   gathering.add("example", options.worked_example ? worked_examples(pack, problem, 1) : std::string());
   gathering.add("examples", worked_examples(pack, problem, 2));

@@ -148,6 +148,15 @@ std::string describe_tolerances(const Problem& problem) {
   return std::string(trim(text));
 }
 
+std::string describe_libraries(const Problem& problem) {
+  std::vector<std::string> all;
+  for (const std::string& name : problem.rules.libraries) {
+    const catalog::Library* library = catalog::find_library(name);
+    all.push_back(fmt::format("{} (`<{}>`)", library->about, library->header));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 std::string describe_rules(const Problem& problem) {
   std::string text;
   for (const std::string& kind : problem.rules.forbid_in_run) {

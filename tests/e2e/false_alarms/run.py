@@ -62,6 +62,10 @@ def references():
     for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "*", "reference.cu")):
         problem = os.path.basename(os.path.dirname(path))
         found[problem] = judged(problem, path)
+    for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "*", "variants", "*", "variant.toml")):
+        with open(path, encoding="utf-8") as file:
+            problem = re.search(r'^name = "(\w+)"$', file.read(), re.MULTILINE)[1]
+        found[problem] = judged(problem, os.path.join(os.path.dirname(path), "reference.cu"))
     return found
 
 

@@ -8,12 +8,12 @@
 
 // [solution]
 constexpr int kThreads = 256;
-constexpr int64_t kWide = 8;  // bf16 numbers in 16 bytes
+constexpr int64_t kWide = 4;  // floats in 16 bytes
 
-// Row r of `padded` is share r of `in` as floats. A share keeps its distance from the last multiple of 16 bytes before
-// it: its first element is at first(r) % kWide of the row, so that what is aligned in `in` is aligned in the row, and
-// 8 elements are one load and two stores. What lies around a share in its row is not touched: it is zero since the
-// constructor. Grid: (blocks, world).
+// Row r of `padded` is share r of `in` as floats. A share keeps its distance from the last multiple of 4 elements
+// before it: its first element is at first(r) % kWide of the row, so that what is aligned in `in` is aligned in the
+// row, and 4 elements are one load of 8 bytes and one store of 16. What lies around a share in its row is not touched:
+// it is zero since the constructor. Grid: (blocks, world).
 __global__ void widen(const __nv_bfloat16* in, float* padded, int64_t n, int64_t row) {
   const int64_t r = blockIdx.y, world = gridDim.y;
   const int64_t first = r * n / world, end = (r + 1) * n / world;
@@ -22,12 +22,10 @@ __global__ void widen(const __nv_bfloat16* in, float* padded, int64_t n, int64_t
        i += int64_t{gridDim.x} * kThreads * kWide) {
     float* to = padded + r * row + (i - before);
     if (i >= first && i + kWide <= end) {
-      const int4 bits = *reinterpret_cast<const int4*>(in + i);
+      const int2 bits = *reinterpret_cast<const int2*>(in + i);
       const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&bits);
       const float2 a = __bfloat1622float2(pairs[0]), b = __bfloat1622float2(pairs[1]);
-      const float2 c = __bfloat1622float2(pairs[2]), d = __bfloat1622float2(pairs[3]);
-      reinterpret_cast<float4*>(to)[0] = make_float4(a.x, a.y, b.x, b.y);
-      reinterpret_cast<float4*>(to)[1] = make_float4(c.x, c.y, d.x, d.y);
+      *reinterpret_cast<float4*>(to) = make_float4(a.x, a.y, b.x, b.y);
     } else {  // the ends of the share
       for (int64_t k = max(i, first); k < min(i + kWide, end); ++k) to[k - i] = __bfloat162float(in[k]);
     }
