@@ -5,8 +5,10 @@
 
 #include <nccl.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "fabricbench/rank.h"
 
@@ -23,7 +25,10 @@ class NcclCommunicator {
   explicit NcclCommunicator(const Rank& rank) {
     ncclUniqueId id = {};
     if (rank.rank() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    id = rank.all_gather(id)[0];
+    // As bytes: nvcc fails on vectors of NCCL's nameless struct.
+    std::vector<char> all(sizeof id * static_cast<size_t>(rank.world()));
+    rank.all_gather(&id, sizeof id, all.data());
+    std::memcpy(&id, all.data(), sizeof id);
     check_nccl(ncclCommInitRank(&comm_, rank.world(), id, rank.rank()), "ncclCommInitRank");
   }
   ~NcclCommunicator() { ncclCommDestroy(comm_); }

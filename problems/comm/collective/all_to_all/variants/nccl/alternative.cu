@@ -7,6 +7,10 @@
 // [solution]
 #include <stdexcept>
 
+struct Id {  // a name: nvcc fails on vectors of NCCL's nameless struct
+  ncclUniqueId id;
+};
+
 // In rounds: in round k every rank sends to the k-th rank behind it and receives from the k-th before it, and each
 // round is a group of its own. The communicator is made by hand, the own block is an ordinary copy.
 class Solution {
@@ -14,8 +18,8 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()), world_(rank.world()) {
     ncclUniqueId id{};
     if (rank_ == 0) must(ncclGetUniqueId(&id));
-    const auto ids = rank.all_gather(id);
-    must(ncclCommInitRank(&comm_, world_, ids[0], rank_));
+    const Id mine{id};
+    must(ncclCommInitRank(&comm_, world_, rank.all_gather(mine)[0].id, rank_));
   }
   ~Solution() {
     ncclCommFinalize(comm_);
