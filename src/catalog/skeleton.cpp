@@ -19,8 +19,13 @@ Result<std::vector<std::pair<std::string, std::string>>> make_skeleton(std::stri
   std::vector<std::pair<std::string, std::string>> files;
   for (const auto& [file, content] : skeleton_files()) {
     std::string text(content);
+    // What only this track must say, behind the category.
+    if (track == "kernel" && file == "problem.toml")
+      put(text, "\nlibrary = ", "\nparallelism = [\"collective\"]  # TODO\nlibrary = ");
     put(text, "TRACK", track);
     put(text, "CATEGORY", category);
+    // A plain solution that speeds are relative to; here the other one that there is.
+    if (track == "kernel" && file == "alternative.cu") files.emplace_back("baseline.cu", text);
     files.emplace_back(file, std::move(text));
   }
   return files;
