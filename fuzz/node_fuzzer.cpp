@@ -494,6 +494,39 @@ class Session {
     for (uint32_t k = 0; k < std::min(m.more_streams, 4u); ++k) append(handle({Kind::stream_create}));
     return blob;
   }
+  void fill(wire::BlasOperand& o) {
+    o.address = address();
+    o.row_stride = in_.one_in(8) ? static_cast<int64_t>(odd()) : static_cast<int64_t>(in_.below(40)) - 8;
+    o.column_stride = in_.one_in(8) ? static_cast<int64_t>(odd()) : static_cast<int64_t>(in_.below(40)) - 8;
+    o.batch_stride = in_.one_in(8) ? static_cast<int64_t>(odd()) : static_cast<int64_t>(in_.below(64));
+    o.type = static_cast<wire::ElementType>(in_.below(13));
+    o.by_pointers = in_.one_in(8) ? flag() : 0;
+  }
+  void fill(wire::BlasScalar& s) {
+    s = {in_.one_in(2) ? address() : odd(), static_cast<wire::ScalarFrom>(in_.below(4)),
+         static_cast<wire::ElementType>(in_.below(13))};
+  }
+  void fill(wire::Blas& m) {
+    const auto count = [this]() -> uint64_t { return in_.one_in(16) ? odd() : in_.below(24); };
+    m.stream = stream();
+    m.kind = static_cast<wire::BlasKind>(in_.below(12));
+    m.math = static_cast<wire::BlasMath>(in_.below(7));
+    m.m = count();
+    m.n = m.kind == wire::BlasKind::gemm || m.kind == wire::BlasKind::matrix_sum ? count() : 1;
+    m.k = count();
+    m.batches = m.kind == wire::BlasKind::gemm && in_.one_in(3) ? count() : 1;
+    for (auto* operand : {&m.a, &m.b, &m.c, &m.d}) fill(*operand);
+    fill(m.alpha);
+    fill(m.beta);
+    if (in_.one_in(4)) fill(m.aux);
+    for (uint64_t* extra : {&m.bias, &m.scale_a, &m.scale_b, &m.scale_c, &m.scale_d, &m.largest}) {
+      if (in_.one_in(6)) *extra = address();
+    }
+    m.bias_batch_stride = in_.one_in(8) ? odd() : 0;
+    m.bias_type = static_cast<wire::ElementType>(in_.below(13));
+    m.epilogue = static_cast<wire::BlasEpilogue>(in_.below(4));
+    m.may_split = flag();
+  }
   void fill(wire::GraphLaunch& m) { m = {stream(), handle({Kind::graph_create})}; }
 
   std::vector<std::byte> parameters(wire::Id function) {

@@ -53,6 +53,7 @@ for file in "$@"; do
       link="-lcuda -L$(dirname "$nvcc")/../lib64/stubs"
       ;;
   esac
+  if [ -n "$link" ] && grep -q '<cublas_v2.h>' "$file"; then link="$link -lcublas"; fi
   if grep -q '<mpi.h>' "$file"; then
     if ! command -v mpicxx >/dev/null; then
       echo "SKIPPED ${file#"$root"/}: mpicxx not found"

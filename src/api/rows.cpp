@@ -50,6 +50,26 @@ Table read_nccl() {
   return table;
 }
 
+Table read_cublas() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#include "api/cublas.def"
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
+Table read_cublaslt() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#include "api/cublaslt.def"
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
 Table read_cuda_driver() {
   Table table;
 #define REAL(name, ...) table.add(#name, #name #__VA_ARGS__, true);
@@ -101,6 +121,16 @@ std::span<const Row> nvml() {
 
 std::span<const Row> nccl() {
   static const Table table = read_nccl();
+  return table.rows();
+}
+
+std::span<const Row> cublas() {
+  static const Table table = read_cublas();
+  return table.rows();
+}
+
+std::span<const Row> cublaslt() {
+  static const Table table = read_cublaslt();
   return table.rows();
 }
 

@@ -438,6 +438,28 @@ Time Fabric::pass_through(uint32_t device, uint64_t out, uint64_t in, uint64_t m
   return end;
 }
 
+Time Fabric::stream(uint32_t device, uint32_t owner, Bytes bytes, bool reads, Time at) {
+  hop_ = {};
+  if (owner == device) {
+    Device& d = devices_[device];
+    Time end = reserve(d.l2, at, bytes.all);
+    if (bytes.memory != 0) end = std::max(end, reserve(d.memory, at, bytes.memory));
+    count(device, Traffic::memory, end, bytes.memory);
+    return end;
+  }
+  const bool host = owner == kHost;
+  Time there = at;
+  if (!host && bytes.memory != 0) {
+    there = reserve(devices_[owner].memory, at, bytes.memory);
+    count(owner, Traffic::memory, there, bytes.memory);
+  }
+  const Ratio weight = !host ? (reads ? load_weight_ : store_weight_) : reads ? host_load_weight_ : Ratio{65536};
+  const Route way = reads ? route(owner, device) : route(device, owner);
+  const Time end = std::max(there, send(way, scaled(bytes.all, weight), at));
+  count_trip(reads ? owner : device, reads ? device : owner, end, bytes.all);
+  return end;
+}
+
 const Counters& Fabric::counters(uint32_t device) const { return devices_[device].counters; }
 
 const TrafficLog& Fabric::log_traffic(Time interval) {

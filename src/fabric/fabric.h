@@ -94,6 +94,9 @@ class Fabric {
   // A piece of a collective at one device: bytes that leave and enter through its port while others are in progress,
   // and that its memory reads and writes. Returns when all have been served. `weight`: of a byte on the link.
   Time pass_through(uint32_t device, uint64_t out, uint64_t in, uint64_t memory, double weight, Time at);
+  // A piece of an operation that is modelled as a whole: the multiprocessors of `device` read or write memory of
+  // `owner` while other pieces are in progress. Returns when all of it has been served.
+  Time stream(uint32_t device, uint32_t owner, Bytes bytes, bool reads, Time at);
   // Bytes a second of a device's port, each way, and what a byte stored by a kernel weighs on it.
   double port_bandwidth() const;
   double store_weight() const { return static_cast<double>(store_weight_) / 65536; }

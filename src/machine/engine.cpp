@@ -118,6 +118,15 @@ void Engine::make_resident(uint32_t gpu, const BlockNeeds& needs, uint32_t block
   offer_room(gpu);
 }
 
+void Engine::add_residents(Residents& residents, uint32_t blocks) {
+  Gpu& gpu = gpus_[residents.gpu];
+  for (; blocks != 0 && gpu.waiting == 0; --blocks) {
+    const auto sm = gpu.slots.take(residents.needs);
+    if (!sm) return;
+    residents.sms.push_back(*sm);
+  }
+}
+
 void Engine::release(const Residents& residents) {
   for (const uint32_t sm : residents.sms) gpus_[residents.gpu].slots.give_back(sm, residents.needs);
   offer_room(residents.gpu);

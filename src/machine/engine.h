@@ -122,6 +122,8 @@ class Engine {
     std::vector<uint32_t> sms;
   };
   void make_resident(uint32_t gpu, const BlockNeeds& needs, uint32_t blocks, std::function<void(Residents)> begin);
+  // Up to so many more, as there is room now; none while blocks of grids wait for it.
+  void add_residents(Residents& residents, uint32_t blocks);
   void release(const Residents& residents);
 
   // An event at a time. Events at the same time fire by `tie`, then by order of scheduling: an event on behalf of a

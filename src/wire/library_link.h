@@ -1,8 +1,8 @@
 #pragma once
 
-// What libfabricbench_cuda.so does for the other libraries of a rank (shim/nccl): they take part in the calling
-// thread's conversation with the machine, and put work on streams and into graphs. Results are numbers of cudaError_t;
-// 0: done.
+// What libfabricbench_cuda.so does for the other libraries of a rank (shim/nccl, shim/cublas): they take part in the
+// calling thread's conversation with the machine, and put work on streams and into graphs. Results are numbers of
+// cudaError_t; 0: done.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,4 +19,7 @@ int fabricbench_stream(void* stream, uint64_t* id, uint32_t* device, int* captur
 // A fb::wire::Collective and its blob become a node of the graph that all of `streams` capture.
 int fabricbench_capture_collective(void* const* streams, size_t count, const void* request, const void* blob,
                                    size_t blob_bytes);
+
+// A fb::wire::Blas becomes a node of the graph that `stream` captures.
+int fabricbench_capture_blas(void* stream, const void* request);
 }

@@ -17,7 +17,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 5;
+inline constexpr uint32_t kVersion = 6;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
@@ -555,6 +555,58 @@ struct Collective {
   StreamRef stream;
   Id comm = 0;
   uint32_t calls = 0, more_streams = 0;
+};
+
+// Dense linear algebra: the drop-in for cuBLAS
+
+enum class BlasKind : uint32_t {
+  gemm,            // d = epilogue(alpha a b + beta c); a: m × k, b: k × n, c and d: m × n
+  matrix_sum,      // d = alpha a + beta b; all m × n
+  scale_vector,    // d = alpha d; vectors: m elements
+  add_scaled,      // d = alpha a + d
+  copy_vector,     // d = a
+  swap_vectors,    // a and d
+  dot,             // d, one element: the sum of a b
+  norm,            // d, one element: sqrt(sum of a a)
+  sum_of_moduli,   // d, one element
+  index_of_most,   // d, one i32 from 1: the first of the largest moduli
+  index_of_least,  // the same of the smallest
+};
+// What is done with inputs before they are multiplied, and what sums are added in: f32 but for f64 and i32.
+enum class BlasMath : uint32_t { f32, tf32, f16, bf16, f64, i32 };
+enum class BlasEpilogue : uint32_t { none, relu, gelu };
+
+// Elements are row_stride and column_stride of them apart, which says what is transposed, too; batches are
+// batch_stride apart. `by_pointers`: the address is that of an array of `batches` addresses on the device.
+struct BlasOperand {
+  uint64_t address = 0;
+  int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
+  ElementType type{};
+  uint32_t by_pointers = 0;
+};
+struct BlasScalar {
+  uint64_t value = 0;  // its bits, or its address
+  ScalarFrom from{};
+  ElementType type{};
+};
+struct Blas {
+  StreamRef stream;
+  BlasKind kind{};
+  BlasMath math{};
+  uint64_t m = 0, n = 0, k = 0, batches = 1;
+  BlasOperand a, b, c, d;
+  BlasScalar alpha, beta;  // none: 1 and 0
+  // Further operands of gemm, by addresses on the device; 0: none.
+  uint64_t bias = 0, bias_batch_stride = 0;                     // of m elements
+  uint64_t scale_a = 0, scale_b = 0, scale_c = 0, scale_d = 0;  // of one f32
+  uint64_t largest = 0;                                         // one f32, written: the largest modulus before scale_d
+  BlasOperand aux;                                              // written: what goes into the epilogue
+  ElementType bias_type{};
+  BlasEpilogue epilogue{};
+  uint32_t may_split = 1;
+  uint32_t zero = 0;
+  char name[40] = {};   // "cublasSgemm_v2"
+  char where[56] = {};  // the line of the call, for reports; may be empty
 };
 
 // Host clocks

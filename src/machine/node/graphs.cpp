@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/blas/blas_operations.h"
 #include "machine/collective/collectives.h"
 #include "machine/node/stream_scheduler.h"
 
@@ -89,6 +90,10 @@ Status StreamScheduler::make_node(Process& process, const GraphOperation& n, con
       const auto m = body_of<wire::Collective>(n);
       if (!device_ok(m.stream.device) || m.more_streams != 0) return Status::invalid_value;
       return node_.collectives.make(process, m, n.blob, op);
+    }
+    case Kind::blas: {
+      const auto m = body_of<wire::Blas>(n);
+      return device_ok(m.stream.device) ? node_.blas.make(process, m, op) : Status::invalid_device;
     }
     case Kind::graph_conditional:
       op = make_operation(process, place.device, "conditional node");

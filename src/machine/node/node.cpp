@@ -101,11 +101,12 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
-      services_{platform_, options_, limits_,  report_,         processes_,  budget_,  fabric_,
-                writes_,   clock_,   engine_,  checking_.get(), tokens_,     exports_, log_,
-                memory_,   modules_, threads_, streams_,        collectives_},
+      services_{platform_, options_, limits_,  report_,         processes_,   budget_,  fabric_,
+                writes_,   clock_,   engine_,  checking_.get(), tokens_,      exports_, log_,
+                memory_,   modules_, threads_, streams_,        collectives_, blas_},
       streams_(services_),
-      collectives_(services_) {
+      collectives_(services_),
+      blas_(services_) {
   clock_.keep_history(&writes_);
   if (options.profile) clock_.profile();
   if (Timeline* timeline = log_.timeline()) engine_.watch_blocks(*timeline);

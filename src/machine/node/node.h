@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/blas/blas_operations.h"
 #include "machine/collective/collectives.h"
 #include "machine/node/services.h"
 #include "machine/node/stream_scheduler.h"
@@ -105,6 +106,7 @@ class Node {
   NodeServices services_;
   StreamScheduler streams_;
   Collectives collectives_;
+  BlasOperations blas_;
   std::vector<std::unique_ptr<Process>> processes_;
   bool only_polls_ = false;
 };

@@ -40,6 +40,13 @@ struct CollectiveNote {
   double bus_bandwidth = 0;  // in GB/s
 };
 
+// The same of an operation of cuBLAS.
+struct BlasNote {
+  uint32_t tile_m = 0, tile_n = 0, split = 1;
+  uint64_t blocks = 0, flop = 0;
+  double tflops = 0;
+};
+
 struct Operation {
   Process* process = nullptr;
   uint32_t device = 0;
@@ -72,6 +79,7 @@ struct Operation {
   // Called once, when it is sure to take its place in its stream.
   std::function<void()> on_issue;
   std::optional<CollectiveNote> collective;
+  std::optional<BlasNote> blas;
 
   uint32_t before = 0;  // operations that it waits for
   std::vector<std::shared_ptr<Operation>> after;

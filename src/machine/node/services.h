@@ -26,6 +26,7 @@
 
 namespace fb::machine {
 
+class BlasOperations;
 class Collectives;
 class StreamScheduler;
 
@@ -49,6 +50,7 @@ struct NodeServices {
   HostThreads& threads;
   StreamScheduler& streams;
   Collectives& collectives;
+  BlasOperations& blas;
   JudgeRequests* judge = nullptr;  // null: the run is not judged
 };
 

@@ -56,6 +56,18 @@ void Timeline::add_span(const Operation& op, std::string_view how, Time end, std
                             {"bytes", c.bytes},
                             {"busbw_GBps", c.bus_bandwidth}});
   }
+  if (op.blas) {
+    const BlasNote& b = *op.blas;
+    return trace_.add_span(op.device, row_of(op), name, op.begun, end,
+                           {{"issued_ns", op.issued / 1000},
+                            {"ended", ended},
+                            {"tile_m", uint64_t{b.tile_m}},
+                            {"tile_n", uint64_t{b.tile_n}},
+                            {"split_k", uint64_t{b.split}},
+                            {"blocks", b.blocks},
+                            {"flop", b.flop},
+                            {"TFLOPS", b.tflops}});
+  }
   if (found == launches_.end())
     return trace_.add_span(op.device, row_of(op), name, op.begun, end,
                            {{"issued_ns", op.issued / 1000}, {"ended", ended}});

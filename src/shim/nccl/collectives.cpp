@@ -4,7 +4,7 @@
 
 #include "shim/nccl/call.h"
 #include "shim/nccl/export.h"
-#include "shim/nccl/where.h"
+#include "shim/where/where.h"
 
 namespace fb::shim::nccl {
 namespace {

@@ -21,7 +21,7 @@ TEST(Rules, EveryRuleNamesItsCallsAndSaysWhatItForbids) {
 
 TEST(Rules, EveryWordIsACallOrHowOneBegins) {
   std::vector<std::string_view> calls;
-  for (const auto table : {api::cuda_runtime(), api::cuda_driver(), api::nccl()}) {
+  for (const auto table : {api::cuda_runtime(), api::cuda_driver(), api::nccl(), api::cublas(), api::cublaslt()}) {
     for (const api::Row& row : table) calls.push_back(row.name);
   }
   for (const Rule& rule : rules()) {

@@ -31,7 +31,8 @@ TEST(ApiCoverage, EveryHostCallOfTheKeptListIsInATable) {
 
 TEST(ApiCoverage, EveryNameIsInATableOnce) {
   std::set<std::string_view> seen;
-  for (const auto& rows : {api::cuda_runtime(), api::cuda_driver(), api::nvml(), api::nccl()}) {
+  for (const auto& rows :
+       {api::cuda_runtime(), api::cuda_driver(), api::nvml(), api::nccl(), api::cublas(), api::cublaslt()}) {
     for (const api::Row& row : rows) {
       EXPECT_TRUE(seen.insert(row.name).second) << row.name;
       EXPECT_TRUE(row.symbol == row.name || seen.insert(row.symbol).second) << row.symbol;

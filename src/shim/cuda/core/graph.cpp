@@ -216,6 +216,7 @@ cudaGraphNodeType type_of(const GraphNode& node) {
       return work.frees ? cudaGraphNodeTypeMemFree : cudaGraphNodeTypeMemAlloc;
     }
     cudaGraphNodeType operator()(const CollectiveWork&) const { return cudaGraphNodeTypeKernel; }
+    cudaGraphNodeType operator()(const BlasWork&) const { return cudaGraphNodeTypeKernel; }
   };
   return std::visit(Type{}, node.work);
 }

@@ -80,6 +80,11 @@ class Writer {
       body.more_streams = 0;
       return emit(wire::Kind::collective, &body, sizeof body, collective->calls, after);
     }
+    if (const auto* blas = std::get_if<BlasWork>(&node.work)) {
+      wire::Blas body = blas->request;
+      body.stream = stream;
+      return emit(wire::Kind::blas, &body, sizeof body, {}, after);
+    }
     if (const auto* conditional = std::get_if<ConditionalWork>(&node.work))
       return add_conditional(*conditional, stream, after);
     return emit(wire::Kind::none, nullptr, 0, {}, after);

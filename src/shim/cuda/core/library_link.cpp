@@ -53,3 +53,11 @@ FB_API int fabricbench_capture_collective(void* const* handles, size_t count, co
   if (streams.empty()) return cudaErrorInvalidValue;
   return shim::capture_joint_work(streams, std::move(work));
 }
+
+FB_API int fabricbench_capture_blas(void* handle, const void* request) {
+  const auto stream = shim::find_stream(static_cast<cudaStream_t>(handle));
+  if (!stream) return stream.error();
+  shim::BlasWork work;
+  std::memcpy(&work.request, request, sizeof work.request);
+  return shim::capture_joint_work({*stream}, work);
+}

@@ -50,6 +50,7 @@ struct Sender {
   Error operator()(const ConditionalWork&) const { return cudaErrorInvalidValue; }
   Error operator()(const MemoryWork&) const { return cudaErrorInvalidValue; }
   Error operator()(const CollectiveWork&) const { return cudaErrorInvalidValue; }
+  Error operator()(const BlasWork&) const { return cudaErrorInvalidValue; }
 };
 
 }  // namespace

@@ -92,10 +92,15 @@ struct CollectiveWork {
   std::vector<std::byte> calls;
 };
 
+// A call of cuBLAS.
+struct BlasWork {
+  wire::Blas request;
+};
+
 struct EmptyWork {};
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork,
-                          ConditionalWork, MemoryWork, CollectiveWork>;
+                          ConditionalWork, MemoryWork, CollectiveWork, BlasWork>;
 
 // `wait`: return when the work has ended; not allowed while capturing (cudaErrorStreamCaptureUnsupported).
 Error submit(Stream& stream, Work work, bool wait = false);

@@ -1,4 +1,4 @@
-#include "shim/nccl/where.h"
+#include "shim/where/where.h"
 
 #include <backtrace.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fb::shim::nccl {
+namespace fb::shim {
 namespace {
 
 int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
@@ -38,4 +38,4 @@ void line_of(const void* return_address, std::span<char> into) {
   std::snprintf(into.data(), into.size(), "%s", found->second.c_str());
 }
 
-}  // namespace fb::shim::nccl
+}  // namespace fb::shim

@@ -2,9 +2,9 @@
 
 #include <span>
 
-namespace fb::shim::nccl {
+namespace fb::shim {
 
 // The source line that a return address belongs to, "file.cu:12"; empty where the program has no line table.
 void line_of(const void* return_address, std::span<char> into);
 
-}  // namespace fb::shim::nccl
+}  // namespace fb::shim
