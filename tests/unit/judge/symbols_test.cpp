@@ -82,6 +82,9 @@ TEST_F(Symbols, AreAllowedWithTheirLibrary) {
   const auto found = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = {}, .libraries = {"nccl"}});
   ASSERT_TRUE(found);
   EXPECT_EQ(names_of(*found), std::vector<std::string>{"cublasCreate"});
+  const auto other = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = {}, .libraries = {"cublas"}});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(names_of(*other), std::vector<std::string>{"ncclAllReduce"});
   const auto one = check_symbols(object, {.forbid_in_run = {}, .forbid_symbols = {"ncclAll*"}, .libraries = {"nccl"}});
   ASSERT_TRUE(one);
   EXPECT_EQ(names_of(*one), (std::vector<std::string>{"cublasCreate", "ncclAllReduce"}));
