@@ -61,7 +61,7 @@ class Measure:
     def pack_of(self, problem):
         pack = self.folder / "problems"
         shutil.rmtree(pack, ignore_errors=True)
-        target = pack / problem.parent.name / problem.name
+        target = pack / problem.relative_to(ROOT / "problems")
         shutil.copytree(problem, target)
         shutil.copy(ROOT / "problems" / "pack.toml", pack)
         settings = target / "problem.toml"

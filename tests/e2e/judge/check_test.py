@@ -21,9 +21,9 @@ from left_behind import Watch, isolate  # noqa: E402
 
 SKIPPED = 77
 PROBLEMS = os.path.join(HERE, "..", "..", "..", "problems")
-REFERENCE = os.path.join(PROBLEMS, "p2p", "push_copy", "reference.cu")
+REFERENCE = os.path.join(PROBLEMS, "comm", "p2p", "push_copy", "reference.cu")
 SHORT = "flag_ping_pong"  # its full check is short
-SHORT_REFERENCE = os.path.join(PROBLEMS, "p2p", SHORT, "reference.cu")
+SHORT_REFERENCE = os.path.join(PROBLEMS, "comm", "p2p", SHORT, "reference.cu")
 # What a program of ours says when it was not meant to end so.
 CRASHES = ("terminate called", "internal error", "Segmentation", "what():")
 
@@ -140,7 +140,7 @@ def case_replay():
 
 def case_race():
     """What a race has made wrong is called a race, in every schedule: wrong values alone do not tell why."""
-    with open(os.path.join(PROBLEMS, "collective", "all_reduce_one_shot", "reference.cu"), encoding="utf-8") as file:
+    with open(os.path.join(PROBLEMS, "comm", "collective", "all_reduce_one_shot", "reference.cu"), encoding="utf-8") as file:
         right = file.read()
     racy = right.replace("store(epoch, cuda::memory_order_release)", "store(epoch, cuda::memory_order_relaxed)")
     assert racy != right
@@ -386,7 +386,7 @@ def case_reference_fails():
     """Where the reference can't be measured there is no verdict: a pass without speed would count as slow."""
     pack = os.path.join(FOLDER, "pack")
     shutil.copytree(PROBLEMS, pack)
-    folder = os.path.join(pack, "p2p", SHORT)
+    folder = os.path.join(pack, "comm", "p2p", SHORT)
     with open(os.path.join(folder, "reference.cu"), encoding="utf-8") as file:
         text = file.read()
     answer = os.path.join(FOLDER, "answer.cu")

@@ -53,9 +53,9 @@ def main():
         found = {}
         for sampled in (True, False):
             pack = os.path.join(scratch, "sampled" if sampled else "whole")
-            folder = os.path.join(pack, "p2p", "peer_copy")
+            folder = os.path.join(pack, "comm", "p2p", "peer_copy")
             write_problem(folder, sampled)
-            shutil.copy(os.path.join(PROBLEM, "..", "..", "pack.toml"), pack)
+            shutil.copy(os.path.join(PROBLEM, "..", "..", "..", "pack.toml"), pack)
             found[sampled] = time(tool, folder, answer)
     line, whole = found[True], found[False]
     print(f"whole: {whole['seconds'] * 1e6:.2f} us; samples: {line['samples']}")

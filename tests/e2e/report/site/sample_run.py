@@ -261,7 +261,7 @@ def play_sample(rng, folder, model, problem, reference, sample, hostile):
         verdict = verdict_of(rng, outcome, problem, code, line, speed) if judged else None
         if verdict:
             verdict["judged_lines"] = judged_lines(answer)
-            if verdict["timings"]:
+            if verdict["timings"] and "__global__" in code:  # calls of libraries alone have no profile
                 # A generator of its own, so that profiles change nothing else; lines count from the answer's beginning.
                 own = random.Random(f"{model['label']} {problem['name']} {sample} {round_number}")
                 verdict["profile"] = profile_of(own, code, max(t["seconds"] for t in verdict["timings"]))
