@@ -63,6 +63,7 @@ for file in "$@"; do
     flags="$flags $(mpicxx --showme:compile | sed 's/-I/-isystem /g; s/-pthread//')"
     link="$(mpicxx --showme:link | sed 's/-pthread//; s/-Wl,[^ ]*//g') $link"
   fi
+  if grep -q 'communicator.h\|<nccl.h>' "$file"; then link="-lnccl $link"; fi
   rm -f "$scratch/kernel.ptx"
   # shellcheck disable=SC2086  # lists of flags
   {
