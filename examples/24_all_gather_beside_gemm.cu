@@ -6,7 +6,7 @@
 // waits for the event behind its copy, and for nothing else; a wait on the host would undo the overlap. cuBLAS stores
 // matrices by columns, so a matrix in rows is its transposed one: this computes C^T = B^T A^T.
 //
-// Run: fabricbench exec --platform h100x8 -lcublas examples/21_all_gather_beside_gemm.cu
+// Run: fabricbench exec --platform h100x8 -lcublas examples/24_all_gather_beside_gemm.cu
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
