@@ -1,5 +1,4 @@
-// Collectives of NCCL, bf16, one after the other as nccl-tests does it: the model of NCCL contains the host's share of a
-// call (docs/nccl.md).
+// Collectives of NCCL, bf16. The host waits for each call.
 //   all_reduce       the size is that of the vector
 //   reduce_scatter   the size is that of the input
 #include <nccl.h>
@@ -26,7 +25,7 @@ int main(int count, char** values) {
     static const ncclComm_t communicator = communicator_of(gpu);
     const Shared<char> in(gpu.bootstrap, bytes), out(gpu.bootstrap, bytes);
     const size_t elements = static_cast<size_t>(bytes) / 2;
-    return gpu.back_to_back(2, [&] {
+    return gpu.one_by_one(2, [&] {
       check_nccl(gathers ? ncclAllReduce(in.mine(), out.mine(), elements, ncclBfloat16, ncclSum, communicator, gpu.stream)
                          : ncclReduceScatter(in.mine(), out.mine(), elements / gpu.world, ncclBfloat16, ncclSum,
                                              communicator, gpu.stream));

@@ -10,6 +10,9 @@
 namespace fb::fabric {
 namespace {
 
+// NCCL 2.30: NCCL_P2P_LL_THRESHOLD. Larger messages use Simple.
+constexpr uint64_t kMostMessageLl = 16384;
+
 constexpr std::array<std::string_view, 9> kOps = {"all_reduce", "broadcast", "reduce",  "all_gather",  "reduce_scatter",
                                                   "all_to_all", "gather",    "scatter", "send_receive"};
 // A packet of LL carries a flag for each word, one of LL128 one for 120 bytes.
@@ -83,7 +86,7 @@ struct Model {
     c.algorithm = algorithm;
     c.protocol = protocol;
     c.channels = channels(most_channels);
-    c.latency = p.nccl.start + latency;
+    c.latency = latency;
     const double alone = bytes / (bandwidth * share(most_channels));
     c.transfer = picoseconds(alone + 2 * std::sqrt(seconds(fill) * alone));
     c.port_bytes = static_cast<uint64_t>(std::llround(bytes));
@@ -126,8 +129,9 @@ struct Model {
   void add_switch(std::vector<NcclChoice>& all) const {
     const bool possible = q.op == NcclOp::all_reduce && q.switch_reduces && p.multicast.supported && n > 2;
     if (!possible || q.nodes > 1) return;
-    all.push_back(make(NcclAlgorithm::nvls, NcclProtocol::simple, p.nccl.nvls, port_bytes(), p.nccl.nvls_bandwidth,
-                       p.nccl.nvls_fill, p.nccl.nvls_channels));
+    // Measured kernels of the switch take longer from the first byte on than the tuner takes into account.
+    all.push_back(make(NcclAlgorithm::nvls, NcclProtocol::simple, p.nccl.nvls_start + p.nccl.nvls, port_bytes(),
+                       p.nccl.nvls_bandwidth, p.nccl.nvls_fill, p.nccl.nvls_channels));
   }
 
   void add_symmetric(std::vector<NcclChoice>& all) const {
@@ -150,8 +154,11 @@ struct Model {
     const auto& k = p.nccl;
     const double bandwidth = limit(k.p2p_bandwidth), bytes = port_bytes();
     const Time net = q.nodes > 1 ? k.hop_net : 0;
-    all.push_back(make(NcclAlgorithm::direct, NcclProtocol::ll, k.base_ll + k.hop_ll + net, bytes,
-                       std::min(k.ll_bandwidth, 0.5 * bandwidth), 0, k.channels));
+    // NCCL chooses by the size of a message alone, not by its tuner.
+    const uint64_t message = q.op == NcclOp::send_receive ? q.bytes : q.bytes / n;
+    if (message <= kMostMessageLl)
+      all.push_back(make(NcclAlgorithm::direct, NcclProtocol::ll, k.base_ll + k.hop_ll + net, bytes,
+                         std::min(k.ll_bandwidth, 0.5 * bandwidth), 0, k.channels));
     all.push_back(make(NcclAlgorithm::direct, NcclProtocol::simple, k.base_simple + k.hop_simple + net, bytes,
                        bandwidth, k.fill, k.channels));
   }
