@@ -20,19 +20,27 @@
 #include "common/communicator.h"
 
 constexpr size_t kInputAt = (sizeof(BlockFlags) + 255) / 256 * 256;
-constexpr int kBlocks = 32;
+constexpr int kBlocks = 32, kAtOnce = 8;
 
 __global__ void one_shot(Peers<BlockFlags> flags, Peers<float> inputs, float4* output, int n, int rank, int world,
                          unsigned int epoch) {
   block_barrier(flags, rank, world, 2 * epoch - 1);  // all inputs are there
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4; i += gridDim.x * blockDim.x) {
-    float4 sum = reinterpret_cast<const float4*>(inputs.of[0])[i];
-    for (int r = 1; r < world; ++r) {
-      const float4 value = reinterpret_cast<const float4*>(inputs.of[r])[i];
-      sum.x += value.x;
-      sum.y += value.y;
-      sum.z += value.z;
-      sum.w += value.w;
+    float4 sum = {};
+    // Several loads are under way at once: one after the other, each would take its way over the link.
+    for (int first = 0; first < world; first += kAtOnce) {
+      float4 value[kAtOnce] = {};
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (first + k < world) value[k] = reinterpret_cast<const float4*>(inputs.of[first + k])[i];
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        sum.x += value[k].x;
+        sum.y += value[k].y;
+        sum.z += value[k].z;
+        sum.w += value[k].w;
+      }
     }
     output[i] = sum;
   }
