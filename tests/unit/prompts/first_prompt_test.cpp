@@ -92,7 +92,8 @@ TEST(FirstPrompt, OfNoProblemTellsItsSolution) {
     given.merge(telling_lines(p.driver));
     given.merge(telling_lines(p.statement));
     std::set<std::string> secret;
-    for (const std::string& source : {p.reference, p.alternative, read_file(p.oracle)}) secret.merge(telling_lines(source));
+    for (const std::string& source : {p.reference, p.alternative, read_file(p.oracle)})
+      secret.merge(telling_lines(source));
     for (const std::string& variant : variants()) {
       for (const bool example : {false, true}) {
         const std::string text = ask(p.name, {.variant = variant, .worked_example = example}).user;
