@@ -59,6 +59,20 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   return unit;
 }
 
+// Why a function of a library that the problem does not allow is not there; empty: it is another one.
+std::string library_of(std::string_view undefined) {
+  constexpr std::string_view kUndefined = "undefined symbol: ";
+  if (!undefined.starts_with(kUndefined)) return {};
+  const std::string_view symbol = undefined.substr(kUndefined.size());
+  for (const catalog::Library& library : catalog::libraries()) {
+    for (const std::string_view pattern : split(library.symbols, ' ')) {
+      if (symbol.starts_with(pattern.substr(0, pattern.find('*'))))
+        return fmt::format(" (this problem does not allow the library {})", library.name);
+    }
+  }
+  return {};
+}
+
 Result<void> link(const Workplace& place, const std::string& unit, const Words& symbols,
                   const toolchain::Wrapper& wrapper, const toolchain::Locations& where, const std::string& libraries,
                   const BuildRequest& request) {
@@ -83,7 +97,9 @@ Result<void> link(const Workplace& place, const std::string& unit, const Words& 
     Errors errors;
     for (const auto line : split(output, '\n')) {
       constexpr std::string_view kError = "ld.lld: error: ";
-      if (line.starts_with(kError)) errors.list.push_back({{}, fmt::format("link: {}", line.substr(kError.size()))});
+      if (!line.starts_with(kError)) continue;
+      const std::string_view what = line.substr(kError.size());
+      errors.list.push_back({{}, fmt::format("link: {}{}", what, library_of(what))});
     }
     return errors.list.empty() ? toolchain::parse_diagnostics(output, "") : errors;
   });

@@ -172,6 +172,11 @@ TEST_F(Build, SaysWhereTheSolutionIsWrong) {
   EXPECT_NE(host.find("solution.cu:2:11: "), std::string::npos) << host;
   const std::string link = errors_of(candidate("int elsewhere();", "elsewhere();"));
   EXPECT_NE(link.find("undefined symbol: elsewhere()"), std::string::npos) << link;
+  EXPECT_EQ(link.find("does not allow"), std::string::npos) << link;
+  const std::string nccl = errors_of(candidate("#include <nccl.h>", "ncclGroupStart();"));
+  EXPECT_NE(nccl.find("undefined symbol: ncclGroupStart (this problem does not allow the library nccl)"),
+            std::string::npos)
+      << nccl;
   const std::string open = errors_of(candidate("#if 1") + "#endif\n/*");
   EXPECT_NE(open.find("unterminated"), std::string::npos) << open;
   std::string many;
