@@ -12,7 +12,7 @@ constexpr int kMostWorld = 8;
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
 // All resident at once: they wait for blocks of other ranks. Few tokens are spread over many blocks, because each
 // multiprocessor can have only so much on its way to other GPUs.
-constexpr int kMostBlocks = 64;
+constexpr int kMostBlocks = 32;
 
 template <class T>
 using Shared = cuda::atomic_ref<T, cuda::thread_scope_system>;  // with other ranks
