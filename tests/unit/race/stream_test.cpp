@@ -71,6 +71,18 @@ TEST(LookedAt, PartsOfARangeAreThoseOfItsBytes) {
   EXPECT_EQ(all, 1u << 20);
 }
 
+TEST(LookedAt, SharedMemoryIsThatOfDrawnBlocksAndOfTheFirst) {
+  const LookedAt some({.seed = 3, .one_piece_in = 16});
+  int blocks = 0;
+  for (uint64_t grid = 1; grid <= 16; ++grid) {
+    EXPECT_TRUE(some.at_block(grid, 0));
+    for (uint64_t index = 1; index < 256; ++index) blocks += some.at_block(grid, index) ? 1 : 0;
+  }
+  EXPECT_GT(blocks, 16 * 256 / 32);
+  EXPECT_LT(blocks, 16 * 256 / 8);
+  EXPECT_TRUE(LookedAt({}).at_block(1, 7));
+}
+
 TEST(Streams, ACopyAfterTheKernelIsOrdered) {
   EventRig rig;
   const mem::Address data = rig.memory();
