@@ -10,12 +10,6 @@ using fabric::ByGroup;
 using record::Range;
 using record::Timing;
 
-const Timing* same_call(const std::vector<Timing>& timings, const Timing& t) {
-  const auto found =
-      std::ranges::find_if(timings, [&](const Timing& r) { return r.size == t.size && r.world == t.world; });
-  return found == timings.end() ? nullptr : &*found;
-}
-
 bool is_measured(const Timing& t) { return t.seconds > 0 && t.sensitivity.size() == fabric::kGroups.size(); }
 
 Range around(double value, double error) { return {value * std::exp(-error), value * std::exp(error)}; }
@@ -36,6 +30,12 @@ Range widened_speed(Range range, const Timing& candidate, const Timing& yardstic
 }
 
 }  // namespace
+
+const Timing* same_call(const std::vector<Timing>& timings, const Timing& t) {
+  const auto found =
+      std::ranges::find_if(timings, [&](const Timing& r) { return r.size == t.size && r.world == t.world; });
+  return found == timings.end() ? nullptr : &*found;
+}
 
 ByGroup elasticities(const Timing& timing) {
   ByGroup by_group{};

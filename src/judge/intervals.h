@@ -42,6 +42,9 @@ std::map<std::string, double> sensitivity_of(const wire::GroupShares& shares, ui
 // The slopes of lines through the times as they are and those of `runs`. What no run has stays as it is.
 void add_elasticities(std::vector<record::Timing>& timings, const std::vector<SlowerRun>& runs);
 
+// The timing of the same size and world; null: there is none.
+const record::Timing* same_call(const std::vector<record::Timing>& timings, const record::Timing& t);
+
 // Ranges of times, and of speeds where `yardstick` (baseline or reference) was measured, and of the verdict's speed.
 // Where elasticities are missing there is no range.
 void add_intervals(record::Verdict& verdict, const std::vector<record::Timing>& yardstick,

@@ -423,20 +423,18 @@ class AttemptJudge {
   }
 
   // Where the time of one is not extrapolated, that of the other is not either.
-  void compare_with(const std::vector<record::Timing>& times, double record::Timing::* to, const char* whose) {
+  void refuse_as(const std::vector<record::Timing>& times, const char* whose) {
     for (auto& t : verdict_.timings) {
-      for (const auto& r : times) {
-        if (r.size != t.size || r.world != t.world) continue;
-        if (t.refusal.empty() && !r.refusal.empty()) {
-          use_largest_sample(t, fmt::format("the {}'s time is not extrapolated: {}", whose, r.refusal));
-          t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
-        }
-      }
+      const record::Timing* other = same_call(times, t);
+      if (other == nullptr || other->refusal.empty() || !t.refusal.empty()) continue;
+      use_largest_sample(t, fmt::format("the {}'s time is not extrapolated: {}", whose, other->refusal));
+      t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
     }
+  }
+  void take_seconds(const std::vector<record::Timing>& times, double record::Timing::* to) {
     for (auto& t : verdict_.timings) {
-      for (const auto& r : times) {
-        if (r.size == t.size && r.world == t.world) t.*to = t.refusal.empty() ? r.seconds : r.samples.back().seconds;
-      }
+      const record::Timing* other = same_call(times, t);
+      if (other != nullptr) t.*to = t.refusal.empty() ? other->seconds : other->samples.back().seconds;
     }
   }
 
@@ -447,10 +445,10 @@ class AttemptJudge {
       std::vector<record::Timing> reference;
       if (problem_.has_expert) reference = measure(Yardstick::reference);
       if (!problem_.baseline.empty()) yardstick_ = measure(Yardstick::baseline);
-      compare_with(yardstick_, &record::Timing::baseline_seconds, "baseline");
-      compare_with(reference, &record::Timing::reference_seconds, "reference");
-      // Once more, as the reference's refusal may have changed which size is meant.
-      compare_with(yardstick_, &record::Timing::baseline_seconds, "baseline");
+      refuse_as(reference, "reference");
+      refuse_as(yardstick_, "baseline");
+      take_seconds(reference, &record::Timing::reference_seconds);
+      take_seconds(yardstick_, &record::Timing::baseline_seconds);
       if (yardstick_.empty()) yardstick_ = std::move(reference);
     }
     score(verdict_);
