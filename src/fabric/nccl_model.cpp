@@ -10,7 +10,8 @@
 namespace fb::fabric {
 namespace {
 
-// NCCL 2.30: NCCL_P2P_LL_THRESHOLD. Larger messages use Simple.
+// NCCL 2.30 src/enqueue.cc: NCCL_P2P_LL_THRESHOLD, of one channel. A message has one up to 64 KiB, and above that more
+// than this on each: larger messages use Simple.
 constexpr uint64_t kMostMessageLl = 16384;
 
 constexpr std::array<std::string_view, 9> kOps = {"all_reduce", "broadcast", "reduce",  "all_gather",  "reduce_scatter",
