@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/strings.h"
+
 namespace fb::catalog {
 namespace {
 
@@ -19,6 +21,16 @@ std::span<const Library> libraries() { return kLibraries; }
 
 const Library* find_library(std::string_view name) {
   const auto* found = std::ranges::find(kLibraries, name, &Library::name);
+  return found == kLibraries.end() ? nullptr : &*found;
+}
+
+const Library* library_of_symbol(std::string_view symbol) {
+  const auto has_it = [&](const Library& library) {
+    return std::ranges::any_of(split(library.symbols, ' '), [&](std::string_view pattern) {
+      return pattern.ends_with('*') ? symbol.starts_with(pattern.substr(0, pattern.size() - 1)) : symbol == pattern;
+    });
+  };
+  const auto* found = std::ranges::find_if(kLibraries, has_it);
   return found == kLibraries.end() ? nullptr : &*found;
 }
 

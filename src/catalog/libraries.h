@@ -19,5 +19,7 @@ struct Library {
 
 std::span<const Library> libraries();
 const Library* find_library(std::string_view name);
+// The library that has this function; null: none of them.
+const Library* library_of_symbol(std::string_view symbol);
 
 }  // namespace fb::catalog

@@ -81,15 +81,12 @@ struct Problem {
   Interface interface;      // of a problem with a driver
   std::string statement;    // text of statement.md
   std::string reference;    // text of reference.cu; of a problem without one, that of its baseline
-  std::string baseline;     // text of baseline.cu, empty if there is none
+  std::string baseline;     // text of baseline.cu, which speeds are relative to; empty if there is none
   bool has_expert = true;   // there is a reference.cu
   std::string oracle;       // path of oracle.cpp
   std::string driver;       // text of driver.cu, empty if there is none
   std::string alternative;  // text of alternative.cu, empty if there is none
   std::string hash;         // of the names and contents of all files of the folder
-
-  // What speeds are relative to: the baseline where there is one.
-  const std::string& yardstick() const { return baseline.empty() ? reference : baseline; }
 
   // What expressions may name: the parameters, world and rank.
   Values values(const SizeClass& size, int world, int rank) const;

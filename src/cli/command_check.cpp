@@ -145,7 +145,7 @@ void add_check(CLI::App& program, CommandRun& command_run) {
   add_problems_option(*command, o.problems);
   command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")
       ->check(CLI::Range(1, 1024));
-  command->add_flag("--no-reference", o.no_reference, "Do not measure the reference: no speed");
+  command->add_flag("--no-reference", o.no_reference, "Do not measure reference and baseline: no speed");
   command->add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
   command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox,

@@ -63,14 +63,8 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
 std::string library_of(std::string_view undefined) {
   constexpr std::string_view kUndefined = "undefined symbol: ";
   if (!undefined.starts_with(kUndefined)) return {};
-  const std::string_view symbol = undefined.substr(kUndefined.size());
-  for (const catalog::Library& library : catalog::libraries()) {
-    for (const std::string_view pattern : split(library.symbols, ' ')) {
-      if (symbol.starts_with(pattern.substr(0, pattern.find('*'))))
-        return fmt::format(" (this problem does not allow the library {})", library.name);
-    }
-  }
-  return {};
+  const catalog::Library* library = catalog::library_of_symbol(undefined.substr(kUndefined.size()));
+  return library == nullptr ? "" : fmt::format(" (this problem does not allow the library {})", library->name);
 }
 
 Result<void> link(const Workplace& place, const std::string& unit, const Words& symbols,

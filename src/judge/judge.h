@@ -20,7 +20,8 @@ enum class Backend : uint8_t { virtual_node, cuda };
 
 // How far a judgement has come.
 struct JudgeProgress {
-  const char* phase = "";        // "building", "running sessions", "measuring sensitivities", "measuring the reference"
+  // "building", "running sessions", "measuring sensitivities", "measuring the reference", "measuring the baseline"
+  const char* phase = "";
   size_t done = 0, planned = 0;  // sessions of the phase; 0 planned: a phase without countable parts
 };
 

@@ -41,10 +41,8 @@ bool matches(std::string_view name, std::string_view pattern) {
 
 // A function of a library that the problem allows.
 bool is_allowed(std::string_view symbol, const catalog::Rules& rules) {
-  return std::ranges::any_of(rules.libraries, [&](const std::string& name) {
-    const auto patterns = split(catalog::find_library(name)->symbols, ' ');
-    return std::ranges::any_of(patterns, [&](std::string_view pattern) { return matches(symbol, pattern); });
-  });
+  const catalog::Library* library = catalog::library_of_symbol(symbol);
+  return library != nullptr && std::ranges::find(rules.libraries, library->name) != rules.libraries.end();
 }
 
 // The dynamic part of an object, by the addresses that the loader uses. Every read is checked against the file's end.

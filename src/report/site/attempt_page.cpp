@@ -187,10 +187,11 @@ Html timings(const Verdict& verdict) {
   if (!bounds.empty()) bounds = html("<ul class=\"muted\">\n{}</ul>\n", bounds);
   return html(
       "<h3>{} on {}</h3>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Size</th>"
-      "<th scope=\"col\" class=\"num\">This</th><th scope=\"col\" class=\"num\">Reference</th>"
+      "<th scope=\"col\" class=\"num\">This</th><th scope=\"col\" class=\"num\">{}</th>"
       "<th scope=\"col\" class=\"num\">Limit</th><th scope=\"col\" class=\"num\">Speed</th>"
       "<th scope=\"col\" class=\"wide\"></th></tr></thead><tbody>{}</tbody></table></div>\n{}",
-      verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform, rows, bounds);
+      verdict.backend == "virtual" ? "Modelled time" : "Time", verdict.platform,
+      verdict.has_baseline() ? "Baseline" : "Reference", rows, bounds);
 }
 
 // The explanation without the summary at its beginning.
