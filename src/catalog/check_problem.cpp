@@ -66,6 +66,18 @@ std::string wrong_cost(const Problem& problem, const Expression& cost) {
   return {};
 }
 
+// Groups are of adjacent ranks, all of one size.
+std::string wrong_group(const Problem& problem) {
+  for (const SizeClass* size : all_sizes(problem)) {
+    for (const int world : problem.worlds) {
+      const int64_t ranks = size->values.find(problem.group)->second;
+      if (ranks <= 0 || world % ranks != 0)
+        return fmt::format("groups of {} ranks do not fill a world {}", ranks, where(*size, world));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void check_problem(const Problem& problem, const Places& places, Errors& errors) {
@@ -73,6 +85,10 @@ void check_problem(const Problem& problem, const Places& places, Errors& errors)
     const Tensor& tensor = problem.tensors[k];
     if (const std::string wrong = wrong_tensor(problem, tensor); !wrong.empty())
       errors.list.push_back({places.tensors[k], fmt::format("tensor '{}': {}", tensor.name, wrong)});
+  }
+  if (!problem.group.empty()) {
+    if (const std::string wrong = wrong_group(problem); !wrong.empty())
+      errors.list.push_back({places.group, "group: " + wrong});
   }
   const auto check = [&](const Expression& cost, Location at, std::string_view key) {
     if (const std::string wrong = wrong_cost(problem, cost); !wrong.empty())

@@ -23,7 +23,7 @@ struct Tensor {
   DType dtype = DType::f32;
   std::vector<Expression> shape;  // over the parameters, world and rank
   std::string fill;               // of inputs; empty for outputs
-  bool replicated = false;        // an output whose expected value is the same on all ranks
+  bool replicated = false;        // an input, or an output's expected value, that is the same on all ranks
   std::string look_at;            // of outputs: what a wrong value comes from, where the judge sees no pattern
   // Device of the node that holds it, over the same names as the shape; nothing: the rank's own.
   std::optional<Expression> device;
@@ -69,8 +69,9 @@ struct Problem {
   std::string title, track, category, library, level_reason, provenance, platform;
   int level = 0;
   std::vector<std::string> tags;
-  std::vector<std::string> parallelism;                         // "TP", "EP": how the work is split; of track kernel
-  std::vector<int> worlds;                                      // the first is that of a quick check
+  std::vector<std::string> parallelism;  // "TP", "EP": how the work is split; of track kernel
+  std::vector<int> worlds;               // the first is that of a quick check
+  std::string group;                     // the parameter that is the size of a group of ranks; or none
   std::vector<std::pair<std::string, std::string>> parameters;  // name and what it is; in the order of Args
   std::vector<Tensor> tensors;                                  // in the order of Args
   std::vector<SizeClass> sizes;
@@ -84,9 +85,10 @@ struct Problem {
   std::string baseline;     // text of baseline.cu, which speeds are relative to; empty if there is none
   bool has_expert = true;   // there is a reference.cu
   std::string oracle;       // path of oracle.cpp
+  std::string mathematics;  // text of its family's mathematics.h, if oracle.cpp includes it
   std::string driver;       // text of driver.cu, empty if there is none
   std::string alternative;  // text of alternative.cu, empty if there is none
-  std::string hash;         // of the names and contents of all files of the folder
+  std::string hash;         // of the names and contents of all files of the folder, and of `mathematics`
 
   // What expressions may name: the parameters, world and rank.
   Values values(const SizeClass& size, int world, int rank) const;

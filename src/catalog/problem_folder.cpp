@@ -29,6 +29,8 @@ constexpr auto kOptional =
 constexpr auto kOfVariant = std::to_array<std::string_view>({"variant.toml", "statement.md", "reference.cu"});
 constexpr auto kOptionalOfVariant = std::to_array<std::string_view>({"alternative.cu", "README.md"});
 constexpr const char* kVariants = "variants";
+// In the folder of a category: what the oracles of its problems share.
+constexpr const char* kMathematics = "mathematics.h";
 
 // <problem>/variants/<library>
 bool is_variant(const fs::path& folder) { return folder.parent_path().filename() == kVariants; }
@@ -57,6 +59,7 @@ class FolderReader {
     problem.has_expert = files_.contains("reference.cu");
     problem.reference = problem.has_expert ? text("reference.cu") : problem.baseline;
     problem.oracle = (base_ / "oracle.cpp").string();
+    problem.mathematics = text(kMathematics);
     problem.driver = text("driver.cu");
     problem.alternative = text("alternative.cu");
     problem.hash = hash();
@@ -84,6 +87,7 @@ class FolderReader {
 
   void read_files();
   void read_files_of_problem();
+  void read_mathematics();
   Problem read_toml();
   Problem read_variant_toml();
   void report(const char* file, Errors errors);
@@ -122,6 +126,19 @@ void FolderReader::read_files() {
   }
   if (!files_.contains("reference.cu") && !files_.contains("baseline.cu")) complain("reference.cu", "is missing");
   if (variant_) read_files_of_problem();
+  read_mathematics();
+}
+
+// Of the family, if the oracle includes it: then it counts in the hash.
+void FolderReader::read_mathematics() {
+  const fs::path file = base_.parent_path() / kMathematics;
+  std::error_code failed;
+  if (!text("oracle.cpp").contains(fmt::format("\"../{}\"", kMathematics))) return;
+  if (fs::is_regular_file(file, failed)) {
+    files_[kMathematics] = read_file(file.string());
+  } else {
+    complain("oracle.cpp", fmt::format("includes ../{}, which is missing", kMathematics));
+  }
 }
 
 // What a variant takes from its problem. They count in its hash, too.

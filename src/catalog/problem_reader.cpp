@@ -50,12 +50,14 @@ class ProblemReader {
   ProblemReader(Places& places, Errors& errors) : reader_(errors), places_(places) {}
 
   Problem read(const toml::table& file) {
-    reader_.refuse_unknown(file, {"title", "track", "category", "library", "level", "level_reason", "tags",
-                                  "parallelism", "provenance", "worlds", "platform", "atomic_bytes", "parameters",
-                                  "size", "tensor", "rules", "cost", "interface", "unreached"});
+    reader_.refuse_unknown(
+        file, {"title",       "track",      "category", "library", "level",     "level_reason", "tags",
+               "parallelism", "provenance", "worlds",   "group",   "platform",  "atomic_bytes", "parameters",
+               "size",        "tensor",     "rules",    "cost",    "interface", "unreached"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
+    read_group(file);
     for (const toml::table* size : reader_.tables(file, "size")) read_size(*size);
     check_sizes(file);
     for (const toml::table* tensor : reader_.tables(file, "tensor")) read_tensor(*tensor);
@@ -82,6 +84,7 @@ class ProblemReader {
   void read_facts(const toml::table& file);
   void read_worlds(const toml::table& file);
   void read_parameters(const toml::table& file);
+  void read_group(const toml::table& file);
   void read_size(const toml::table& size);
   void read_samples(const toml::table& from, SizeClass& size);
   void check_sizes(const toml::table& file);
@@ -177,6 +180,18 @@ void ProblemReader::read_parameters(const toml::table& file) {
     if (std::ranges::find(kKeysOfSizes, name) != kKeysOfSizes.end())
       reader_.complain(at, fmt::format("parameter '{}': every [[size]] has a key of this name", name));
     problem_.parameters.emplace_back(name, reader_.text(*table, name));
+  }
+}
+
+void ProblemReader::read_group(const toml::table& file) {
+  const toml::node* group = file.get("group");
+  if (group == nullptr) return;
+  const std::string name = reader_.text(file, "group");
+  places_.group = TomlReader::location(*group);
+  if (is_parameter(name)) {
+    problem_.group = name;
+  } else if (!name.empty()) {
+    reader_.complain(*group, fmt::format("group '{}': there is no such parameter", name));
   }
 }
 
@@ -303,8 +318,6 @@ void ProblemReader::read_tensor(const toml::table& from) {
   if (type && (role == "in" || role == "out")) read_fill(from, tensor);
   if (const toml::node* device = from.get("device")) tensor.device = expression(*device, "device", {"world", "rank"});
   tensor.replicated = reader_.flag(from, "replicated");
-  if (tensor.replicated && !tensor.output)
-    reader_.complain(*from.get("replicated"), "'replicated' is a property of outputs");
   if (tensor.replicated && std::ranges::any_of(tensor.shape, [](const auto& e) { return e.names().contains("rank"); }))
     reader_.complain(*from.get("replicated"), "a shape that names 'rank' is not the same on all ranks");
   places_.tensors.push_back(TomlReader::location(from));

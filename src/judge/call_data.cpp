@@ -162,13 +162,14 @@ CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, ui
   for (int rank = 0; rank < layout.world; ++rank) {
     for (size_t t = 0; t < layout.tensors(); ++t) {
       const auto& slot = layout.at(rank, t);
+      if (slot.tensor->replicated && rank > 0) continue;
       Contents& contents = at(rank, t);
       if (!slot.tensor->output) {
         contents.bytes.resize(slot.bytes());
         fill_tensor(*slot.tensor, contents.bytes, mix(seed, {static_cast<uint64_t>(rank), t}));
         if (dictionary != nullptr)
           plant(*slot.tensor, contents.bytes, *dictionary, call, mix(seed, {static_cast<uint64_t>(rank), t, 1}));
-      } else if (!slot.tensor->replicated || rank == 0) {
+      } else {
         // An element that the oracle forgets is found: nothing is within a bound of NaN.
         contents.expected.value.resize(static_cast<size_t>(slot.elements));
         contents.expected.bound.resize(static_cast<size_t>(slot.elements), std::numeric_limits<double>::quiet_NaN());
@@ -185,6 +186,7 @@ void CallData::expect_again(const Oracle& oracle) {
     for (size_t t = 0; t < layout_->tensors(); ++t) {
       const Contents& contents = at(rank, t);
       const auto& tensor = layout_->problem->tensors[t];
+      if (tensor.replicated && rank > 0) continue;
       const auto broken = [&](std::string_view why, size_t i) {
         return std::runtime_error(fmt::format("the oracle of {} says {} of {}[{}] on rank {}", layout_->problem->name,
                                               why, tensor.name, i, rank));
@@ -213,7 +215,8 @@ void CallData::ask(Task task) {
     for (size_t t = 0; t < layout_->tensors(); ++t) {
       const auto& slot = layout_->at(rank, t);
       Contents& contents = at(rank, t);
-      const bool has_expected = !contents.expected.value.empty() || (slot.tensor->output && slot.elements == 0);
+      // The oracle sets a replicated output once.
+      const bool has_expected = slot.tensor->output && (!slot.tensor->replicated || rank == 0);
       tensors.push_back({.name = slot.tensor->name.c_str(),
                          .rank = rank,
                          .dtype = static_cast<uint32_t>(slot.tensor->dtype),

@@ -46,12 +46,9 @@ class CallData {
            const Dictionary* dictionary = nullptr);
 
   std::span<const std::byte> input(int rank, size_t tensor) const { return at(rank, tensor).bytes; }
-  // To change an input: expect_again() must follow.
+  // To change an input: expect_again() must follow. A replicated one changes on all ranks.
   std::span<std::byte> writable_input(int rank, size_t tensor) { return at(rank, tensor).bytes; }
-  // Of a replicated output the same for all ranks.
-  const Expected& expected(int rank, size_t tensor) const {
-    return at(layout_->problem->tensors[tensor].replicated ? 0 : rank, tensor).expected;
-  }
+  const Expected& expected(int rank, size_t tensor) const { return at(rank, tensor).expected; }
   void expect_again(const Oracle& oracle);
 
  private:
@@ -59,10 +56,13 @@ class CallData {
     std::vector<std::byte> bytes;  // of inputs
     Expected expected;             // of outputs
   };
-  const Contents& at(int rank, size_t tensor) const {
-    return contents_[static_cast<size_t>(rank) * layout_->tensors() + tensor];
+  // Of a replicated tensor there is one for all ranks.
+  size_t place(int rank, size_t tensor) const {
+    const int home = layout_->problem->tensors[tensor].replicated ? 0 : rank;
+    return static_cast<size_t>(home) * layout_->tensors() + tensor;
   }
-  Contents& at(int rank, size_t tensor) { return contents_[static_cast<size_t>(rank) * layout_->tensors() + tensor]; }
+  const Contents& at(int rank, size_t tensor) const { return contents_[place(rank, tensor)]; }
+  Contents& at(int rank, size_t tensor) { return contents_[place(rank, tensor)]; }
   template <class Task>
   void ask(Task task);
 

@@ -29,7 +29,8 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
   toolchain::Cache cache = toolchain::Cache::of_user();
   const std::vector<std::string> flags = {
       "-std=c++20", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"};
-  std::vector<std::string> identity = {"oracle", where->compiler, read_file(problem.oracle), read_file(header)};
+  std::vector<std::string> identity = {"oracle", where->compiler, read_file(problem.oracle), problem.mathematics,
+                                       read_file(header)};
   identity.insert(identity.end(), flags.begin(), flags.end());
   const std::string key = hash_words(identity);
   if (const auto kept = cache.get(key)) {

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "catalog/source.h"
+#include "prove/nccl_alone.h"
 
 namespace fb::prove {
 namespace {
@@ -62,13 +66,23 @@ class Solution {
          for_outputs(problem, members) + "};\n// [/solution]\n";
 }
 
+// Nothing where the baseline calls no NCCL.
+std::vector<ImpostorSource> baseline_without_communication(const catalog::Problem& problem) {
+  if (!problem.baseline.contains("<nccl.h>")) return {};
+  const auto regions = catalog::regions_of(problem.baseline);
+  if (!regions || regions->size() != 1) return {};
+  return {{.name = "baseline without communication",
+           .answer = std::string("// [solution]\n") + kNcclAlone + regions->front().solution + "// [/solution]\n",
+           .of_baseline = true}};
+}
+
 }  // namespace
 
 std::vector<ImpostorSource> impostor_sources(const catalog::Problem& problem) {
   const auto regions = catalog::regions_of(problem.reference);
   if (!problem.driver.empty() || !regions || regions->size() != 1) return {};
   const std::string& reference = regions->front().solution;
-  return {
+  std::vector<ImpostorSource> sources = {
       {"zeros",
        alone(problem,
              "    impostor_fill<<<1, 256, 0, stream>>>((unsigned char*)args.{0}, impostor_bytes(args.{0}), 0);")},
@@ -86,6 +100,10 @@ std::vector<ImpostorSource> impostor_sources(const catalog::Problem& problem) {
                                              "    impostor_break<<<1, 1, 0, stream>>>((unsigned char*)args.{0} + "
                                              "(sizeof(*args.{0}) - 1));")},
   };
+  std::ranges::move(baseline_without_communication(problem), std::back_inserter(sources));
+  // Behind a reference that is the baseline.
+  for (ImpostorSource& source : sources) source.of_baseline |= !problem.has_expert;
+  return sources;
 }
 
 }  // namespace fb::prove

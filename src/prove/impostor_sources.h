@@ -12,6 +12,7 @@ namespace fb::prove {
 struct ImpostorSource {
   std::string name;
   std::string answer;
+  bool of_baseline = false;  // judged by the rules of the baseline
 };
 
 // Empty for problems with a driver: their class has an interface of its own.

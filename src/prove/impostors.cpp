@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <stdexcept>
 
 #include "judge/compare.h"
 
@@ -67,6 +68,32 @@ std::optional<Outputs> one_rank_missing(const Layout& layout, const judge::Oracl
       std::ranges::copy(call.input(0, t), changed.writable_input(last, t).begin());
     }
   });
+}
+
+// Groups of ranks that are apart from each other instead of adjacent: the other dimension of the grid is taken for the
+// group's. Nothing where there is one dimension only.
+std::optional<Outputs> transposed_groups(const Layout& layout, const judge::Oracle& oracle, const CallData& call) {
+  const auto& name = layout.problem->group;
+  const int ranks = name.empty() ? 1 : static_cast<int>(layout.size->values.find(name)->second);
+  const int groups = layout.world / ranks;
+  if (ranks == 1 || groups == 1) return std::nullopt;
+  const auto rank_at = [&](int place) { return place % ranks * groups + place / ranks; };
+  auto outputs = outputs_for(layout, oracle, call, [&](CallData& changed) {
+    for (int place = 0; place < layout.world; ++place) {
+      for (size_t t = 0; t < layout.tensors(); ++t) {
+        const auto& tensor = layout.problem->tensors[t];
+        if (tensor.output || tensor.replicated) continue;
+        const auto from = call.input(rank_at(place), t);
+        if (from.size() != call.input(place, t).size()) throw std::invalid_argument("ranks have other shapes");
+        std::ranges::copy(from, changed.writable_input(place, t).begin());
+      }
+    }
+  });
+  if (!outputs) return std::nullopt;
+  Outputs placed(outputs->size());
+  for (int place = 0; place < layout.world; ++place)
+    placed[static_cast<size_t>(rank_at(place))] = std::move((*outputs)[static_cast<size_t>(place)]);
+  return placed;
 }
 
 // Every output is what an input of its rank begins with.
@@ -140,6 +167,8 @@ std::vector<Impostor> make_impostors(const Layout& layout, const judge::Oracle& 
       impostors.push_back({"local result only", std::move(*outputs)});
     if (auto outputs = one_rank_missing(layout, oracle, call))
       impostors.push_back({"one rank's data missing", std::move(*outputs)});
+    if (auto outputs = transposed_groups(layout, oracle, call))
+      impostors.push_back({"groups transposed", std::move(*outputs)});
   }
   return impostors;
 }

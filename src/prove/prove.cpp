@@ -61,7 +61,11 @@ class Prover {
     check("outputs of impostors are refused", [&] { return impostors(); });
     check("impostors do not pass", [&] { return impostor_candidates(); });
     check("an independent alternative passes", [&] { return alternative(); });
-    if (options_.with_nvcc && !quick()) check("reference compiles with nvcc", [&] { return nvcc(); });
+    if (options_.with_nvcc && !quick()) {
+      check("reference compiles with nvcc", [&] { return nvcc(problem_, problem_.reference, "reference.cu"); });
+      if (has_both())
+        check("baseline compiles with nvcc", [&] { return nvcc(of_baseline_, problem_.baseline, "baseline.cu"); });
+    }
     return std::move(report_);
   }
 
@@ -81,11 +85,12 @@ class Prover {
     report_.checks.push_back(std::move(done));
   }
 
+  // The baseline may call what the problem forbids to solutions.
   record::Verdict judge(const std::string& answer, Thoroughness thoroughness, uint64_t seed,
-                        std::vector<record::BranchWays>* branches = nullptr) const {
+                        std::vector<record::BranchWays>* branches = nullptr, bool of_baseline = false) const {
     judge::JudgeRequest request;
     request.pack = &pack_;
-    request.problem = is_baseline(answer) ? &of_baseline_ : &problem_;
+    request.problem = of_baseline || is_baseline(answer) ? &of_baseline_ : &problem_;
     request.answer = answer;
     request.answer_file = kReferenceFile;
     request.thoroughness = thoroughness;
@@ -97,7 +102,6 @@ class Prover {
     return judge::judge(request);
   }
 
-  // It may call what the problem forbids to solutions.
   bool is_baseline(const std::string& answer) const {
     return !problem_.baseline.empty() && answer == problem_.baseline;
   }
@@ -202,8 +206,8 @@ class Prover {
   }
 
   // The class it got.
-  std::string must_be_refused(const std::string& name, const std::string& answer) const {
-    const auto verdict = judge(answer, Thoroughness::quick, options_.seed);
+  std::string must_be_refused(const std::string& name, const std::string& answer, bool of_baseline = false) const {
+    const auto verdict = judge(answer, Thoroughness::quick, options_.seed, nullptr, of_baseline);
     switch (verdict.verdict) {
       case VerdictClass::pass:
         fail(name + " passes");
@@ -228,11 +232,12 @@ class Prover {
     uint64_t hash = 0;
     for (const char letter : problem_.name) hash = mix(hash, static_cast<uint64_t>(letter));
     for (const auto& impostor : impostors) {
-      const bool brief = impostor.name == "zeros" || impostor.name == "result of the call before";
+      const bool brief = impostor.name == "zeros" || impostor.name == "result of the call before" ||
+                         impostor.name == "baseline without communication";
       if (options_.form == Form::usual && !brief) continue;
       if (quick() && &impostor != &impostors[hash % impostors.size()]) continue;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", impostor.name,
-                          must_be_refused(impostor.name, impostor.answer));
+                          must_be_refused(impostor.name, impostor.answer, impostor.of_baseline));
     }
     return text.empty() ? "none: the class is used by a driver" : text;
   }
@@ -306,12 +311,12 @@ class Prover {
     return fmt::format("{} impostors", refused.size());
   }
 
-  std::string nvcc() const {
+  std::string nvcc(const catalog::Problem& rules, const std::string& answer, const char* file) const {
     judge::JudgeRequest request;
     request.pack = &pack_;
-    request.problem = &problem_;
-    request.answer = problem_.reference;
-    request.answer_file = "reference.cu";
+    request.problem = &rules;
+    request.answer = answer;
+    request.answer_file = file;
     request.backend = judge::Backend::cuda;
     request.use_sandbox = options_.use_sandbox;
     const auto verdict = judge::judge(request);

@@ -51,7 +51,7 @@ std::string find_insensitivity(const Layout& layout, const judge::Oracle& oracle
     const auto& tensor = layout.problem->tensors[t];
     if (tensor.output) continue;
     bool matters = false;
-    for (int rank = 0; rank < layout.world; ++rank) {
+    for (int rank = 0; rank < (tensor.replicated ? 1 : layout.world); ++rank) {
       const auto elements = static_cast<uint64_t>(layout.at(rank, t).elements);
       const size_t width = catalog::size_of(tensor.dtype);
       for (int k = 0; k < kTries && elements > 0; ++k) {
@@ -68,7 +68,7 @@ std::string find_insensitivity(const Layout& layout, const judge::Oracle& oracle
         }
         const auto ranks = ranks_that_differ(layout, original, changed);
         matters |= !ranks.empty();
-        remote |= std::ranges::any_of(ranks, [&](int other) { return other != rank; });
+        remote |= !tensor.replicated && std::ranges::any_of(ranks, [&](int other) { return other != rank; });
       }
     }
     if (!matters) return fmt::format("no expected value depends on `{}`", tensor.name);

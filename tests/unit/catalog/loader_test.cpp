@@ -121,6 +121,20 @@ TEST_F(Loader, TheHashKnowsNamesAndContentsOfAllFiles) {
   EXPECT_NE(load().hash, before);
 }
 
+TEST_F(Loader, TheMathematicsOfAFamilyCountWhereTheOracleIncludesThem) {
+  const std::string before = load().hash;
+  root_.write("comm/p2p/mathematics.h", "int x;\n");
+  EXPECT_EQ(load().hash, before);
+  EXPECT_EQ(load().mathematics, "");
+  write("oracle.cpp", "#include \"../mathematics.h\"\nFABRICBENCH_ORACLE(expect)\n");
+  const std::string with = load().hash;
+  EXPECT_EQ(load().mathematics, "int x;\n");
+  root_.write("comm/p2p/mathematics.h", "int y;\n");
+  EXPECT_NE(load().hash, with);
+  std::filesystem::remove(folder() + "/../mathematics.h");
+  expect_only("oracle.cpp: includes ../mathematics.h, which is missing");
+}
+
 TEST_F(Loader, LocatesAMistakeOfToml) {
   spoil("level = 2", "level = ");
   EXPECT_TRUE(messages().starts_with("problem.toml:5:")) << messages();
@@ -224,7 +238,6 @@ TEST_F(Loader, RefusesUnknownWords) {
             "problem.toml:27:1: no tensor is an output (role = \"out\")\n"
             "problem.toml:30:9: dtype 'half': there are f32 f16 bf16 f64 i32 u32 i64 u64 u8\n"
             "problem.toml:37:8: role 'inout': there are in and out\n"
-            "problem.toml:40:14: 'replicated' is a property of outputs\n"
             "problem.toml:44:18: unknown kind of request 'cpy'; did you mean 'copy'?\n");
 }
 
@@ -246,9 +259,26 @@ TEST_F(Loader, RefusesAFillThatDoesNotSuitTheType) {
   expect_only("problem.toml:40:8: 'fill' is a property of inputs");
 }
 
-TEST_F(Loader, OnlyOutputsOfOneShapeAreReplicated) {
+TEST_F(Loader, OnlyTensorsOfOneShapeAreReplicated) {
   spoil("\"zeta * world\"", "\"zeta + rank\"");
   expect_only("problem.toml:40:14: a shape that names 'rank' is not the same on all ranks");
+}
+
+TEST_F(Loader, InputsMayBeReplicated) {
+  EXPECT_FALSE(load().tensors[0].replicated);
+  spoil("\"alpha + rank\"", "\"alpha\"");
+  spoil("fill = \"spread\"", "fill = \"spread\"\nreplicated = true");
+  EXPECT_TRUE(load().tensors[0].replicated);
+}
+
+TEST_F(Loader, GroupsFillTheWorld) {
+  EXPECT_EQ(load().group, "");
+  spoil("worlds = [4, 2, 3]", "worlds = [4, 2]\ngroup = \"gamma\"");
+  expect_only("problem.toml:10:9: group 'gamma': there is no such parameter");
+  spoil("\"gamma\"", "\"alpha\"");
+  expect_only("problem.toml:10:9: group: groups of 3 ranks do not fill a world at size 'large' and world 4");
+  spoil("alpha = 3", "alpha = 1");
+  EXPECT_EQ(load().group, "alpha");
 }
 
 TEST_F(Loader, NeedsAnOutput) {

@@ -57,6 +57,14 @@ TEST(Impostors, PassWhereBoundsAreLoose) {
   EXPECT_FALSE(answers.at("inputs returned"));
 }
 
+TEST(Impostors, TakeTheOtherDimensionOfTheGridForTheGroup) {
+  const auto answers = refused("grouped", 4);
+  EXPECT_TRUE(answers.at("groups transposed"));
+  EXPECT_FALSE(answers.at("right"));
+  EXPECT_FALSE(refused("grouped", 2).contains("groups transposed")) << "there is one group";
+  EXPECT_FALSE(refused("sound").contains("groups transposed")) << "there are no groups";
+}
+
 TEST(Impostors, ThatNeedPeersAreNotMadeForOneRank) {
   const auto answers = refused("ignores_others", 1);
   EXPECT_FALSE(answers.contains("local result only"));
@@ -79,8 +87,9 @@ TEST(ImpostorSources, AreCandidatesThatWriteEveryOutput) {
   const Fixture fixture("sound");
   const auto sources = impostor_sources(fixture.problem());
   std::set<std::string> names;
-  for (const auto& [name, answer] : sources) {
+  for (const auto& [name, answer, of_baseline] : sources) {
     names.insert(name);
+    EXPECT_FALSE(of_baseline) << name;
     EXPECT_TRUE(answer.starts_with("// [solution]\n")) << name;
     EXPECT_TRUE(answer.ends_with("// [/solution]\n")) << name;
     EXPECT_NE(answer.find("class Solution"), std::string::npos) << name;
@@ -95,12 +104,29 @@ TEST(ImpostorSources, AreCandidatesThatWriteEveryOutput) {
 
 TEST(ImpostorSources, HideBehindTheReference) {
   const Fixture fixture("always_zero");
-  for (const auto& [name, answer] : impostor_sources(fixture.problem())) {
+  for (const auto& [name, answer, of_baseline] : impostor_sources(fixture.problem())) {
     const bool alone = name == "zeros" || name == "nothing";
     EXPECT_EQ(answer.find("#define Solution Reference") != std::string::npos, !alone) << name;
     EXPECT_EQ(answer.find("cudaMemsetAsync(args.out") != std::string::npos, !alone) << name << ": the reference's text";
     EXPECT_EQ(answer.find("reference_.run(args, stream)") != std::string::npos, !alone) << name;
   }
+}
+
+TEST(ImpostorSources, MakeOneOfABaselineWhoseNcclHasNoPeers) {
+  catalog::Problem problem = Fixture("sound").problem();
+  const auto of_baseline = [&] {
+    std::vector<ImpostorSource> sources = impostor_sources(problem);
+    std::erase_if(sources,
+                  [](const ImpostorSource& source) { return source.name.find("baseline") == std::string::npos; });
+    return sources;
+  };
+  problem.baseline = problem.reference;
+  EXPECT_TRUE(of_baseline().empty()) << "it calls no NCCL";
+  problem.baseline = "// [solution]\n#include <nccl.h>\nvoid f() { ncclGroupEnd(); }\n// [/solution]\n";
+  ASSERT_EQ(of_baseline().size(), 1u);
+  EXPECT_TRUE(of_baseline()[0].of_baseline);
+  const std::string answer = of_baseline()[0].answer;
+  EXPECT_LT(answer.find("#define ncclGroupEnd"), answer.find("ncclGroupEnd();")) << "before the baseline's own text";
 }
 
 TEST(ImpostorSources, AreNoneWhereADriverUsesTheClass) {

@@ -30,6 +30,11 @@ TEST(Sensitivity, OtherRanksThatDoNotMatterAreFound) {
   EXPECT_EQ(insensitivity("ignores_others"), "no expected value depends on another rank's input");
 }
 
+TEST(Sensitivity, AReplicatedInputMattersAndIsNoOtherRanks) {
+  EXPECT_EQ(insensitivity("grouped", 4), "");
+  EXPECT_EQ(insensitivity("grouped", 2), "");
+}
+
 TEST(Sensitivity, OneRankHasNoOthers) { EXPECT_EQ(insensitivity("ignores_others", 1), ""); }
 
 TEST(Sensitivity, WhatIsAlwaysTheSameDependsOnNothing) {
