@@ -42,6 +42,7 @@
   // Bytes and seconds with units.
   const kBytes = "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + ' MiB' : datum.value >= 1024 ? format(datum.value / 1024, '.3~g') + ' KiB' : format(datum.value, '.3~g') + ' B'";
   const kSeconds = "datum.value >= 1 ? format(datum.value, '.3~g') + ' s' : datum.value >= 0.001 ? format(datum.value * 1000, '.3~g') + ' ms' : datum.value >= 0.000001 ? format(datum.value * 1000000, '.3~g') + ' µs' : format(datum.value * 1000000000, '.3~g') + ' ns'";
+  const kOperations = "datum.value >= 1e12 ? format(datum.value / 1e12, '.3~g') + ' T/s' : datum.value >= 1e9 ? format(datum.value / 1e9, '.3~g') + ' G/s' : format(datum.value / 1e6, '.3~g') + ' M/s'";
   const kRate = "format(datum.value / 1000000000, '.3~g') + ' GB/s'";
 
   const charts = {
@@ -88,8 +89,35 @@
     },
 
     times: (data) => curves(data, { field: "seconds", low: "low", high: "high", title: "Time", labels: kSeconds }),
-    roofline: (data) => curves(data, { field: "rate", low: "rate_low", high: "rate_high", title: "Data over the links per second", labels: kRate }),
+    rates: (data) => curves(data, { field: "rate", low: "rate_low", high: "rate_high", title: "Data over the links per second", labels: kRate }),
   };
+
+  // A point is a solution at a size; the roofs are lines, and limits are marks below them: a launch and memory count there, too.
+  const intensity = (data) => {
+    const points = data.points;
+    const models = distinct(points.filter((row) => row.kind === "model"), "series");
+    const others = ["reference", "baseline", "limit"].filter((name) => points.some((row) => row.kind === name));
+    const domain = [...models, ...others];
+    const range = [...cycle(kModelColours, models.length).map(colour), ...others.map((name) => colour(name === "limit" ? "--warn-line" : name === "baseline" ? "--fg" : "--soft"))];
+    const at = points.map((row) => row.intensity);
+    const ridge = data.products / data.link;  // where the level begins: part of the picture
+    const [left, right] = [Math.min(...at) / 6, Math.max(6 * Math.max(...at), 2 * ridge)];
+    const level = (x) => (data.products > 0 ? Math.min(x * data.link, data.products) : x * data.link);
+    const roof = [left, ...(ridge > left && ridge < right ? [ridge] : []), right].map((x) => ({ intensity: x, rate: level(x) }));
+    const rates = [...points.map((row) => row.rate), ...roof.map((row) => row.rate)];
+    const [low, high] = [Math.min(...rates), Math.max(...rates)];
+    const x = { field: "intensity", type: "quantitative", title: "Operations for each byte on a link", axis: { values: steps(left, right), format: ".3~s", grid: false, labelOverlap: true }, scale: { type: "log", domain: [left, right], nice: false } };
+    const y = { field: "rate", type: "quantitative", title: "Operations per second", axis: { values: steps(low, high), labelExpr: kOperations }, scale: { type: "log", domain: [low / 1.5, high * 1.5], nice: false } };
+    const color = { field: "series", type: "nominal", scale: { domain, range }, sort: domain };
+    const shape = { field: "series", type: "nominal", sort: domain, scale: { domain, range: [...cycle(kShapes, models.length), ...others.map((name) => (name === "limit" ? "triangle-down" : name === "baseline" ? "square" : "diamond"))] } };
+    return base(points, 290, [
+      { data: { values: roof }, mark: { type: "line", strokeWidth: 2, strokeDash: [2, 3], color: colour("--warn-line") }, encoding: { x, y } },
+      { mark: { type: "point", filled: true, size: 110, opacity: 1, strokeWidth: 2.5 }, encoding: { x, y, color, shape, tooltip: [
+        { field: "series", title: "Solution" }, { field: "size", title: "Size" }, { field: "seconds", title: "Seconds", format: ".3e" }, { field: "rate", title: "Operations/s", format: ".3s" },
+        { field: "intensity", title: "Operations for each byte", format: ".3~g" }] } },
+    ]);
+  };
+  charts.intensity = intensity;
 
   // Round numbers for a logarithmic axis: a few for each power of ten, or the powers alone where there are many.
   const steps = (low, high) => {

@@ -153,6 +153,7 @@ Json cost_as_json(const Problem& problem) {
   Json cost = {{"link_bytes", problem.cost.link_bytes.text()},
                {"memory_bytes", problem.cost.memory_bytes.text()},
                {"flops", problem.cost.flops.text()},
+               {"tensor_flops", problem.cost.tensor_flops.text()},
                {"timed", Json::array()}};
   for (const SizeClass& size : problem.sizes) {
     if (!size.timed) continue;
@@ -162,7 +163,8 @@ Json cost_as_json(const Problem& problem) {
                                {"world", world},
                                {"link_bytes", value_of(problem.cost.link_bytes, values)},
                                {"memory_bytes", value_of(problem.cost.memory_bytes, values)},
-                               {"flops", value_of(problem.cost.flops, values)}});
+                               {"flops", value_of(problem.cost.flops, values)},
+                               {"tensor_flops", value_of(problem.cost.tensor_flops, values)}});
     }
   }
   return cost;

@@ -459,6 +459,7 @@ class AttemptJudge {
   // What is said of the times when all of them are there.
   void conclude_times() {
     if (!platform_) return;
+    if (!verdict_.timings.empty()) verdict_.peaks = peaks_of(*platform_);
     add_intervals(verdict_, yardstick_, *platform_);
     for (auto& t : verdict_.timings) add_bound(t, *platform_);
     add_costliest_line(verdict_);

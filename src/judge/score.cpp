@@ -11,12 +11,15 @@ double value_of(const catalog::Expression& expression, const catalog::Problem& p
   return static_cast<double>(expression.evaluate(problem.values(size, world, 0)).value_or(0));
 }
 
-// A product and a sum are two operations.
-double tensor_flops_per_second(const fabric::Platform& platform) {
-  return 2.0 * platform.tensor.products * platform.device.sms * platform.device.clock;
-}
-
 }  // namespace
+
+record::Peaks peaks_of(const fabric::Platform& platform) {
+  // A product and a sum are two operations.
+  const double flops = 2.0 * platform.tensor.products * platform.device.sms * platform.device.clock;
+  return {.link_bytes_per_second = platform.peer.copy_bandwidth,
+          .memory_bytes_per_second = platform.memory.bandwidth,
+          .tensor_flops_per_second = flops};
+}
 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
@@ -25,13 +28,14 @@ double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& 
 
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
-  const double links = value_of(problem.cost.link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
-  const double memory = value_of(problem.cost.memory_bytes, problem, size, world) / platform.memory.bandwidth;
+  const record::Peaks peaks = peaks_of(platform);
+  const double links = value_of(problem.cost.link_bytes, problem, size, world) / peaks.link_bytes_per_second;
+  const double memory = value_of(problem.cost.memory_bytes, problem, size, world) / peaks.memory_bytes_per_second;
   constexpr double kSecond = 1e12;  // in picoseconds
   const double hops = value_of(problem.cost.hops, problem, size, world) * static_cast<double>(platform.peer.latency);
   const auto& kernel = platform.kernel;
   const auto launch = static_cast<double>(std::min(kernel.launch, kernel.graph_launch) + kernel.end);
-  const double products = value_of(problem.cost.tensor_flops, problem, size, world) / tensor_flops_per_second(platform);
+  const double products = value_of(problem.cost.tensor_flops, problem, size, world) / peaks.tensor_flops_per_second;
   return launch / kSecond + std::max({links, memory, hops / kSecond, products});
 }
 

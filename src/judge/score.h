@@ -10,6 +10,8 @@
 
 namespace fb::judge {
 
+record::Peaks peaks_of(const fabric::Platform& platform);
+
 // The roofline: a launch, and whatever takes longest of the bytes that the algorithm moves over a rank's links and
 // through its memory, at their peak rates, its crossings of a link that wait for each other, and its products on tensor
 // cores.

@@ -271,6 +271,13 @@ void visit_fields(T& e, F&& field) {
 template <class Base, class T>
 using SameConst = std::conditional_t<std::is_const_v<T>, const Base, Base>;
 
+template <FieldsOf<Peaks> T, class F>
+void visit_fields(T& p, F&& field) {
+  field("link_bytes_per_second", p.link_bytes_per_second);
+  field("memory_bytes_per_second", p.memory_bytes_per_second);
+  field("tensor_flops_per_second", p.tensor_flops_per_second);
+}
+
 template <FieldsOf<Verdict> T, class F>
 void visit_fields(T& v, F&& field) {
   schema_field<T>(field);
@@ -281,6 +288,7 @@ void visit_fields(T& v, F&& field) {
   field("speed", v.speed);
   field("speed_range", v.speed_range);
   field("sol", v.sol);
+  field("peaks", v.peaks);
   field("problem_hash", v.problem_hash);
   field("pack", v.pack);
   field("pack_version", v.pack_version);

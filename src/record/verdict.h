@@ -112,6 +112,14 @@ struct Evidence {
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
+// What the platform can do at most, of one GPU: the roofs that `limit_seconds` is made of. 0: not known.
+struct Peaks {
+  double link_bytes_per_second = 0, memory_bytes_per_second = 0;
+  double tensor_flops_per_second = 0;  // products of bf16 or f16, on tensor cores
+
+  friend bool operator==(const Peaks&, const Peaks&) = default;
+};
+
 struct Verdict : Ruling, Evidence {
   std::string problem = {}, problem_hash = {};
   std::string pack = {}, pack_version = {};
@@ -129,6 +137,7 @@ struct Verdict : Ruling, Evidence {
   std::optional<double> speed = {};  // geometric mean of baseline (or reference) / candidate; only of a pass
   Range speed_range = {};            // of the speed
   std::optional<double> sol = {};    // geometric mean of limit / candidate
+  Peaks peaks = {};                  // of the platform, if times were measured
   Profile profile = {};              // of the timed calls, if it was asked for
 
   // Its speed is relative to a baseline, not to an expert's solution.

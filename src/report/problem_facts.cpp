@@ -26,6 +26,7 @@ ProblemCost cost_from(const Json& json) {
   take(json, "link_bytes", cost.link_bytes);
   take(json, "memory_bytes", cost.memory_bytes);
   take(json, "flops", cost.flops);
+  take(json, "tensor_flops", cost.tensor_flops);
   return cost;
 }
 

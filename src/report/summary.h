@@ -49,6 +49,7 @@ struct ProblemCost {
   std::string size = {};
   int world = 0;
   double link_bytes = 0, memory_bytes = 0, flops = 0;  // of rank 0
+  double tensor_flops = 0;                             // of `flops`: on tensor cores
 };
 
 // From DIR/problems/<name>.json. Without this file all fields but `name` are empty and `known` is false.

@@ -10,6 +10,7 @@
 #include "report/site/markdown.h"
 #include "report/site/pages.h"
 #include "report/site/profile_view.h"
+#include "report/site/roofline.h"
 #include "report/site/sections.h"
 #include "report/site/words.h"
 
@@ -204,6 +205,20 @@ std::string_view rest_of(const Verdict& verdict) {
   return trim(rest);
 }
 
+Html roofline_of(const Verdict& verdict, const Problem& problem, const Model& model) {
+  Roofline roofline;
+  roofline.set(verdict.peaks);
+  for (const record::Timing& t : verdict.timings) {
+    if (!t.refusal.empty()) continue;  // figures of another size
+    const ProblemCost* cost = cost_of(problem, t.size, t.world);
+    roofline.add("limit", "limit", cost, t.limit_seconds);
+    roofline.add("reference", "reference", cost, t.reference_seconds);
+    roofline.add("baseline", "baseline", cost, t.baseline_seconds);
+    roofline.add(model.label, "model", cost, t.seconds);
+  }
+  return roofline.figure();
+}
+
 Html verdict_box(const Round& round, const LineNotes& notes) {
   const Attempt& attempt = round.attempt;
   const OutcomeWords words = outcome_words(record::outcome(attempt));
@@ -369,6 +384,11 @@ std::string attempt_page(const Site& site, const Model& model, size_t problem_in
   page.body += other_samples(round, model.cells[problem_index]);
   Html main = verdict_box(round, notes);
   if (attempt.verdict) main += timings(*attempt.verdict);
+  if (attempt.verdict && site.has_bundles) {
+    const Html figure = roofline_of(*attempt.verdict, problem, model);
+    page.wants_plots = !figure.empty();
+    main += figure;
+  }
   page.body +=
       html("<section id=\"verdict\" class=\"split\"><div>{}</div><aside>{}</aside></section>\n", main, facts(round));
   const auto sections = answer_sections(round, answer, notes);

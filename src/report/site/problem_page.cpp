@@ -7,6 +7,7 @@
 #include "report/site/code_view.h"
 #include "report/site/markdown.h"
 #include "report/site/pages.h"
+#include "report/site/roofline.h"
 #include "report/site/sections.h"
 #include "report/site/words.h"
 
@@ -36,11 +37,8 @@ std::vector<SizeTimes> times_of(const Site& site, size_t index) {
         auto found =
             std::ranges::find_if(all, [&](const SizeTimes& s) { return s.size == t.size && s.world == t.world; });
         if (found == all.end()) {
-          const auto cost = std::ranges::find_if(
-              problem.cost, [&](const ProblemCost& c) { return c.size == t.size && c.world == t.world; });
           found = all.insert(
-              all.end(),
-              {.size = t.size, .world = t.world, .cost = cost == problem.cost.end() ? nullptr : &*cost, .seconds = {}});
+              all.end(), {.size = t.size, .world = t.world, .cost = cost_of(problem, t.size, t.world), .seconds = {}});
         }
         if (t.reference_seconds > 0) found->reference = t.reference_seconds;
         if (t.baseline_seconds > 0) found->baseline = t.baseline_seconds;
@@ -126,6 +124,23 @@ std::string curve_data(const Summary& summary, const std::vector<SizeTimes>& all
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Html roofline_of(const Site& site, size_t index, const std::vector<SizeTimes>& all) {
+  Roofline roofline;
+  for (const Model& model : site.summary->models) {
+    for (const Sample& sample : model.cells[index].samples) {
+      if (sample.best) roofline.set(site.runs[sample.run].attempts[*sample.best].verdict->peaks);
+    }
+  }
+  for (const SizeTimes& times : all) {
+    roofline.add("limit", "limit", times.cost, times.limit);
+    roofline.add("reference", "reference", times.cost, times.reference);
+    roofline.add("baseline", "baseline", times.cost, times.baseline);
+    for (const auto& [model, seconds] : times.seconds)
+      roofline.add(site.summary->models[model].label, "model", times.cost, median(seconds));
+  }
+  return roofline.figure();
+}
+
 Html times_section(const Site& site, size_t index) {
   const auto all = times_of(site, index);
   if (all.empty()) {
@@ -141,11 +156,12 @@ Html times_section(const Site& site, size_t index) {
         "<div class=\"two\"><figure><figcaption>Time against data over the links</figcaption>"
         "<div class=\"plot\" data-plot=\"times\" data-from=\"data-curves\" role=\"img\" aria-label=\"Time against "
         "data, both on logarithmic scales\"></div></figure>"
-        "<figure><figcaption>Roofline: data per second against data</figcaption>"
-        "<div class=\"plot\" data-plot=\"roofline\" data-from=\"data-curves\" role=\"img\" aria-label=\"Data per "
+        "<figure><figcaption>Data per second against data</figcaption>"
+        "<div class=\"plot\" data-plot=\"rates\" data-from=\"data-curves\" role=\"img\" aria-label=\"Data per "
         "second against data, with the hardware’s limit\"></div></figure></div>\n{}",
         Html::data("data-curves", curve_data(*site.summary, all)));
   }
+  if (site.has_bundles) plots += roofline_of(site, index, all);
   const bool modelled =
       std::ranges::any_of(site.summary->runs, [](const RunFacts& run) { return run.plan.backend == "virtual"; });
   return html(

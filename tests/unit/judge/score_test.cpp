@@ -97,5 +97,13 @@ TEST_F(Limit, TheLimitIsTheSlowerOfLinksAndMemory) {
   EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 5, platform_), 40);
 }
 
+TEST_F(Limit, IsMadeOfThePeaks) {
+  const record::Peaks peaks = peaks_of(platform_);
+  EXPECT_EQ(peaks.link_bytes_per_second, platform_.peer.copy_bandwidth);
+  EXPECT_EQ(peaks.memory_bytes_per_second, platform_.memory.bandwidth);
+  EXPECT_EQ(peaks.tensor_flops_per_second,
+            2.0 * platform_.tensor.products * platform_.device.sms * platform_.device.clock);
+}
+
 }  // namespace
 }  // namespace fb::judge

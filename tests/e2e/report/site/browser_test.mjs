@@ -75,7 +75,18 @@ const profiledAttempt = (() => {
   }
   throw new Error("the sample run has no pass with a profile");
 })();
-const kPages = { index: "index.html", problem: "problems/push_copy.html", attempt: failedAttempt, profile: profiledAttempt };
+// A problem of track kernel: times are beside a baseline, and operations below the roofs.
+const computes = "tp_rms_norm";
+const passedAttempt = (() => {
+  for (const model of readdirSync(join(run, "samples")).sort()) {
+    for (const round of [1, 2, 3]) {
+      const file = join(run, "samples", model, computes, "1", `${round}.attempt.json`);
+      if (existsSync(file) && JSON.parse(readFileSync(file, "utf8")).verdict?.class === "pass") return `attempts/${model}/${computes}/s1r${round}.html`;
+    }
+  }
+  throw new Error(`the sample run has no pass of ${computes}`);
+})();
+const kPages = { index: "index.html", problem: "problems/push_copy.html", kernel: `problems/${computes}.html`, attempt: failedAttempt, profile: profiledAttempt, pass: passedAttempt };
 
 for (const [name, address] of Object.entries(kPages)) {
   for (const colorScheme of ["light", "dark"]) {
@@ -108,6 +119,15 @@ check("plots are drawn", async () => {
   const problem = await open("problems/push_copy.html");
   assert.equal(await problem.page.locator("[data-plot] svg.marks").count(), 2);
   await problem.done();
+  const kernel = await open(`problems/${computes}.html`);
+  assert.equal(await kernel.page.locator("[data-plot] svg.marks").count(), 3);
+  // Limit, reference, baseline and at least a model, at two sizes.
+  const points = await kernel.page.$$eval("[data-plot=intensity] svg .mark-symbol path", (paths) => paths.length);
+  assert(points >= 8, `the roofline has ${points} points`);
+  await kernel.done();
+  const attempt = await open(passedAttempt);
+  assert.equal(await attempt.page.locator("[data-plot=intensity] svg.marks").count(), 1);
+  await attempt.done();
 });
 
 check("the leaderboard sorts by every column, by mouse and by keyboard", async () => {
