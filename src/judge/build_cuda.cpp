@@ -55,7 +55,9 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
                        "-Xcompiler",
                        "-fPIC,-fvisibility=hidden",
                        "-std=c++20",
-                       "-arch=sm_90",
+                       // With `a`: wgmma and setmaxnreg. -arch=sm_90a would also make PTX for all of compute_90.
+                       "-gencode",
+                       "arch=compute_90a,code=sm_90a",
                        "--expt-relaxed-constexpr",
                        "--extended-lambda",
                        "-lineinfo",
@@ -63,7 +65,7 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
                        "shared",
                        "-Xlinker",
                        "--hash-style=both"};
-  Words words = {"candidate for GPUs 1", file_facts(nvcc), request.sources.candidate, request.sources.driver,
+  Words words = {"candidate for GPUs 2", file_facts(nvcc), request.sources.candidate, request.sources.driver,
                  request.args_header};
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), request.libraries.begin(), request.libraries.end());
