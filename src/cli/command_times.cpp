@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/problem_choice.h"
+#include "judge/judge.h"
+
+namespace fb::cli {
+namespace {
+
+struct Options {
+  std::string problems, platform;
+  ProblemFilter filter;
+  bool markdown = false;
+};
+
+// One timed size of a problem.
+struct Row {
+  const catalog::Problem* problem = nullptr;
+  std::string size, refusal;
+  double limit = 0;
+  std::optional<double> reference, baseline;  // seconds
+  std::string bound;                          // of the reference, or else of the baseline
+};
+
+Result<std::vector<record::Timing>> times(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o,
+                                          judge::Yardstick which) {
+  judge::JudgeRequest request;
+  request.pack = &pack;
+  request.problem = &problem;
+  request.platform = o.platform;
+  return judge::yardstick_times(request, which);
+}
+
+Result<std::vector<Row>> rows_of(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o) {
+  std::vector<Row> rows;
+  const auto add = [&](judge::Yardstick which, std::optional<double> Row::* seconds) -> Result<void> {
+    const auto found = times(pack, problem, o, which);
+    if (!found) return std::unexpected(found.error());
+    rows.resize(found->size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const record::Timing& t = (*found)[k];
+      Row& row = rows[k];
+      row.problem = &problem;
+      row.size = t.size;
+      if (!t.refusal.empty()) row.refusal = t.refusal;
+      row.limit = t.limit_seconds;
+      row.*seconds = t.seconds;
+      if (row.bound.empty()) row.bound = t.bound;
+    }
+    return {};
+  };
+  if (problem.has_expert) {
+    if (auto done = add(judge::Yardstick::reference, &Row::reference); !done) return std::unexpected(done.error());
+  }
+  if (!problem.baseline.empty()) {
+    if (auto done = add(judge::Yardstick::baseline, &Row::baseline); !done) return std::unexpected(done.error());
+  }
+  return rows;
+}
+
+std::string microseconds(std::optional<double> seconds) {
+  return seconds ? fmt::format("{:.1f}", *seconds * 1e6) : "-";
+}
+
+void print(const Row& row, const Options& o) {
+  const double best = row.reference.value_or(row.baseline.value_or(0));
+  const std::string ratio = row.reference && row.baseline ? fmt::format("{:.2f}", *row.baseline / *row.reference) : "-";
+  const std::string share = best > 0 ? fmt::format("{:.0f} %", 100 * row.limit / best) : "-";
+  const std::string bound = row.refusal.empty() ? row.bound : "largest sample: " + row.refusal;
+  if (o.markdown) {
+    // Without the figures behind it.
+    fmt::print("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", row.problem->name, row.size, microseconds(row.baseline),
+               microseconds(row.reference), ratio, microseconds(row.limit), share, bound.substr(0, bound.find(" (")));
+  } else {
+    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", row.problem->name, row.size,
+               microseconds(row.baseline), microseconds(row.reference), ratio, microseconds(row.limit), share, bound);
+  }
+  std::fflush(stdout);
+}
+
+// By problem: the geometric mean over its sizes.
+void conclude(const std::vector<Row>& rows) {
+  double all = 0;
+  size_t problems = 0, faster = 0;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end = std::find_if(begin, rows.end(), [&](const Row& r) { return r.problem != begin->problem; });
+    double sum = 0;
+    for (auto row = begin; row != end; ++row) {
+      if (row->reference && row->baseline) sum += std::log(*row->baseline / *row->reference);
+    }
+    if (begin->reference && begin->baseline) {
+      const double mean = sum / static_cast<double>(end - begin);
+      all += mean;
+      ++problems;
+      if (mean > 0) ++faster;
+    }
+    begin = end;
+  }
+  if (problems == 0) return;
+  fmt::print("\n{} of {} references are faster than their baseline; geometric mean of baseline / reference: {:.2f}\n",
+             faster, problems, std::exp(all / static_cast<double>(problems)));
+}
+
+int run(const Options& o) {
+  const auto folder = problems_folder(o.problems);
+  if (!folder) return fail(folder.error());
+  Errors errors;
+  const catalog::Pack pack = catalog::read_pack(*folder, errors);
+  warn(errors);
+  if (!errors.list.empty()) return kExitUsage;
+  if (o.markdown) {
+    fmt::print(
+        "| problem | size | baseline, µs | reference, µs | times as fast | limit, µs | of the limit | bound |\n"
+        "|---|---|---|---|---|---|---|---|\n");
+  } else {
+    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
+               "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
+  }
+  std::vector<Row> all;
+  bool failed = false;
+  for (const catalog::Problem& problem : pack.problems) {
+    if (!matches(problem, o.filter)) continue;
+    const auto rows = rows_of(pack, problem, o);
+    if (!rows) {
+      failed = true;
+      warn(Errors(fmt::format("{}: {}", problem.name, rows.error().list[0].message)));
+      continue;
+    }
+    for (const Row& row : *rows) print(row, o);
+    all.insert(all.end(), rows->begin(), rows->end());
+  }
+  if (all.empty() && !failed) return fail("no problem matches");
+  conclude(all);
+  return failed ? kExitNo : kExitDone;
+}
+
+}  // namespace
+
+void add_times(CLI::App& program, CommandRun& command_run) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  auto* command = program.add_subcommand("times", "Print how long references and baselines take");
+  command->footer(
+      "Of every timed size: the baseline's and the reference's modelled time in microseconds, baseline / reference, "
+      "the\n"
+      "hardware's limit and its share of the reference's time (where there is none, of the baseline's), and what "
+      "bounds\n"
+      "it. Times that are known from verdicts are taken from the cache. Exit code: 0 done, 1 a solution does not "
+      "pass.\n\n"
+      "Examples:\n"
+      "  fabricbench times --track kernel\n"
+      "  fabricbench times 'all_reduce*' --platform b300x8");
+  command->add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
+  add_filter_options(*command, o.filter);
+  command->add_flag("--markdown", o.markdown, "As a table of Markdown");
+  command->add_option("--platform", o.platform, "Instead of each problem's own");
+  add_problems_option(*command, o.problems);
+  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+}
+
+}  // namespace fb::cli
