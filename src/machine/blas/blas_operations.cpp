@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -344,15 +345,19 @@ void BlasOperations::plan(BlasLaunch& l) const {
   l.local_l2 = l.plan.l2_bytes;
   l.local_memory = l.plan.memory_bytes;
   for (const auto& o : l.operands) {
-    const Bytes& first = o.about->by_pointers != 0 ? o.batches.front() : o.bytes;
-    const uint32_t owner = first.allocation->device;
-    if (owner == op->device) continue;
-    uint64_t bytes = bytes_of(o);
-    if (l.plan.tile_m != 0 && o.about == &m.a) bytes *= (m.n + l.plan.tile_n - 1) / l.plan.tile_n;
-    if (l.plan.tile_m != 0 && o.about == &m.b) bytes *= (m.m + l.plan.tile_m - 1) / l.plan.tile_m;
-    l.local_l2 -= std::min(l.local_l2, bytes);
-    l.local_memory -= std::min(l.local_memory, bytes_of(o));
-    l.remote.push_back({owner, bytes, o.role == Role::reads});
+    std::map<uint32_t, uint64_t> batches_on;  // by device: matrices of one batch may be on several
+    for (const Bytes& matrix : o.batches) ++batches_on[matrix.allocation->device];
+    if (o.about->by_pointers == 0) batches_on[o.bytes.allocation->device] = m.batches;
+    for (const auto& [owner, batches] : batches_on) {
+      if (owner == op->device) continue;
+      const uint64_t once = bytes_of(o) / m.batches * batches;
+      uint64_t bytes = once;
+      if (l.plan.tile_m != 0 && o.about == &m.a) bytes *= (m.n + l.plan.tile_n - 1) / l.plan.tile_n;
+      if (l.plan.tile_m != 0 && o.about == &m.b) bytes *= (m.m + l.plan.tile_m - 1) / l.plan.tile_m;
+      l.local_l2 -= std::min(l.local_l2, bytes);
+      l.local_memory -= std::min(l.local_memory, once);
+      l.remote.push_back({owner, bytes, o.role == Role::reads});
+    }
   }
   BlasNote note;
   note.tile_m = l.plan.tile_m;
