@@ -1,0 +1,59 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+// Copy engines pull each rank's rows, between two kernels that are barriers of all ranks: the stream orders them all.
+using fabricbench::Peers;
+
+__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
+  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+  const auto peer = static_cast<int>(threadIdx.x);
+  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
+  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
+        shards_(rank, args.shard) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all shards are there
+    int64_t before = 0;
+    const auto pull = [&](__nv_bfloat16* out, int64_t rows) {
+      const int64_t chunk = (rows + world_ - 1) / world_;
+      for (int step = 0; step < world_; ++step) {
+        const int source = (rank_ + step) % world_;
+        const int64_t first = source * chunk, count = std::min(chunk, rows - first);
+        if (count <= 0) continue;
+        cudaMemcpyAsync(out + first * args.hidden, shards_.at<__nv_bfloat16>(source) + before * args.hidden,
+                        static_cast<size_t>(count * args.hidden) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice,
+                        stream);
+      }
+      before += chunk;
+    };
+    pull(args.qkv, args.qkv_rows);
+    pull(args.proj, args.proj_rows);
+    pull(args.gate_up, args.gate_up_rows);
+    pull(args.down, args.down_rows);
+    pull(args.norm, args.norm_rows);
+    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t round_ = 0;
+  fabricbench::PeerMemory words_, shards_;
+};
+// [/solution]
