@@ -53,17 +53,17 @@ __device__ void store_bytes(void* to, const void* from, int bytes) {
                "r"(bytes)
                : "memory");
 }
-__device__ void wait_for_stores() {
-  asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;" ::: "memory");
-}
+__device__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ void wait_until_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ void wait_until_arrived() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 struct Shape {
   int64_t tokens, hidden;
-  int strips;
+  int strips, blocks;
   int rank, world;
 
-  // A flag for each row of each strip: the last call in which it has arrived.
-  __device__ int64_t flag(int64_t strip, int64_t row) const { return strip * world * tokens + row; }
+  // A flag for each strip, source and block that sends: the last call in which all of its rows have arrived.
+  __device__ int flag(int strip, int source, int block) const { return (strip * world + source) * blocks + block; }
 };
 
 // A warp brings its strip's part of a row into shared memory once, and lane i sends it to the i-th rank after this one
@@ -83,29 +83,35 @@ __global__ void __launch_bounds__(kWarp)
 
   const int peer = (shape.rank + lane) % shape.world;
   unsigned parity = 0;
-  for (int64_t piece = blockIdx.x; piece < shape.strips * shape.tokens; piece += kBlocks) {
-    const int64_t strip = piece / shape.tokens, row = piece % shape.tokens, column = strip * kStrip;
+  for (int strip = 0; strip < shape.strips; ++strip) {
+    const int64_t column = int64_t{strip} * kStrip;
     const auto bytes = static_cast<int>(min(int64_t{kStrip}, shape.hidden - column) * sizeof(bf16));
-    if (lane == 0) {
-      arrive_and_expect(full, bytes);
-      load_bytes(here, x + row * shape.hidden + column, bytes, full);
+    for (int64_t row = blockIdx.x; row < shape.tokens; row += gridDim.x) {
+      if (lane == 0) {
+        arrive_and_expect(full, bytes);
+        load_bytes(here, x + row * shape.hidden + column, bytes, full);
+      }
+      wait_barrier(full, parity);
+      parity ^= 1;
+      if (lane < shape.world) {
+        store_bytes(whole.of[peer] + (shape.rank * shape.tokens + row) * shape.hidden + column, here, bytes);
+        commit_stores();
+        wait_until_read();
+      }
+      __syncwarp();  // all copies have left: the next row may take the place of this one
     }
-    wait_barrier(full, parity);
-    parity ^= 1;
     if (lane < shape.world) {
-      const int64_t to = shape.rank * shape.tokens + row;
-      store_bytes(whole.of[peer] + to * shape.hidden + column, here, bytes);
-      wait_for_stores();  // this lane's has arrived, and the release makes it known
-      Flag(arrived.of[peer][shape.flag(strip, to)]).store(call, cuda::memory_order_release);
+      wait_until_arrived();  // this lane's copies, which the release makes known
+      Flag(arrived.of[peer][shape.flag(strip, shape.rank, blockIdx.x)]).store(call, cuda::memory_order_release);
     }
-    __syncwarp();  // all have done with the piece: the next one may take its place
+    __syncwarp();
   }
 }
 
 // What is acquired here is seen by the product behind it on the stream.
 __global__ void await_strip(uint32_t* arrived, Shape shape, int strip, uint32_t call) {
-  for (int64_t row = threadIdx.x; row < shape.world * shape.tokens; row += blockDim.x) {
-    while (Flag(arrived[shape.flag(strip, row)]).load(cuda::memory_order_acquire) < call) {
+  for (auto i = static_cast<int>(threadIdx.x); i < shape.world * shape.blocks; i += static_cast<int>(blockDim.x)) {
+    while (Flag(arrived[shape.flag(strip, 0, i)]).load(cuda::memory_order_acquire) < call) {
     }
   }
 }
@@ -113,10 +119,14 @@ __global__ void await_strip(uint32_t* arrived, Shape shape, int strip, uint32_t 
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
-      : shape_{args.tokens, args.hidden, static_cast<int>((args.hidden + kStrip - 1) / kStrip), rank.rank(),
+      : shape_{args.tokens,
+               args.hidden,
+               static_cast<int>((args.hidden + kStrip - 1) / kStrip),
+               static_cast<int>(std::min<int64_t>(kBlocks, args.tokens)),
+               rank.rank(),
                rank.world()},
         bytes_(static_cast<size_t>(rank.world() * args.tokens * args.hidden) * sizeof(bf16)),
-        arrived_(rank, static_cast<size_t>(shape_.strips * rank.world() * args.tokens) * sizeof(uint32_t)),
+        arrived_(rank, static_cast<size_t>(shape_.strips * rank.world() * shape_.blocks) * sizeof(uint32_t)),
         whole_(rank, 2 * bytes_) {
     cudaStreamCreateWithFlags(&sending_, cudaStreamNonBlocking);
     cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
@@ -134,8 +144,8 @@ class Solution {
     const size_t set = ++call_ % 2 * bytes_;
     cudaEventRecord(begun_, stream);
     cudaStreamWaitEvent(sending_, begun_);
-    send_rows<<<kBlocks, kWarp, 0, sending_>>>(arrived_.peers<uint32_t>(), args.x, whole_.peers<bf16>(set), shape_,
-                                               call_);
+    send_rows<<<shape_.blocks, kWarp, 0, sending_>>>(arrived_.peers<uint32_t>(), args.x, whole_.peers<bf16>(set),
+                                                     shape_, call_);
     cudaEventRecord(sent_, sending_);
 
     cublasSetStream(blas_, stream);

@@ -33,8 +33,8 @@ __device__ void wait(uint32_t& flag, uint32_t call) {
   }
 }
 
-// Permission to write our `c`, given on a stream of its own while the product is under way: nobody waits for it later.
-// The release is there for what the stream did to `c` before this call.
+// Permission to write our `c`, given on a stream of its own while the product is under way: peers that want to push
+// have it by then. The release is there for what the stream did to `c` before this call.
 __global__ void announce(Peers<Flags> flags, int rank, int world, uint32_t call) {
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer < world) post(flags.of[peer]->ready[rank], call);
