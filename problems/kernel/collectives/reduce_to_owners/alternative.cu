@@ -1,0 +1,61 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+// Plain kernels with a barrier of all ranks before and after. Some blocks for each bucket, which end at once where it
+// belongs to another rank. From the last rank to the first.
+using fabricbench::Peers;
+using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+
+constexpr int kThreads = 128, kBlocksPerBucket = 4;
+
+__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
+  const auto peer = static_cast<int>(threadIdx.x);
+  if (peer >= world) return;
+  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
+  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
+  }
+}
+
+__global__ void add(Peers<const float2> grad, const int32_t* ends, const int32_t* owners, float2* sum, int rank,
+                    int world) {
+  const unsigned bucket = blockIdx.x;
+  if (owners[bucket] != rank) return;
+  const int begin = bucket == 0 ? 0 : ends[bucket - 1] / 2, end = ends[bucket] / 2;
+  for (int i = begin + static_cast<int>(blockIdx.y * kThreads + threadIdx.x); i < end;
+       i += kThreads * kBlocksPerBucket) {
+    float2 total = make_float2(0, 0);
+#pragma unroll 4
+    for (int r = world - 1; r >= 0; --r) {
+      const float2 part = grad.of[r][i];
+      total = make_float2(total.x + part.x, total.y + part.y);
+    }
+    sum[i] = total;
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), inputs_(rank, args.grad) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    const dim3 grid(static_cast<unsigned>(args.buckets), kBlocksPerBucket);
+    add<<<grid, kThreads, 0, stream>>>(inputs_.peers<const float2>(), args.ends, args.owners,
+                                       reinterpret_cast<float2*>(args.sum), rank_, world_);
+    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t round_ = 0;
+  fabricbench::PeerMemory words_, inputs_;
+};
+// [/solution]
