@@ -11,7 +11,7 @@
 // [solution]
 using fabricbench::Peers;
 
-constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
+constexpr int kBlocks = 96;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
 constexpr int kDepth = 4;                     // quads that a thread loads before it stores them
 constexpr int kPart = 8 * kDepth * kThreads;  // elements: what a block sends at once, with one flag
