@@ -34,7 +34,11 @@ Timing merged(const std::vector<Timing>& samples, int64_t value) {
   Timing all = most;
   all.scale_value = value;
   all.samples.clear();
-  for (const Timing& one : samples) all.samples.push_back(one.samples.front());
+  for (const Timing& one : samples) {
+    all.samples.push_back(one.samples.front());
+    all.samples.back().moved = one.moved;
+    all.samples.back().sensitivity = one.sensitivity;
+  }
   const auto found = extrapolate(all.samples, static_cast<double>(value));
   if (!found) {
     use_largest_sample(all, found.error().list.front().message);
@@ -78,7 +82,10 @@ Result<Extrapolated> extrapolate(const std::vector<SamplePoint>& points, double 
 }
 
 void use_largest_sample(Timing& timing, std::string why) {
-  timing.seconds = timing.samples.back().seconds;
+  const SamplePoint& largest = timing.samples.back();
+  timing.seconds = largest.seconds;
+  timing.moved = largest.moved;
+  if (!largest.sensitivity.empty()) timing.sensitivity = largest.sensitivity;
   timing.line_range = {};
   timing.refusal = std::move(why);
 }

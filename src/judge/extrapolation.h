@@ -34,8 +34,7 @@ struct Extrapolated {
 // `points`: at least three, by ascending value. Errors: one sentence that says why there is no time.
 Result<Extrapolated> extrapolate(const std::vector<record::SamplePoint>& points, double value);
 
-// The timing's figures are those of its largest sample, because `why`. (Bytes and sensitivities are, unless it was
-// extrapolated before.)
+// The timing's figures are those of its largest sample, because `why`.
 void use_largest_sample(record::Timing& timing, std::string why);
 
 // Timings of the samples of one size become one Timing: extrapolated where they are on a line, else with the

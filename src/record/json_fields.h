@@ -220,7 +220,7 @@ void visit_fields(T& m, F&& field) {
 
 // A short form, because it is read by people: [value, seconds].
 inline void to_json(Json& json, const SamplePoint& p) { json = Json::array({p.value, p.seconds}); }
-inline void from_json(const Json& json, SamplePoint& p) { p = {json.at(0), json.at(1)}; }
+inline void from_json(const Json& json, SamplePoint& p) { p = {.value = json.at(0), .seconds = json.at(1)}; }
 
 template <FieldsOf<Timing> T, class F>
 void visit_fields(T& t, F&& field) {

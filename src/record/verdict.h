@@ -50,6 +50,9 @@ struct Moved {
 struct SamplePoint {
   int64_t value = 0;  // of the parameter in which sizes differ
   double seconds = 0;
+  // Of the judge that has measured it; not recorded.
+  Moved moved = {};
+  std::map<std::string, double> sensitivity = {};
   friend bool operator==(const SamplePoint&, const SamplePoint&) = default;
 };
 

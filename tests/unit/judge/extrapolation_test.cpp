@@ -118,5 +118,17 @@ TEST(MergeSamples, ARefusedSizeHasTheFiguresOfItsLargestSample) {
   EXPECT_FALSE(timings[0].line_range.known());
 }
 
+TEST(MergeSamples, WhatIsRefusedLaterHasThemToo) {
+  std::vector<Timing> timings = {sample(1000, 15, 1000), sample(2000, 25, 2000), sample(3000, 35, 3000)};
+  const auto of_largest = timings.back().sensitivity;
+  merge_samples(problem(), timings);
+  ASSERT_EQ(timings[0].refusal, "");
+  ASSERT_EQ(timings[0].moved.peer_out, 64000u);
+  use_largest_sample(timings[0], "the baseline's time is not extrapolated");
+  EXPECT_NEAR(timings[0].seconds, 35 * kMicro, 1e-12);
+  EXPECT_EQ(timings[0].moved.peer_out, 3000u);
+  EXPECT_EQ(timings[0].sensitivity, of_largest);
+}
+
 }  // namespace
 }  // namespace fb::judge
