@@ -60,7 +60,7 @@ __device__ void hand_out(const Peers<Flags>& flags, const int4* batch, const Pee
   if (thread < world && thread != rank) post(flags.of[thread]->done[blockIdx.x], call);
 }
 
-// The host never learns who the root is: every rank launches the same kernel, which reads it.
+// The host never learns which rank is the root: every rank launches the same kernel, which reads it.
 __global__ void __launch_bounds__(kThreads)
     scatter(Peers<Flags> flags, const int32_t* root, const int4* batch, Peers<int4> out, int64_t items, int64_t quads,
             int rank, int world, uint32_t call) {
