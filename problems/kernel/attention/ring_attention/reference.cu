@@ -1,0 +1,356 @@
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cuda/atomic>
+#include <numbers>
+
+#include "args.h"
+
+// [solution]
+using fabricbench::Peers;
+using bf16 = __nv_bfloat16;
+using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+
+constexpr int kBlocks = 32;                        // all resident at once: they wait for their peers
+constexpr int kWarp = 32, kRows = 16, kTile = 16;  // queries of a warp, and keys that it looks at together
+constexpr int kMostRanks = 8;
+constexpr int kPiece = 8;           // tokens that a warp sends together
+constexpr int kDim = 128;           // numbers of a head
+constexpr int kHalf = 64;           // numbers of a head that are merged at a time
+constexpr float kNothing = -1e30F;  // the maximum of no scores
+
+// d += a b: a has 16 rows of 16, b has 8 columns of 16.
+__device__ __forceinline__ void multiply(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+                                         uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+__device__ uint32_t packed(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+__device__ __forceinline__ float power_of_two(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+__device__ __forceinline__ float across_row(float value, bool maximum) {
+  for (int step = 1; step < 4; step *= 2) {
+    const float other = __shfl_xor_sync(~0u, value, step);
+    value = maximum ? fmaxf(value, other) : value + other;
+  }
+  return value;
+}
+
+// Attention of 16 queries over some keys, in the registers of a warp. A lane has rows lane / 4 and lane / 4 + 8. Which
+// numbers of a head stand for which index of a product is free, as long as both factors agree: it is chosen so that a
+// lane loads 16 bytes at a time.
+struct Attention {
+  uint4 q[2][kDim / 32];
+  float top[2] = {kNothing, kNothing}, sum[2] = {};
+  float out[kDim / 8][4] = {};
+
+  // 16 keys and values, `stride` units of 16 bytes apart. `left`: how many of them there are; `seen`: how many of them
+  // each row sees.
+  __device__ __forceinline__ void add(const uint4* k, const uint4* v, int64_t stride, int left, const int (&seen)[2],
+                                      float scale) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp, group = lane / 4, member = lane % 4;
+    // Behind the last key it stands for those that are not there: no row sees them. All loads are under way before the
+    // first is used.
+    uint4 keys[2][kDim / 32], values[kDim / kHalf][4];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+      for (int c = 0; c < kDim / 32; ++c) keys[h][c] = k[min(h * 8 + group, left - 1) * stride + c * 4 + member];
+    }
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {  // keys 2 member, 2 member + 1, and 8 behind these
+      const int64_t row = min(n / 2 * 8 + member * 2 + n % 2, left - 1) * stride;
+#pragma unroll
+      for (int j = 0; j < kDim / kHalf; ++j) values[j][n] = v[row + j * 8 + group];
+    }
+    float s[2][4] = {};
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+      for (int c = 0; c < kDim / 32; ++c) {
+        const uint4 b = keys[h][c];
+        multiply(s[h], q[0][c].x, q[1][c].x, q[0][c].y, q[1][c].y, b.x, b.y);
+        multiply(s[h], q[0][c].z, q[1][c].z, q[0][c].w, q[1][c].w, b.z, b.w);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float most = top[r];
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        float& value = s[n / 2][2 * r + n % 2];
+        value = n / 2 * 8 + member * 2 + n % 2 < seen[r] ? value * scale : kNothing;
+        most = fmaxf(most, value);
+      }
+      most = across_row(most, true);
+      const float old = power_of_two(top[r] - most);
+      top[r] = most;
+      sum[r] *= old;
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        float& value = s[n / 2][2 * r + n % 2];
+        value = value == kNothing ? 0 : power_of_two(value - most);
+        sum[r] += value;  // of this lane's keys
+      }
+#pragma unroll
+      for (auto& tile : out) {
+        tile[2 * r] *= old;
+        tile[2 * r + 1] *= old;
+      }
+    }
+    const uint32_t p[4] = {packed(s[0][0], s[0][1]), packed(s[0][2], s[0][3]), packed(s[1][0], s[1][1]),
+                           packed(s[1][2], s[1][3])};
+#pragma unroll
+    for (int j = 0; j < kDim / kHalf; ++j) {
+      const auto& rows = values[j];
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        const unsigned which = e % 2 == 0 ? 0x5410 : 0x7632;
+        multiply(out[j * 8 + e], p[0], p[1], p[2], p[3], __byte_perm(word(rows[0], e), word(rows[1], e), which),
+                 __byte_perm(word(rows[2], e), word(rows[3], e), which));
+      }
+    }
+  }
+
+  __device__ static uint32_t word(const uint4& bits, int e) {
+    return e < 2 ? bits.x : e < 4 ? bits.y : e < 6 ? bits.z : bits.w;
+  }
+};
+
+// Where this rank's tokens are in the sequence, and how many of another rank's keys the token at a position sees: their
+// positions ascend, so these are the first ones.
+struct Sequence {
+  int tokens, world;
+  __device__ int position(int rank, int t) const {
+    return t < tokens ? rank * tokens + t : (2 * world - 1 - rank) * tokens + t - tokens;
+  }
+  __device__ int seen(int position, int source) const {
+    const int first = position + 1 - source * tokens, second = position + 1 - (2 * world - 1 - source) * tokens;
+    return min(max(first, 0), tokens) + min(max(second, 0), tokens);
+  }
+};
+
+// Merges the partial results of the block's warps, one for the keys of each rank, and stores rows `first` and on.
+__device__ __forceinline__ void merge(Attention& part, bf16* out, int first, int rows, int share, int heads, int head,
+                                      int world) {
+  __shared__ float tops[kMostRanks][kRows], sums[kMostRanks][kRows];
+  __shared__ __align__(16) float values[kMostRanks][kRows][kHalf + 4];  // 4 more: rows in different banks
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int group = lane / 4, member = lane % 4;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float sum = across_row(part.sum[r], false);
+    if (member == 0) {
+      tops[warp][group + 8 * r] = part.top[r];
+      sums[warp][group + 8 * r] = sum;
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float top = kNothing, sum = 0;
+#pragma unroll
+    for (int s = 0; s < kMostRanks; ++s) {
+      if (s < world) top = fmaxf(top, tops[s][group + 8 * r]);
+    }
+#pragma unroll
+    for (int s = 0; s < kMostRanks; ++s) {
+      if (s < world) sum += sums[s][group + 8 * r] * power_of_two(tops[s][group + 8 * r] - top);
+    }
+    const float factor = power_of_two(part.top[r] - top) / sum;
+#pragma unroll
+    for (auto& tile : part.out) {
+      tile[2 * r] *= factor;
+      tile[2 * r + 1] *= factor;
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kDim / kHalf; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+#pragma unroll
+      for (int e = 0; e < 16; e += 4) {
+        const auto* tiles = &part.out[j * 8 + e % 8];
+        const int n = 2 * r + e / 8;
+        *reinterpret_cast<float4*>(&values[warp][group + 8 * r][member * 16 + e]) = {tiles[0][n], tiles[1][n],
+                                                                                     tiles[2][n], tiles[3][n]};
+      }
+    }
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kHalf / 4; i += static_cast<int>(blockDim.x)) {
+      const int row = i / (kHalf / 4), at = i % (kHalf / 4) * 4;
+      if (first + row >= rows) continue;
+      float4 sum = {};
+#pragma unroll
+      for (int s = 0; s < kMostRanks; ++s) {
+        if (s >= world) continue;
+        const float4 value = *reinterpret_cast<const float4*>(&values[s][row][at]);
+        sum = {sum.x + value.x, sum.y + value.y, sum.z + value.z, sum.w + value.w};
+      }
+      const int64_t query = (first + row) / share * heads + head * share + (first + row) % share;
+      *reinterpret_cast<uint2*>(out + query * kDim + j * kHalf + at) = {packed(sum.x, sum.y), packed(sum.z, sum.w)};
+    }
+    __syncthreads();  // before `values` is written again
+  }
+}
+
+// The 16 queries of a warp: row i of a head of keys is token i / share with one of the heads that share it.
+__device__ __forceinline__ void load_queries(Attention& a, const bf16* q, int first, int rows, int share, int heads,
+                                             int head) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = first + lane / 4 + 8 * r;
+    const int64_t query = row / share * heads + head * share + row % share;
+#pragma unroll
+    for (int c = 0; c < kDim / 32; ++c)
+      a.q[r][c] = row < rows ? __ldg(reinterpret_cast<const uint4*>(q + query * kDim) + c * 4 + lane % 4) : uint4{};
+  }
+}
+
+// Keys and values on their way: [call % 2][sender][key or value][token][head][dim] in the memory of each rank, and a
+// flag [call % 2][sender] for each piece of 8 tokens, which holds the number of the call.
+struct Mail {
+  int64_t units;  // of 16 bytes, of a sender's keys
+  int pieces, world;
+  __device__ int64_t keys(uint32_t call, int sender) const { return (call % 2 * world + sender) * 2 * units; }
+  __device__ int64_t values(uint32_t call, int sender) const { return keys(call, sender) + units; }
+  __device__ int64_t flags(uint32_t call, int sender) const { return (call % 2 * int64_t{world} + sender) * pieces; }
+};
+
+// A piece of this rank's keys and values, by one warp to one rank.
+__device__ __forceinline__ void send(const uint4* k, const uint4* v, uint4* to_keys, uint4* to_values, int64_t first,
+                                     int64_t last) {
+  constexpr int kBatch = 4;
+  const auto lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int64_t i = first + lane; i < last; i += kBatch * kWarp) {
+    uint4 bits[2][kBatch];
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) {
+      if (i + n * kWarp >= last) continue;
+      bits[0][n] = __ldg(k + i + n * kWarp);
+      bits[1][n] = __ldg(v + i + n * kWarp);
+    }
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) {
+      if (i + n * kWarp >= last) continue;
+      to_keys[i + n * kWarp] = bits[0][n];
+      to_values[i + n * kWarp] = bits[1][n];
+    }
+  }
+}
+
+// Blocks first send pieces of this rank's keys and values to all others, then compute: a block takes 16 rows of a head
+// of keys, and each of its warps the keys of one rank, in tiles as they come. So nothing is waited for but what is
+// needed next, and this rank's own keys are done meanwhile. The warps' results are merged in shared memory.
+//
+// In call e a rank writes into mail that holds keys of call e - 2. The owner has read those: its kernel of call e - 1
+// began when that of call e - 2 had ended, and the writer has seen a flag that it set then, because every warp waits
+// for the first piece of its source, whether its rows see it or not.
+__global__ void __launch_bounds__(kMostRanks* kWarp)
+    attend(Peers<uint4> mail, Peers<uint32_t> flags, Mail at, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+           Sequence sequence, int kv_heads, int share, float scale, int rank, uint32_t call) {
+  const int world = sequence.world, warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, group = lane / 4;
+  const auto *own_keys = reinterpret_cast<const uint4*>(k), *own_values = reinterpret_cast<const uint4*>(v);
+  const int64_t stride = int64_t{kv_heads} * kDim / 8;  // from token to token
+
+  // The k-th warp sends to the k-th rank behind this one. Ranks below see both chunks, those above only the first.
+  const int peer = rank + warp < world ? rank + warp : rank + warp - world;
+  const int sent = peer < rank ? 2 * sequence.tokens : sequence.tokens;
+  for (int piece = static_cast<int>(blockIdx.x); peer != rank && piece * kPiece < sent;
+       piece += static_cast<int>(gridDim.x)) {
+    uint4* to = mail.of[peer];
+    send(own_keys, own_values, to + at.keys(call, rank), to + at.values(call, rank), piece * kPiece * stride,
+         min((piece + 1) * kPiece, sent) * stride);
+    __syncwarp();  // orders the stores of all lanes before the release of one
+    if (lane == 0) Flag(flags.of[peer][at.flags(call, rank) + piece]).store(call, cuda::memory_order_release);
+  }
+
+  const int source = warp;
+  const uint4* keys = source == rank ? own_keys : mail.of[rank] + at.keys(call, source);
+  const uint4* values = source == rank ? own_values : mail.of[rank] + at.values(call, source);
+  // For the tokens `first` to `last` of a tile: each lane waits for one piece.
+  const auto wait = [&](int first, int last) {
+    if (const int token = first + lane * kPiece; source != rank && lane < kTile / kPiece && token < last) {
+      Flag flag(flags.of[rank][at.flags(call, source) + token / kPiece]);
+      while (flag.load(cuda::memory_order_acquire) != call) {
+      }
+    }
+    __syncwarp();  // what a lane has acquired is there for all
+  };
+  const int rows = 2 * sequence.tokens * share, strips = (rows + kRows - 1) / kRows;
+  for (int item = static_cast<int>(blockIdx.x); item < strips * kv_heads; item += static_cast<int>(gridDim.x)) {
+    const int head = item % kv_heads;
+    const int first = (strips - 1 - item / kv_heads) * kRows;  // those that see most come first
+    Attention a;
+    load_queries(a, q, first, rows, share, kv_heads * share, head);
+    const auto seen = [&](int row) {
+      return sequence.seen(sequence.position(rank, min(row, rows - 1) / share), source);
+    };
+    const int most = seen(first + kRows - 1), of_row[2] = {seen(first + group), seen(first + group + 8)};
+    wait(0, max(most, 1));
+    for (int key = 0; key < most; key += kTile) {
+      const int in_tile[2] = {of_row[0] - key, of_row[1] - key};
+      if (key > 0) wait(key, most);
+      a.add(keys + key * stride + head * (kDim / 8), values + key * stride + head * (kDim / 8), stride, most - key,
+            in_tile, scale);
+    }
+    merge(a, out, first, rows, share, kv_heads * share, head, world);
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        at_{2 * args.tokens * args.kv_heads * kDim / 8, static_cast<int>((2 * args.tokens + kPiece - 1) / kPiece),
+            rank.world()},
+        mail_(rank, static_cast<size_t>(2 * world_ * 2 * at_.units) * sizeof(uint4)),
+        flags_(rank, static_cast<size_t>(2 * world_ * at_.pieces) * sizeof(uint32_t)) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    const Sequence sequence = {static_cast<int>(args.tokens), world_};
+    const int64_t strips = (2 * args.tokens * args.share + kRows - 1) / kRows;
+    const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, strips * args.kv_heads));
+    const float scale = std::numbers::log2e_v<float> / std::sqrt(float{kDim});
+    attend<<<blocks, world_ * kWarp, 0, stream>>>(mail_.peers<uint4>(), flags_.peers<uint32_t>(), at_, args.q, args.k,
+                                                  args.v, args.out, sequence, static_cast<int>(args.kv_heads),
+                                                  static_cast<int>(args.share), scale, rank_, ++call_);
+  }
+
+ private:
+  int rank_, world_;
+  Mail at_;
+  uint32_t call_ = 0;  // the flags of fresh memory are 0
+  fabricbench::PeerMemory mail_, flags_;
+};
+// [template]
+//| class Solution {
+//|  public:
+//|   Solution(const fabricbench::Rank& rank, const Args& args) {
+//|     // TODO: set up
+//|   }
+//|
+//|   void run(const Args& args, cudaStream_t stream) {
+//|     // TODO: enqueue the attention
+//|   }
+//| };
+// [/solution]

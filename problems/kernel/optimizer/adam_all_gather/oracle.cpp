@@ -1,0 +1,48 @@
+#include <fabricbench/oracle.h>
+
+#include <cstdint>
+
+#include "../mathematics.h"
+
+using namespace fabricbench::oracle;
+
+// Weights below 1/16, and learning rates of 2^-10 to 2^-7: a step is a few per cent of a weight or more, and some
+// change its sign. Half of the calls are early steps, where the corrections count. One parameter of 16 has gradients
+// and moments around 1e-8: epsilon counts there.
+void fill(Case& c) {
+  for (int r = 0; r < c.world(); ++r) {
+    const auto grad = c.input<bf16>("grad", r);
+    const auto master = c.input<float>("master", r), m = c.input<float>("m", r), v = c.input<float>("v", r);
+    for (size_t i = 0; i < v.size(); ++i) {
+      const float scale = c.random.below(16) == 0 ? 0x1p-27F : 1;
+      const auto root = static_cast<float>(c.random.between(0.25, 1.25)) * scale;
+      grad[i] = bf16(static_cast<float>(grad[i]) * scale);
+      m[i] *= scale;
+      v[i] = root * root;
+      master[i] *= 0x1p-4F;
+    }
+  }
+  c.input<int32_t>("step", 0)[0] = static_cast<int32_t>(1 + c.random.below(c.random.below(2) == 0 ? 8 : 5000));
+  c.input<float>("lr", 0)[0] = static_cast<float>(c.random.between(0x1p-10, 0x1p-7));
+}
+
+void expect(Case& c) {
+  const int64_t n = c["n"];
+  const optimizer::Step step(c.input<int32_t>("step", 0)[0], c.input<float>("lr", 0)[0]);
+  Output params = c.output("params");
+  for (int r = 0; r < c.world(); ++r) {
+    const auto grad = c.input<bf16>("grad", r);
+    const auto master = c.input<float>("master", r), m = c.input<float>("m", r), v = c.input<float>("v", r);
+    Output master_out = c.output("master_out", r), m_out = c.output("m_out", r), v_out = c.output("v_out", r);
+    for (int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const auto to = optimizer::adam(step, {grad[at], 0}, m[at], v[at], master[at]);
+      master_out.set(i, to.w.value, to.w.error);
+      m_out.set(i, to.m.value, to.m.error);
+      v_out.set(i, to.v.value, to.v.error);
+      optimizer::set_rounded(params, r * n + i, to.w);
+    }
+  }
+}
+
+FABRICBENCH_ORACLE(expect, fill)
