@@ -25,12 +25,16 @@ namespace {
 Result<void> build(const catalog::Problem& problem, const std::string& output) {
   const auto where = toolchain::locate();
   if (!where) return std::unexpected(where.error());
-  const std::string header = where->sdk + "/include/fabricbench/oracle.h";
+  const std::string headers = where->sdk + "/include/fabricbench/";
   toolchain::Cache cache = toolchain::Cache::of_user();
   const std::vector<std::string> flags = {
       "-std=c++20", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"};
-  std::vector<std::string> identity = {"oracle", where->compiler, read_file(problem.oracle), problem.mathematics,
-                                       read_file(header)};
+  std::vector<std::string> identity = {"oracle",
+                                       where->compiler,
+                                       read_file(problem.oracle),
+                                       problem.mathematics,
+                                       read_file(headers + "oracle.h"),
+                                       read_file(headers + "products.h")};
   identity.insert(identity.end(), flags.begin(), flags.end());
   const std::string key = hash_words(identity);
   if (const auto kept = cache.get(key)) {

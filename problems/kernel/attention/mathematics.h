@@ -14,6 +14,7 @@
 // core.
 
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,13 +23,6 @@
 #include <vector>
 
 namespace attention {
-
-// One copy of a function for each width of vectors; the loader takes the best that the processor has.
-#if defined(__x86_64__) && defined(__linux__)
-#define FABRICBENCH_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FABRICBENCH_WIDEST
-#endif
 
 constexpr int64_t kLanes = 8;
 using Vector = double __attribute__((vector_size(kLanes * sizeof(double))));
@@ -182,14 +176,7 @@ class Attention {
   std::vector<double> queries_, values_, magnitudes_;
 };
 
-// `count` different numbers of 0 … all - 1, ascending: queries of an attention that is too large to be looked at as a
-// whole. The others are ignored, so a candidate that leaves some out is found out with the next calls.
-inline std::vector<int64_t> draw(fabricbench::oracle::Random& random, int64_t all, int64_t count) {
-  std::vector<int64_t> drawn;
-  for (int64_t i = 0; i < all; ++i) {
-    if (random.below(all - i) < count - static_cast<int64_t>(drawn.size())) drawn.push_back(i);
-  }
-  return drawn;
-}
+// Queries of an attention that is too large to be looked at as a whole.
+using fabricbench::oracle::draw;
 
 }  // namespace attention

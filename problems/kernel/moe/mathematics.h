@@ -1,15 +1,22 @@
 #pragma once
 
-// For the oracles of this family: choices of experts as routers leave them.
+// For the oracles of this family: choices of experts as routers leave them, and routers and experts with the bounds of
+// their errors.
 
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 namespace moe {
+
+constexpr double kFloat = fabricbench::oracle::unit_roundoff(fabricbench::oracle::DType::f32);
+constexpr double kHalf = fabricbench::oracle::unit_roundoff(fabricbench::oracle::DType::bf16);
 
 // Chooses up to k different experts for each token of each rank, anew at every call: ids[s][t * k + j], -1 where there
 // is none. A quarter of the experts has no token, in half of the calls a whole rank has none; one expert is as popular
@@ -56,5 +63,164 @@ inline void choose(fabricbench::oracle::Random& random, std::vector<std::span<in
     }
   }
 }
+
+using fabricbench::oracle::Product;
+
+// Routers: probabilities of experts are the softmax of logits, a token's numbers times the expert's row of the router.
+// The k largest are chosen.
+
+constexpr double kGap = 1.0 / 32;  // between the last logit that is chosen and the first that is not
+
+struct Routing {
+  std::vector<int64_t> experts;         // [token][k], the most likely first
+  std::vector<double> weights, errors;  // [token][k]: probabilities, and how far they may be off in f32
+};
+
+// Experts in descending order of a token's logits; at ties the one with the smaller number first.
+inline std::vector<int64_t> ranked(const std::vector<double>& logits) {
+  std::vector<int64_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return logits[a] > logits[b]; });
+  return order;
+}
+
+// Errors: a logit is off by at most the bound of its sum, D. The difference to the largest one, R at most, is rounded
+// once, and its exponential has a relative error of 2 R + 8 units (__expf). That holds for the dividend and for the
+// divisor; the sum of the latter and the quotient add a unit for each expert and 4 more. `among_chosen`: weights are
+// divided by their sum, so that they are the softmax of the chosen logits alone.
+inline Routing route(const fabricbench::oracle::bf16* x, const fabricbench::oracle::bf16* router, int64_t tokens,
+                     int64_t hidden, int64_t experts, int64_t k, bool among_chosen = false) {
+  Product logits(tokens, experts);
+  logits.add(
+      hidden, [&](int64_t i, int64_t l) { return x[i * hidden + l]; },
+      [&](int64_t l, int64_t j) { return router[j * hidden + l]; });
+  Routing routing;
+  std::vector<double> row(static_cast<size_t>(experts));
+  for (int64_t t = 0; t < tokens; ++t) {
+    double off = 0, sum = 0;
+    for (int64_t e = 0; e < experts; ++e) {
+      row[e] = logits.value(t, e);
+      off = std::max(off, logits.bound(t, e));
+    }
+    const std::vector<int64_t> order = ranked(row);
+    const double most = row[order.front()], range = most - row[order.back()];
+    for (int64_t j = 0; j < (among_chosen ? k : experts); ++j) sum += std::exp(row[order[j]] - most);
+    const double error = 2 * (2 * off + (3 * range + 8) * kFloat) + static_cast<double>(experts + 4) * kFloat;
+    for (int64_t j = 0; j < k; ++j) {
+      const double weight = std::exp(row[order[j]] - most) / sum;
+      routing.experts.push_back(order[j]);
+      routing.weights.push_back(weight);
+      routing.errors.push_back(weight * error);
+    }
+  }
+  return routing;
+}
+
+// Multiplies by the power of two that is next to 4 / sqrt(depth): sums of `depth` products with numbers of [-1, 1) are
+// then around 1, where exponentials are bent.
+inline void scale_down(std::span<fabricbench::oracle::bf16> values, int64_t depth) {
+  const auto scale = static_cast<float>(std::exp2(std::round(std::log2(4 / std::sqrt(static_cast<double>(depth))))));
+  for (auto& value : values) value = fabricbench::oracle::bf16(static_cast<float>(value) * scale);
+}
+
+// Half of the tokens lean to the expert `hot`: an eighth of their numbers get the signs of its row. A token whose
+// choice rounding errors could change is drawn anew.
+inline void decide(fabricbench::oracle::Random& random, std::span<fabricbench::oracle::bf16> x,
+                   const fabricbench::oracle::bf16* router, int64_t hidden, int64_t experts, int64_t k, int64_t hot) {
+  std::vector<double> logits(static_cast<size_t>(experts));
+  for (size_t token = 0; token < x.size(); token += static_cast<size_t>(hidden)) {
+    const bool leans = random.below(2) == 0;
+    for (bool clear = false; !clear;) {
+      for (int64_t i = 0; leans && i < hidden; i += 8) {
+        const float value = x[token + i], towards = router[hot * hidden + i];
+        x[token + i] = fabricbench::oracle::bf16(std::copysign(value, towards));
+      }
+      for (int64_t e = 0; e < experts; ++e) {
+        double sum = 0;
+        for (int64_t i = 0; i < hidden; ++i)
+          sum += static_cast<double>(x[token + i]) * static_cast<double>(router[e * hidden + i]);
+        logits[e] = sum;
+      }
+      const std::vector<int64_t> order = ranked(logits);
+      clear = k == experts || logits[order[k - 1]] - logits[order[k]] >= kGap;
+      for (int64_t i = 0; !clear && i < hidden; ++i)
+        x[token + i] = fabricbench::oracle::bf16(static_cast<float>(random.between(-1, 1)));
+    }
+  }
+}
+
+// Rows of numbers, and how far each may be off.
+struct Rows {
+  std::vector<double> values, errors;
+};
+
+// silu(u) * v, rounded to bf16. The slope of silu is at most 1.1 in modulus. In float, exp(-u) has a relative error of
+// at most (2 |u| + 8) units: the rounding of u / ln 2 and of the exponent's function (__expf). That of the sum with 1
+// and of the quotient (3 units each, __fdividef), and of the product, come on top. du and dv come on top of the bounds
+// of u and v.
+template <class Error>
+Rows gate(const Product& u, const Product& v, Error du, Error dv) {
+  Rows h;
+  for (int64_t i = 0; i < u.rows(); ++i) {
+    for (int64_t n = 0; n < u.columns(); ++n) {
+      const double a = u.value(i, n), b = v.value(i, n), da = u.bound(i, n) + du(i, n), db = v.bound(i, n) + dv(i, n);
+      const double silu = a / (1 + std::exp(-a));
+      const double dsilu = 1.1 * da + (std::fabs(silu) + 1.1 * da) * (2 * (std::fabs(a) + da) + 16) * kFloat;
+      const double error = std::fabs(silu) * db + dsilu * (std::fabs(b) + db);
+      h.values.push_back(silu * b);
+      h.errors.push_back(error + (std::fabs(silu * b) + error) * kHalf);
+    }
+  }
+  return h;
+}
+inline Rows gate(const Product& u, const Product& v) {
+  const auto none = [](int64_t, int64_t) { return 0.0; };
+  return gate(u, v, none, none);
+}
+
+// Rows of h times a matrix that is stored by columns, [columns][depth], rounded to bf16.
+inline Rows down(const Rows& h, const fabricbench::oracle::bf16* weight, int64_t rows, int64_t columns, int64_t depth) {
+  Product product(rows, columns), off(rows, columns);
+  const auto right = [&](int64_t l, int64_t j) { return weight[j * depth + l]; };
+  product.add(depth, [&](int64_t i, int64_t l) { return h.values[i * depth + l]; }, right);
+  off.add(depth, [&](int64_t i, int64_t l) { return h.errors[i * depth + l]; }, right);
+  Rows y;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      // That errors of factors are summed in float is a term of second order.
+      const double value = product.value(i, j);
+      const double error = product.bound(i, j) + off.magnitude(i, j) + off.bound(i, j);
+      y.values.push_back(value);
+      y.errors.push_back(error + (std::fabs(value) + error) * kHalf);
+    }
+  }
+  return y;
+}
+
+// The weighted sums of experts' rows for the tokens of one rank.
+class Mixture {
+ public:
+  Mixture(int64_t tokens, int64_t hidden, int64_t k)
+      : hidden_(hidden), k_(k), values_(static_cast<size_t>(tokens * hidden)), bounds_(values_.size()) {}
+
+  // Row `row` of y is an expert's for `choice`, token * k + place. In f32: a rounding of the product, and k additions.
+  void add(const Routing& routing, int64_t choice, const Rows& y, int64_t row) {
+    const double weight = routing.weights[choice], off = routing.errors[choice];
+    const double units = static_cast<double>(k_ + 1) * kFloat;
+    for (int64_t n = 0; n < hidden_; ++n) {
+      const auto at = static_cast<size_t>(choice / k_ * hidden_ + n), from = static_cast<size_t>(row * hidden_ + n);
+      const double most = std::fabs(y.values[from]) + y.errors[from];
+      values_[at] += weight * y.values[from];
+      bounds_[at] += weight * y.errors[from] + off * most + (weight + off) * most * units;
+    }
+  }
+  void set(fabricbench::oracle::Output out) const {
+    for (size_t i = 0; i < values_.size(); ++i) out.set(static_cast<int64_t>(i), values_[i], bounds_[i]);
+  }
+
+ private:
+  int64_t hidden_, k_;
+  std::vector<double> values_, bounds_;
+};
 
 }  // namespace moe

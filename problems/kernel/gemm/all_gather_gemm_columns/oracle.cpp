@@ -1,9 +1,8 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -12,7 +11,7 @@ using namespace fabricbench::oracle;
 void expect(Case& c) {
   const int64_t m = c["m"], n = c["n"], k = c["k"], world = c.world(), depth = world * k;
   const int64_t count = m * n * depth < int64_t{1} << 22 ? m : std::min<int64_t>(m, 32);
-  const std::vector<int64_t> rows = gemm::draw(c.random, m, count);
+  const std::vector<int64_t> rows = draw(c.random, m, count);
   std::vector<float> left(static_cast<size_t>(count * depth));
   for (int s = 0; s < world; ++s) {
     const auto a = c.input<bf16>("a", s);
@@ -23,7 +22,7 @@ void expect(Case& c) {
   }
   for (int r = 0; r < world; ++r) {
     const bf16* b = c.input<bf16>("b", r).data();
-    gemm::Product product(count, n);
+    Product product(count, n);
     product.add(
         depth, [&](int64_t i, int64_t l) { return left[i * depth + l]; },
         [&](int64_t l, int64_t j) { return b[j * depth + l]; });

@@ -1,9 +1,8 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -13,13 +12,13 @@ void expect(Case& c) {
   const int64_t tokens = c["tokens"], hidden = c["hidden"], columns = c["columns"], world = c.world();
   const int64_t depth = world * tokens;
   const int64_t count = depth * hidden * columns < int64_t{1} << 22 ? columns : std::min<int64_t>(columns, 16);
-  const std::vector<int64_t> rows = gemm::draw(c.random, columns, count);
+  const std::vector<int64_t> rows = draw(c.random, columns, count);
   std::vector<const bf16*> x, grad;
   for (int r = 0; r < world; ++r) {
     x.push_back(c.input<bf16>("x", r).data());
     grad.push_back(c.input<bf16>("grad", r).data());
   }
-  gemm::Product product(world * count, hidden);
+  Product product(world * count, hidden);
   for (int64_t s = 0; s < world; ++s) {
     const bf16* shard = x[s];
     product.add(

@@ -1,16 +1,15 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
-#include "../mathematics.h"
-
 using namespace fabricbench::oracle;
 
 // A convolution is a product: row o of the weights times the column of what the filter sees at a position. Sums in
-// float have the bound of gemm::Product; the bias is one addition more, and `out` is rounded once.
+// float have the bound of Product; the bias is one addition more, and `out` is rounded once.
 void expect(Case& c) {
   const int64_t channels = c["channels"], filters = c["filters"];
   const int64_t frames = c["frames"], height = c["height"], width = c["width"];
@@ -18,7 +17,7 @@ void expect(Case& c) {
   // Large products take too long as a whole: 32 filters are drawn.
   std::vector<int64_t> rows(static_cast<size_t>(filters));
   std::iota(rows.begin(), rows.end(), 0);
-  if (filters > 32 && filters * positions * depth > int64_t{1} << 24) rows = gemm::draw(c.random, filters, 32);
+  if (filters > 32 && filters * positions * depth > int64_t{1} << 24) rows = draw(c.random, filters, 32);
 
   std::vector<int64_t> taps, places;  // where a term is behind the first of its position, and where that is
   for (int64_t k = 0; k < depth; ++k) {
@@ -28,7 +27,7 @@ void expect(Case& c) {
   for (int64_t n = 0; n < positions; ++n)
     places.push_back((n / (height * width) * (height + 2) + n / width % height) * (width + 2) + n % width);
 
-  gemm::Product sums(static_cast<int64_t>(rows.size()), positions);
+  Product sums(static_cast<int64_t>(rows.size()), positions);
   for (int r = 0; r < c.world(); ++r) {
     const bf16 *x = c.input<bf16>("x", r).data(), *w = c.input<bf16>("w", r).data();
     sums.add(

@@ -1,11 +1,10 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -42,7 +41,7 @@ struct Gated {
   }
 };
 
-// Errors are followed through both products; sums in float have the bounds of gemm::Product. The partial sum of each
+// Errors are followed through both products; sums in float have the bounds of Product. The partial sum of each
 // tensor-parallel rank may be rounded to bf16 before they are added.
 void expect(Case& c) {
   const int64_t tokens = c["tokens"], width = c["width"], neurons = c["neurons"], tp = c["tp"];
@@ -52,7 +51,7 @@ void expect(Case& c) {
 
   std::vector<double> values(static_cast<size_t>(rows * hidden)), bounds(values.size());
   for (int64_t t = 0; t < tp; ++t) {
-    gemm::Product u(rows, neurons), v(rows, neurons);
+    Product u(rows, neurons), v(rows, neurons);
     for (int64_t f = 0; f < replicas; ++f) {
       const int rank = static_cast<int>(f * tp + t);
       const bf16 *w1 = c.input<bf16>("w1", rank).data(), *w2 = c.input<bf16>("w2", rank).data();
@@ -70,7 +69,7 @@ void expect(Case& c) {
     }
     for (int64_t f = 0; f < replicas; ++f) {
       const bf16* w3 = c.input<bf16>("w3", static_cast<int>(f * tp + t)).data();
-      gemm::Product y(rows, width), off(rows, width);
+      Product y(rows, width), off(rows, width);
       y.add(
           neurons, [&](int64_t i, int64_t n) { return h[i * neurons + n]; },
           [&](int64_t n, int64_t k) { return w3[k * neurons + n]; });

@@ -1,9 +1,8 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -11,7 +10,7 @@ using namespace fabricbench::oracle;
 void expect(Case& c) {
   const int64_t m = c["m"], n = c["n"], k = c["k"], world = c.world(), columns = world * n;
   const int64_t count = m * n * k < int64_t{1} << 22 ? m : std::min<int64_t>(m, 32);
-  const std::vector<int64_t> rows = gemm::draw(c.random, m, count);
+  const std::vector<int64_t> rows = draw(c.random, m, count);
   const bf16* a = c.input<bf16>("a", 0).data();
   Output out = c.output("c");
   std::vector<bool> looked_at(static_cast<size_t>(m));
@@ -22,7 +21,7 @@ void expect(Case& c) {
   }
   for (int s = 0; s < world; ++s) {
     const bf16* b = c.input<bf16>("b", s).data();
-    gemm::Product product(count, n);
+    Product product(count, n);
     product.add(
         k, [&](int64_t i, int64_t l) { return a[rows[i] * k + l]; },
         [&](int64_t l, int64_t j) { return b[j * k + l]; });

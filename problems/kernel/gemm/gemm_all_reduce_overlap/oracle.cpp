@@ -1,9 +1,8 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <cmath>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -16,11 +15,11 @@ void expect(Case& c) {
   const int64_t tokens = c["tokens"], hidden = c["hidden"], depth = c["depth"];
   // Of large products some rows are looked at.
   const int64_t count = tokens * hidden < 1 << 16 ? tokens : 12;
-  const std::vector<int64_t> rows = gemm::draw(c.random, tokens, count);
+  const std::vector<int64_t> rows = draw(c.random, tokens, count);
   std::vector<double> sums(static_cast<size_t>(count * hidden)), magnitudes(sums.size()), errors(sums.size());
   for (int r = 0; r < c.world(); ++r) {
     const bf16 *x = c.input<bf16>("x", r).data(), *weight = c.input<bf16>("weight", r).data();
-    gemm::Product part(count, hidden);
+    Product part(count, hidden);
     part.add(
         depth, [&](int64_t i, int64_t l) { return x[rows[static_cast<size_t>(i)] * depth + l]; },
         [&](int64_t l, int64_t j) { return weight[j * depth + l]; });

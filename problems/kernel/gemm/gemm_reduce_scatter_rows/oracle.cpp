@@ -1,10 +1,9 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -19,13 +18,13 @@ void expect(Case& c) {
   const int64_t count = world * rows * hidden * depth < 1 << 22 ? rows : std::min<int64_t>(rows, 2);
   std::vector<int64_t> drawn;  // of all ranks, `count` of each
   for (int64_t r = 0; r < world; ++r) {
-    for (const int64_t row : gemm::draw(c.random, rows, count)) drawn.push_back(r * rows + row);
+    for (const int64_t row : draw(c.random, rows, count)) drawn.push_back(r * rows + row);
   }
   const auto terms = static_cast<size_t>(world * count * hidden);
   std::vector<double> sums(terms), magnitudes(terms), errors(terms);
   for (int r = 0; r < world; ++r) {
     const bf16 *x = c.input<bf16>("x", r).data(), *weight = c.input<bf16>("weight", r).data();
-    gemm::Product part(world * count, hidden);
+    Product part(world * count, hidden);
     part.add(
         depth, [&](int64_t i, int64_t l) { return x[drawn[static_cast<size_t>(i)] * depth + l]; },
         [&](int64_t l, int64_t j) { return weight[j * depth + l]; });

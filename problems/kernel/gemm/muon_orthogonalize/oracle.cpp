@@ -1,12 +1,11 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -56,7 +55,7 @@ constexpr double kFactor = kSteps * 10 * 9 * 6;
 void expect(Case& c) {
   const int64_t rows = c["rows"], cols = c["cols"], columns = cols * c.world();
   const auto n = static_cast<size_t>(rows);
-  gemm::Product gram(rows, rows);
+  Product gram(rows, rows);
   for (int r = 0; r < c.world(); ++r) {
     const float* m = c.input<float>("m", r).data();
     gram.add(
@@ -85,7 +84,7 @@ void expect(Case& c) {
                        std::sqrt(static_cast<double>(rows) * static_cast<double>(std::max(rows, columns)));
   for (int r = 0; r < c.world(); ++r) {
     const float* m = c.input<float>("m", r).data();
-    gemm::Product x(rows, cols);
+    Product x(rows, cols);
     x.add(
         rows, [&](int64_t i, int64_t k) { return q[static_cast<size_t>(i * rows + k)]; },
         [&](int64_t k, int64_t j) { return m[k * cols + j]; });

@@ -1,10 +1,9 @@
 #include <fabricbench/oracle.h>
+#include <fabricbench/products.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "../mathematics.h"
 
 using namespace fabricbench::oracle;
 
@@ -52,7 +51,7 @@ void expect(Case& c) {
   std::vector<const bf16*> token_of;  // these rows
   for (int r = 0; r < world; ++r) {
     const bf16* x = c.input<bf16>("x", r).data();
-    for (const int64_t row : gemm::draw(c.random, rows, count)) {
+    for (const int64_t row : draw(c.random, rows, count)) {
       drawn.push_back(row);
       token_of.push_back(x + row * hidden);
     }
@@ -61,7 +60,7 @@ void expect(Case& c) {
   std::vector<double> sums(outputs), magnitudes(outputs), errors(outputs), h(activations), h_error(activations);
   for (int r = 0; r < world; ++r) {
     const bf16 *up = c.input<bf16>("up", r).data(), *down = c.input<bf16>("down", r).data();
-    gemm::Product first(all, inner);
+    Product first(all, inner);
     first.add(
         hidden, [&](int64_t i, int64_t l) { return token_of[static_cast<size_t>(i)][l]; },
         [&](int64_t l, int64_t j) { return up[j * hidden + l]; });
@@ -74,7 +73,7 @@ void expect(Case& c) {
       }
     }
     // Rows of activations, then rows of their errors: the magnitudes of the latter are sums of errors times |weight|.
-    gemm::Product part(2 * all, hidden);
+    Product part(2 * all, hidden);
     part.add(
         inner,
         [&](int64_t i, int64_t l) {

@@ -1,27 +1,26 @@
 #pragma once
 
-// Matrix products for the oracles of this family: sums in double with the sums of their terms' magnitudes, from which
-// the bounds follow. Blocked, and in vectors: some 5 billion products a second on one core. Results are the same on
-// every processor: one order of summation, nothing fused.
+// Matrix products for oracles: sums in double with the sums of their terms' magnitudes, from which the bounds follow.
+// Blocked, and in vectors: some 5 billion products a second on one core. Results are the same on every processor: one
+// order of summation, nothing fused.
 //
-//   gemm::Product c(rows, n);
+//   Product c(rows, n);
 //   c.add(k, [&](int64_t i, int64_t l) { return a[i * k + l]; },    // element (i, l) of the left factor
 //            [&](int64_t l, int64_t j) { return b[j * k + l]; });   // element (l, j) of the right one
 //   out.set(at, c.value(i, j), c.bound(i, j));
 //
 // Factors may have any layout and any type that converts to double. Several calls of add() are one longer sum: a depth
-// that is split over ranks. Rows of a large product that are to be looked at: gemm::draw.
+// that is split over ranks. Rows of a large product that are to be looked at: draw().
 
 #include <fabricbench/oracle.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
-namespace gemm {
+namespace fabricbench::oracle {
 
 // One copy of a function for each width of vectors; the loader takes the best that the processor has.
 #if defined(__x86_64__) && defined(__linux__)
@@ -29,6 +28,8 @@ namespace gemm {
 #else
 #define FABRICBENCH_WIDEST
 #endif
+
+namespace products {
 
 constexpr int64_t kRows = 6, kColumns = 8;  // of a tile, whose sums are in registers
 constexpr int64_t kDepth = 256;             // of a block of both factors: a tile's parts of them fit the first cache
@@ -58,7 +59,12 @@ FABRICBENCH_WIDEST inline void multiply_tile(int64_t depth, const double* a, con
   __builtin_memcpy(magnitude, magnitudes, sizeof magnitudes);
 }
 
+}  // namespace products
+
 class Product {
+  static constexpr int64_t kRows = products::kRows, kColumns = products::kColumns;
+  static constexpr int64_t kDepth = products::kDepth, kPanels = products::kPanels;
+
  public:
   Product(int64_t rows, int64_t columns)
       : rows_(rows),
@@ -95,8 +101,8 @@ class Product {
         for (int64_t strip = 0; strip < strips_; ++strip) {
           for (int64_t p = 0; p < panels; ++p) {
             const auto tile = static_cast<size_t>((strip * panels_ + panel + p) * kRows * kColumns);
-            multiply_tile(steps, &a[static_cast<size_t>(strip * kRows * block)],
-                          &b[static_cast<size_t>(p * kColumns * block)], &values_[tile], &magnitudes_[tile]);
+            products::multiply_tile(steps, &a[static_cast<size_t>(strip * kRows * block)],
+                                    &b[static_cast<size_t>(p * kColumns * block)], &values_[tile], &magnitudes_[tile]);
           }
         }
       }
@@ -112,8 +118,7 @@ class Product {
   // Tensor cores align terms to the largest of them and cut off instead of rounding: 2 units each. (1 + 2u)^d - 1 is
   // at most 2ud / (1 - 2ud).
   double bound(int64_t i, int64_t j) const {
-    const double all =
-        2 * static_cast<double>(depth_) * fabricbench::oracle::unit_roundoff(fabricbench::oracle::DType::f32);
+    const double all = 2 * static_cast<double>(depth_) * unit_roundoff(DType::f32);
     return all / (1 - all) * magnitude(i, j);
   }
 
@@ -132,7 +137,7 @@ class Product {
     }
   }
   size_t at(int64_t i, int64_t j) const {
-    if (i < 0 || i >= rows_ || j < 0 || j >= columns_) throw std::out_of_range("gemm::Product: no such element");
+    if (i < 0 || i >= rows_ || j < 0 || j >= columns_) throw std::out_of_range("Product: no such element");
     return static_cast<size_t>((i / kRows * panels_ + j / kColumns) * kRows * kColumns + i % kRows * kColumns +
                                j % kColumns);
   }
@@ -142,7 +147,7 @@ class Product {
 
 // `count` different numbers of 0 … all - 1, ascending: rows of a product that is too large to be looked at as a whole.
 // The others are ignored, so a candidate that leaves some rows out is found out with the next calls.
-inline std::vector<int64_t> draw(fabricbench::oracle::Random& random, int64_t all, int64_t count) {
+inline std::vector<int64_t> draw(Random& random, int64_t all, int64_t count) {
   std::vector<int64_t> drawn;
   for (int64_t i = 0; i < all; ++i) {
     if (random.below(all - i) < count - static_cast<int64_t>(drawn.size())) drawn.push_back(i);
@@ -150,4 +155,4 @@ inline std::vector<int64_t> draw(fabricbench::oracle::Random& random, int64_t al
   return drawn;
 }
 
-}  // namespace gemm
+}  // namespace fabricbench::oracle
