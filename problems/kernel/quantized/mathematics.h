@@ -24,7 +24,7 @@ float largest(std::span<const T> values) {
 // What numbers are divided by: where all of them are zeros, so is their scale.
 inline float divisor(float scale) { return scale > 0 ? scale : 1; }
 
-// To the nearest whole number, ties to even. Quotients are at most 127 and half a unit in the last place.
+// To the nearest whole number, ties to even. Quotients exceed 127 by rounding errors at most.
 inline int8_t to_int8(float quotient) { return static_cast<int8_t>(std::nearbyint(quotient)); }
 
 // To the nearest number of e4m3 (a sign, four bits of exponent with bias 7, three of mantissa), ties to the even
@@ -48,5 +48,8 @@ inline float from_e4m3(uint8_t code) {
                                       : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
   return (code & 0x80) != 0 ? -modulus : modulus;
 }
+
+// The scale of a step by the largest moduli of the steps before; 1 where there were only zeros.
+inline float delayed_scale(std::span<const float> history) { return divisor(largest(history) / kLargestE4m3); }
 
 }  // namespace quantized

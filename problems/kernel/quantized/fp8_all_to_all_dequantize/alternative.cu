@@ -1,26 +1,37 @@
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
-// Copy engines push codes and scales into inboxes of the receivers, all ranks meet, and a kernel dequantises, with
-// integer arithmetic instead of the GPU's conversions. Inboxes are used in turn: the one of call e was read in call e -
-// 2, before its owner came to the meeting of call e - 1.
+// Pulls: codes are loaded from the memory of their senders and dequantised in registers. There are no buffers; ranks
+// wait for each other twice, before they read and when they have read.
 using fabricbench::Peers;
 
-constexpr int kThreads = 128;
+constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
+constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
+constexpr int kBatch = 4;                               // loads of a thread before its stores
+constexpr int64_t kPiece = int64_t{kBatch} * kThreads;  // octets of codes that a block of threads takes at once
 
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t call) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(call, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < call) {
+// One word for each share and peer, written by that peer only: the last call of which it is true.
+struct Flags {
+  uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its codes may be read
+  uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has read this share of my codes
+};
+
+using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+
+__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
+__device__ void wait(uint32_t& flag, uint32_t call) {
+  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
   }
 }
 
@@ -30,14 +41,68 @@ __device__ float number(uint32_t code) {
   return (code & 0x80) != 0 ? -modulus : modulus;
 }
 
-// Four numbers for each thread.
-__global__ void dequantise(const uint32_t* codes, const float* scales, __nv_bfloat162* out, int64_t count) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= count) return;
-  const uint32_t four = codes[i];
-  const float scale = scales[i / 32];
-  out[2 * i] = __floats2bfloat162_rn(number(four & 0xff) * scale, number(four >> 8 & 0xff) * scale);
-  out[2 * i + 1] = __floats2bfloat162_rn(number(four >> 16 & 0xff) * scale, number(four >> 24) * scale);
+// Eight numbers.
+__device__ uint4 dequantise(uint2 codes, float scale) {
+  uint4 result;
+  auto* pairs = reinterpret_cast<__nv_bfloat162*>(&result);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const uint32_t two = (k < 2 ? codes.x : codes.y) >> (k % 2 * 16);
+    pairs[k] = __floats2bfloat162_rn(number(two & 0xff) * scale, number(two >> 8 & 0xff) * scale);
+  }
+  return result;
+}
+
+// Each block of threads deals with one peer and one share of its rows: it loads the codes from the peer's memory and
+// stores numbers to its own. So codes cross the link, and nothing is stored on the way. Its partner is the block of the
+// peer that deals with this rank and has the same share. Blocks of all peers alternate, beginning with the rank behind
+// this one: every pair of ranks is under way at once.
+//
+// Loads are plain, not through the read-only path (__ldg): the codes are another rank's, and only the acquire says that
+// they are there.
+__global__ void __launch_bounds__(kThreads)
+    pull(Peers<Flags> flags, Peers<const uint2> codes, Peers<const float> scales, uint4* out, int64_t octets, int rank,
+         int world, uint32_t call) {
+  const auto block = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+  const int peer = (rank + 1 + block % world) % world, share = block / world;
+  const int shares = static_cast<int>(gridDim.x) / world;
+  const bool remote = peer != rank;
+
+  if (remote && thread == 0) {
+    // The release is there for what the stream did before this kernel: my codes come before the peer's loads of them.
+    post(flags.of[peer]->ready[share][rank], call);
+    wait(flags.of[rank]->ready[share][peer], call);
+  }
+  __syncthreads();  // the acquire of one thread is that of all
+
+  const uint2* from = codes.of[peer] + rank * octets;
+  const float* scale_of = scales.of[peer] + rank * octets / 16;  // sixteen octets have one
+  uint4* to = out + peer * octets;
+  // Octets of a warp are adjacent: the scales of its batch are one sector.
+  const int first = thread / kWarp * kBatch * kWarp + thread % kWarp;
+  for (int64_t piece = share; piece * kPiece < octets; piece += shares) {
+    uint2 bytes[kBatch];
+    float scale[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      // Behind the end the last one is loaded again: without branches all loads are under way at once.
+      const int64_t octet = min(piece * kPiece + first + k * kWarp, octets - 1);
+      bytes[k] = from[octet];
+      scale[k] = scale_of[octet / 16];
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int64_t octet = piece * kPiece + first + k * kWarp;
+      if (octet < octets) to[octet] = dequantise(bytes[k], scale[k]);
+    }
+  }
+
+  if (!remote) return;
+  __syncthreads();  // the loads of all threads come before the release of one
+  if (thread == 0) {
+    post(flags.of[peer]->done[share][rank], call);
+    wait(flags.of[rank]->done[share][peer], call);  // my codes may get new contents
+  }
 }
 
 class Solution {
@@ -45,32 +110,22 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()),
         world_(rank.world()),
-        blocks_(args.rows * args.hidden / 128),
-        words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
-        codes_(rank, 2 * static_cast<size_t>(world_ * blocks_) * 128),
-        scales_(rank, 2 * static_cast<size_t>(world_ * blocks_) * sizeof(float)) {}
+        flags_(rank, sizeof(Flags)),
+        codes_(rank, args.codes),
+        scales_(rank, args.scales) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    const int64_t set = (++call_ % 2) * world_ * blocks_;
-    for (int step = 1; step <= world_; ++step) {
-      const int peer = (rank_ + step) % world_;
-      const int64_t from = peer * blocks_, to = set + rank_ * blocks_;
-      cudaMemcpyAsync(codes_.at<uint8_t>(peer) + to * 128, args.codes + from * 128, static_cast<size_t>(blocks_) * 128,
-                      cudaMemcpyDeviceToDevice, stream);
-      cudaMemcpyAsync(scales_.at<float>(peer) + to, args.scales + from, static_cast<size_t>(blocks_) * sizeof(float),
-                      cudaMemcpyDeviceToDevice, stream);
-    }
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, call_);
-    const int64_t threads = world_ * blocks_ * 32;
-    dequantise<<<static_cast<unsigned>((threads + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-        codes_.mine<uint32_t>() + set * 32, scales_.mine<float>() + set, reinterpret_cast<__nv_bfloat162*>(args.out),
-        threads);
+    const int64_t octets = args.rows * args.hidden / 8, pieces = (octets + kPiece - 1) / kPiece;
+    // The same on all ranks, and no share without a piece.
+    const auto shares = static_cast<int>(std::min<int64_t>(kBlocks / world_, pieces));
+    pull<<<shares * world_, kThreads, 0, stream>>>(flags_.peers<Flags>(), codes_.peers<const uint2>(),
+                                                   scales_.peers<const float>(), reinterpret_cast<uint4*>(args.out),
+                                                   octets, rank_, world_, ++call_);
   }
 
  private:
   int rank_, world_;
-  int64_t blocks_;
-  uint32_t call_ = 0;
-  fabricbench::PeerMemory words_, codes_, scales_;
+  uint32_t call_ = 0;  // the flags of fresh memory are 0
+  fabricbench::PeerMemory flags_, codes_, scales_;
 };
 // [/solution]

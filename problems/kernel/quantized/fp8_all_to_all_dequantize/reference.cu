@@ -15,23 +15,16 @@
 using fabricbench::Peers;
 
 constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
-constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
-constexpr int kBatch = 4;                               // loads of a thread before its stores
-constexpr int64_t kPiece = int64_t{kBatch} * kThreads;  // octets of codes that a block of threads takes at once
-
-// One word for each share and peer, written by that peer only: the last call of which it is true.
-struct Flags {
-  uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its codes may be read
-  uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has read this share of my codes
-};
+constexpr int kThreads = 256;
+constexpr int64_t kBatch = 4;                  // octets of codes that a thread sends before it waits
+constexpr int64_t kPiece = kBatch * kThreads;  // octets that a block of threads takes at once
 
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
+// One word for each share and peer, written by that peer only: the last call in which it has sent this share.
+struct Flags {
+  uint32_t sent[kBlocks][fabricbench::kMostRanks];
+};
 
 // Eight numbers. f16 has all numbers of e4m3.
 __device__ uint4 dequantise(uint2 codes, float scale) {
@@ -46,55 +39,74 @@ __device__ uint4 dequantise(uint2 codes, float scale) {
   return result;
 }
 
-// Each block of threads deals with one peer and one share of its rows: it loads the codes from the peer's memory and
-// stores numbers to its own. So codes cross the link, and nothing is stored on the way. Its partner is the block of the
-// peer that deals with this rank and has the same share. Blocks of all peers alternate, beginning with the rank behind
-// this one: every pair of ranks is under way at once.
+// Codes and scales of one call, [sender][octet] and [sender][octet / 16], on each rank.
+struct Inbox {
+  Peers<uint2> codes;
+  Peers<float> scales;
+};
+
+// Each block of threads deals with one peer and one share of the rows: it sends the peer's codes into the inbox there,
+// tells the block of the peer that deals with this rank and has the same share, and dequantises what that one has sent
+// here. So codes cross the link, and ranks wait for each other once. Blocks of all peers alternate, beginning with the
+// rank behind this one: every pair of ranks is under way at once.
 //
-// Loads are plain, not through the read-only path (__ldg): the codes are another rank's, and only the acquire says that
-// they are there.
+// There are two inboxes, used in turn, and no permission is asked for. In call e a block overwrites what it sent in
+// call e - 2. Its partner has read that: it has sent its share of call e - 1, which this block has waited for, in a
+// kernel that its stream started when the one of call e - 2 had ended.
 __global__ void __launch_bounds__(kThreads)
-    pull(Peers<Flags> flags, Peers<const uint2> codes, Peers<const float> scales, uint4* out, int64_t octets, int rank,
-         int world, uint32_t call) {
+    exchange(Peers<Flags> flags, const uint2* codes, const float* scales, Inbox inbox, uint4* out, int64_t octets,
+             int rank, int world, uint32_t call) {
   const auto block = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
   const int peer = (rank + 1 + block % world) % world, share = block / world;
   const int shares = static_cast<int>(gridDim.x) / world;
-  const bool remote = peer != rank;
 
-  if (remote && thread == 0) {
-    // The release is there for what the stream did before this kernel: my codes come before the peer's loads of them.
-    post(flags.of[peer]->ready[share][rank], call);
-    wait(flags.of[rank]->ready[share][peer], call);
-  }
-  __syncthreads();  // the acquire of one thread is that of all
-
-  const uint2* from = codes.of[peer] + rank * octets;
-  const float* scale_of = scales.of[peer] + rank * octets / 16;  // sixteen octets have one
-  uint4* to = out + peer * octets;
-  // Octets of a warp are adjacent: the scales of its batch are one sector.
-  const int first = thread / kWarp * kBatch * kWarp + thread % kWarp;
+  // Sixteen octets have one scale.
+  const uint2* from = codes + peer * octets;
+  const float* scale_from = scales + peer * octets / 16;
+  uint2* to = inbox.codes.of[peer] + rank * octets;
+  float* scale_to = inbox.scales.of[peer] + rank * octets / 16;
   for (int64_t piece = share; piece * kPiece < octets; piece += shares) {
+    const int64_t first = piece * kPiece + thread;
+    uint2 bytes[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      // Behind the end the last one is loaded again: without branches all loads are under way at once.
+      bytes[k] = __ldg(from + min(first + k * kThreads, octets - 1));
+    }
+    const int64_t scale = piece * kPiece / 16 + thread;
+    if (thread < kPiece / 16 && scale < octets / 16) scale_to[scale] = __ldg(scale_from + scale);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (first + k * kThreads < octets) to[first + k * kThreads] = bytes[k];
+    }
+  }
+
+  // The first barrier orders the stores of all threads before the release of one, the second one its acquire before the
+  // loads of all.
+  __syncthreads();
+  if (thread == 0) {
+    Flag(flags.of[peer]->sent[share][rank]).store(call, cuda::memory_order_release);
+    while (Flag(flags.of[rank]->sent[share][peer]).load(cuda::memory_order_acquire) < call) {
+    }
+  }
+  __syncthreads();
+
+  const uint2* received = inbox.codes.of[rank] + peer * octets;
+  const float* scale_of = inbox.scales.of[rank] + peer * octets / 16;
+  for (int64_t piece = share; piece * kPiece < octets; piece += shares) {
+    const int64_t first = piece * kPiece + thread;
     uint2 bytes[kBatch];
     float scale[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      // Behind the end the last one is loaded again: without branches all loads are under way at once.
-      const int64_t octet = min(piece * kPiece + first + k * kWarp, octets - 1);
-      bytes[k] = from[octet];
+      const int64_t octet = min(first + k * kThreads, octets - 1);
+      bytes[k] = received[octet];
       scale[k] = scale_of[octet / 16];
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const int64_t octet = piece * kPiece + first + k * kWarp;
-      if (octet < octets) to[octet] = dequantise(bytes[k], scale[k]);
+      if (first + k * kThreads < octets) out[peer * octets + first + k * kThreads] = dequantise(bytes[k], scale[k]);
     }
-  }
-
-  if (!remote) return;
-  __syncthreads();  // the loads of all threads come before the release of one
-  if (thread == 0) {
-    post(flags.of[peer]->done[share][rank], call);
-    wait(flags.of[rank]->done[share][peer], call);  // my codes may get new contents
   }
 }
 
@@ -103,21 +115,28 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()),
         world_(rank.world()),
+        octets_(args.rows * args.hidden / 8),
         flags_(rank, sizeof(Flags)),
-        codes_(rank, args.codes),
-        scales_(rank, args.scales) {}
+        codes_(rank, 2 * set_bytes()),
+        scales_(rank, 2 * set_bytes() / 32) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    const int64_t octets = args.rows * args.hidden / 8, pieces = (octets + kPiece - 1) / kPiece;
+    const int64_t pieces = (octets_ + kPiece - 1) / kPiece;
     // The same on all ranks, and no share without a piece.
     const auto shares = static_cast<int>(std::min<int64_t>(kBlocks / world_, pieces));
-    pull<<<shares * world_, kThreads, 0, stream>>>(flags_.peers<Flags>(), codes_.peers<const uint2>(),
-                                                   scales_.peers<const float>(), reinterpret_cast<uint4*>(args.out),
-                                                   octets, rank_, world_, ++call_);
+    const size_t set = ++call_ % 2 * set_bytes();
+    exchange<<<shares * world_, kThreads, 0, stream>>>(
+        flags_.peers<Flags>(), reinterpret_cast<const uint2*>(args.codes), args.scales,
+        {codes_.peers<uint2>(set), scales_.peers<float>(set / 32)}, reinterpret_cast<uint4*>(args.out), octets_, rank_,
+        world_, call_);
   }
 
  private:
+  // Of the codes of one call. Four bytes of scale come to 128.
+  size_t set_bytes() const { return static_cast<size_t>(world_ * octets_) * sizeof(uint2); }
+
   int rank_, world_;
+  int64_t octets_;
   uint32_t call_ = 0;  // the flags of fresh memory are 0
   fabricbench::PeerMemory flags_, codes_, scales_;
 };

@@ -1,0 +1,55 @@
+#include <cuda_runtime.h>
+#include <fabricbench/peer_memory.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "args.h"
+
+// [solution]
+// Reads the ids of other ranks, and then the rows, where they are, between two kernels that are barriers of all ranks.
+using fabricbench::Peers;
+
+__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
+  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+  const auto peer = static_cast<int>(threadIdx.x);
+  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
+  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
+  }
+}
+
+// Grid: (any, world).
+__global__ void pull(Peers<const int32_t> id, Peers<const int4> feature, int4* out, int64_t chunk, int64_t quads,
+                     int rank) {
+  const auto c = static_cast<int>(blockIdx.y), world = static_cast<int>(gridDim.y);
+  const int source = (rank + c) % world, k = (world - c) % world;
+  for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < chunk * quads; i += gridDim.x * blockDim.x) {
+    const int64_t node = id.of[source][k * chunk + i / quads];
+    out[c * chunk * quads + i] = feature.of[source][node * quads + i % quads];
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
+        ids_(rank, args.id),
+        features_(rank, args.feature) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    const auto world = static_cast<unsigned>(world_);
+    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    pull<<<dim3(32, world), 128, 0, stream>>>(ids_.peers<const int32_t>(), features_.peers<const int4>(),
+                                              reinterpret_cast<int4*>(args.out), args.chunk, args.width / 8, rank_);
+    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t round_ = 0;
+  fabricbench::PeerMemory words_, ids_, features_;
+};
+// [/solution]

@@ -1,0 +1,58 @@
+#include <cuda_runtime.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+
+#include "args.h"
+
+// [solution]
+#include <fabricbench/peer_memory.h>
+
+#include <cuda/atomic>
+
+// Reads every gradient where it is and adds it to its node by atomic operations: other sums in every run. Kernels that
+// are barriers of all ranks stand before and behind.
+using fabricbench::Peers;
+
+__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
+  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+  const auto peer = static_cast<int>(threadIdx.x);
+  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
+  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
+  }
+}
+
+// Grid: (any, world).
+__global__ void add(Peers<const float> gradient, const int32_t* id, float* out, int64_t chunk, int64_t width,
+                    int rank) {
+  const auto k = static_cast<int>(blockIdx.y), world = static_cast<int>(gridDim.y);
+  const int peer = (rank + k) % world, c = (world - k) % world;
+  for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < chunk * width; i += gridDim.x * blockDim.x) {
+    const int64_t node = id[k * chunk + i / width];
+    atomicAdd(&out[node * width + i % width], gradient.of[peer][c * chunk * width + i]);
+  }
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args)
+      : rank_(rank.rank()),
+        world_(rank.world()),
+        words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
+        gradients_(rank, args.gradient) {}
+
+  void run(const Args& args, cudaStream_t stream) {
+    const auto world = static_cast<unsigned>(world_);
+    cudaMemsetAsync(args.out, 0, static_cast<size_t>(args.nodes * args.width) * sizeof(float), stream);
+    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all gradients are there
+    add<<<dim3(16, world), 256, 0, stream>>>(gradients_.peers<const float>(), args.id, args.out, args.chunk, args.width,
+                                             rank_);
+    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+  }
+
+ private:
+  int rank_, world_;
+  uint32_t round_ = 0;
+  fabricbench::PeerMemory words_, gradients_;
+};
+// [/solution]

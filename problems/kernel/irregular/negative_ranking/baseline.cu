@@ -1,0 +1,85 @@
+#include <cuda_runtime.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+
+#include "args.h"
+
+// [solution]
+#include <fabricbench/nccl.h>
+#include <nccl.h>
+
+constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
+
+// A warp for each edge: warps of a block read the same scores at about the same time.
+__global__ void find_places(const int32_t* count, const float* positive, const float* negatives, int32_t* places,
+                            int64_t all) {
+  const int edge = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp;
+  if (edge >= *count) return;
+  const float score = positive[edge];
+  int32_t before = 0;
+  for (int64_t j = threadIdx.x % kWarp; j < all; j += kWarp) before += negatives[j] >= score;
+  for (int step = kWarp / 2; step > 0; step /= 2) before += __shfl_down_sync(~0u, before, step);
+  if (threadIdx.x % kWarp == 0) places[edge] = 1 + before;
+}
+
+// Leaves out what is no edge. A block for each rank.
+__global__ void pack(const int32_t* counts, const int32_t* places, int32_t* offsets, int32_t* place, int64_t most) {
+  const auto rank = static_cast<int>(blockIdx.x);
+  int32_t first = 0;
+  for (int r = 0; r < rank; ++r) first += counts[r];
+  if (threadIdx.x == 0) {
+    if (rank == 0) offsets[0] = 0;
+    offsets[rank + 1] = first + counts[rank];
+  }
+  for (int i = static_cast<int>(threadIdx.x); i < counts[rank]; i += kThreads)
+    place[first + i] = places[rank * most + i];
+}
+
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
+    const auto world = static_cast<size_t>(world_), most = static_cast<size_t>(args.most);
+    cudaMalloc(&counts_, world * sizeof(int32_t));
+    cudaMalloc(&negatives_, world * static_cast<size_t>(args.negatives) * sizeof(float));
+    cudaMalloc(&own_, most * sizeof(int32_t));
+    cudaMalloc(&places_, world * most * sizeof(int32_t));
+    cudaMemset(own_, 0, most * sizeof(int32_t));  // what is behind the last edge is gathered, too
+  }
+  ~Solution() {
+    cudaFree(counts_);
+    cudaFree(negatives_);
+    cudaFree(own_);
+    cudaFree(places_);
+  }
+
+  void run(const Args& args, cudaStream_t stream) {
+    const auto most = static_cast<size_t>(args.most), negatives = static_cast<size_t>(args.negatives);
+    fabricbench::check_nccl(ncclGroupStart());
+    fabricbench::check_nccl(ncclAllGather(args.count, counts_, 1, ncclInt32, comm_, stream));
+    fabricbench::check_nccl(ncclAllGather(args.negative, negatives_, negatives, ncclFloat, comm_, stream));
+    fabricbench::check_nccl(ncclGroupEnd());
+    find_places<<<static_cast<unsigned>((args.most + kWarps - 1) / kWarps), kThreads, 0, stream>>>(
+        args.count, args.positive, negatives_, own_, world_ * args.negatives);
+    fabricbench::check_nccl(ncclAllGather(own_, places_, most, ncclInt32, comm_, stream));
+    pack<<<static_cast<unsigned>(world_), kThreads, 0, stream>>>(counts_, places_, args.offsets, args.place, args.most);
+  }
+
+ private:
+  int world_;
+  fabricbench::NcclCommunicator comm_;
+  int32_t *counts_ = nullptr, *own_ = nullptr, *places_ = nullptr;
+  float* negatives_ = nullptr;
+};
+// [template]
+//| class Solution {
+//|  public:
+//|   Solution(const fabricbench::Rank& rank, const Args& args) {
+//|     // TODO: set up
+//|   }
+//|
+//|   void run(const Args& args, cudaStream_t stream) {
+//|     // TODO: enqueue the ranking
+//|   }
+//| };
+// [/solution]

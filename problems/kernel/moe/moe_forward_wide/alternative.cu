@@ -1,0 +1,125 @@
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+
+#include "args.h"
+
+// [solution]
+#include <cublas_v2.h>
+#include <fabricbench/nccl.h>
+#include <nccl.h>
+
+#include <stdexcept>
+
+inline void check_cublas(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
+}
+
+// The weights of `local` experts from `first` on for each token: 0 if k experts or more come before one.
+__global__ void weigh(const float* logits, float* weights, int tokens, int experts, int k, int first, int local) {
+  const auto token = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (token >= tokens) return;
+  const float* row = logits + token * experts;
+  const auto chosen = [=](int expert) {
+    int before = 0;
+    for (int e = 0; e < experts; ++e) before += row[e] > row[expert] || (row[e] == row[expert] && e < expert);
+    return before < k;
+  };
+  float most = row[0], sum = 0;
+  for (int e = 1; e < experts; ++e) most = fmaxf(most, row[e]);
+  for (int e = 0; e < experts; ++e) sum += chosen(e) ? __expf(row[e] - most) : 0;
+  for (int l = 0; l < local; ++l)
+    weights[token * local + l] = chosen(first + l) ? __expf(row[first + l] - most) / sum : 0;
+}
+
+__global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) h[i] = __float2bfloat16(u[i] / (1 + __expf(-u[i])) * v[i]);
+}
+
+// Adds an expert's rows to the sum, or begins it.
+__global__ void accumulate(float* sum, const float* y, const float* weights, int64_t hidden, int64_t count, int local,
+                           int expert) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) sum[i] = (expert == 0 ? 0 : sum[i]) + y[i] * weights[i / hidden * local + expert];
+}
+
+__global__ void round(const float* sum, __nv_bfloat16* out, int64_t count) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = __float2bfloat16(sum[i]);
+}
+
+// No dispatch: every expert computes for all tokens of all ranks, with weights of 0 for those that have not chosen it,
+// and a reduce-scatter adds up. More products, but sizes are known, and the host waits for nothing.
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
+    check_cublas(cublasCreate(&cublas_));
+    const auto rows = static_cast<size_t>(world_ * args.tokens), hidden = static_cast<size_t>(args.hidden);
+    const auto ffn = static_cast<size_t>(args.ffn);
+    cudaMalloc(&x_, rows * hidden * sizeof(__nv_bfloat16));
+    cudaMalloc(&logits_, rows * static_cast<size_t>(world_ * args.local) * sizeof(float));
+    cudaMalloc(&weights_, rows * static_cast<size_t>(args.local) * sizeof(float));
+    cudaMalloc(&u_, rows * ffn * sizeof(float));
+    cudaMalloc(&v_, rows * ffn * sizeof(float));
+    cudaMalloc(&h_, rows * ffn * sizeof(__nv_bfloat16));
+    cudaMalloc(&y_, rows * hidden * sizeof(float));
+    cudaMalloc(&sum_, rows * hidden * sizeof(float));
+  }
+  ~Solution() {
+    cudaFree(x_);
+    cudaFree(logits_);
+    cudaFree(weights_);
+    cudaFree(u_);
+    cudaFree(v_);
+    cudaFree(h_);
+    cudaFree(y_);
+    cudaFree(sum_);
+    cublasDestroy(cublas_);
+  }
+
+  void run(const Args& args, cudaStream_t stream) {
+    const auto rows = static_cast<int>(world_ * args.tokens), hidden = static_cast<int>(args.hidden);
+    const auto ffn = static_cast<int>(args.ffn);
+    const auto blocks = [](int64_t count) { return static_cast<unsigned>((count + 255) / 256); };
+    const int64_t neurons = int64_t{rows} * ffn, numbers = int64_t{rows} * hidden;
+    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_nccl(
+        ncclAllGather(args.x, x_, static_cast<size_t>(args.tokens * hidden), ncclBfloat16, comm_, stream));
+    const auto local = static_cast<int>(args.local);
+    multiply(args.router, x_, logits_, world_ * local, rows, hidden);
+    weigh<<<blocks(rows), 256, 0, stream>>>(logits_, weights_, rows, world_ * local, static_cast<int>(args.k),
+                                            rank_ * local, local);
+    for (int e = 0; e < local; ++e) {
+      const int64_t weight = int64_t{e} * ffn * hidden;
+      multiply(args.w_gate + weight, x_, u_, ffn, rows, hidden);
+      multiply(args.w_up + weight, x_, v_, ffn, rows, hidden);
+      gate<<<blocks(neurons), 256, 0, stream>>>(u_, v_, h_, neurons);
+      multiply(args.w_down + weight, h_, y_, hidden, rows, ffn);
+      accumulate<<<blocks(numbers), 256, 0, stream>>>(sum_, y_, weights_, hidden, numbers, local, e);
+    }
+    const int64_t own = args.tokens * hidden;
+    fabricbench::check_nccl(
+        ncclReduceScatter(sum_, sum_ + rank_ * own, static_cast<size_t>(own), ncclFloat, ncclSum, comm_, stream));
+    round<<<blocks(own), 256, 0, stream>>>(sum_ + rank_ * own, args.out, own);
+  }
+
+ private:
+  // c[rows][columns] = a[rows][depth] times the transpose of b[columns][depth].
+  void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, float* c, int columns, int rows, int depth) {
+    const float one = 1, zero = 0;
+    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b, CUDA_R_16BF, depth, a,
+                              CUDA_R_16BF, depth, &zero, c, CUDA_R_32F, columns, CUBLAS_COMPUTE_32F,
+                              CUBLAS_GEMM_DEFAULT));
+  }
+
+  int rank_, world_;
+  fabricbench::NcclCommunicator comm_;
+  cublasHandle_t cublas_ = nullptr;
+  __nv_bfloat16 *x_ = nullptr, *h_ = nullptr;
+  float *logits_ = nullptr, *weights_ = nullptr, *u_ = nullptr, *v_ = nullptr, *y_ = nullptr;
+  float* sum_ = nullptr;
+};
+// [/solution]
