@@ -156,9 +156,10 @@ class Product {
   double value(int64_t i, int64_t j) const { return values_[at(i, j)]; }
 
   // What the sum of the terms is at most, with signs drawn at random: 6 standard deviations, or the sum of their
-  // magnitudes if that is less (it is at most sqrt(depth) times the root of their squares' sum).
-  double spread(int64_t i, int64_t j) const {
-    return std::min(6.0, std::sqrt(static_cast<double>(depth_))) * std::sqrt(squares_[at(i, j)]);
+  // magnitudes if that is less (it is at most sqrt(depth) times the root of their squares' sum). Errors that go through
+  // further sums are followed with 1 deviation, so that there are 6 in the end.
+  double spread(int64_t i, int64_t j, double deviations = 6) const {
+    return std::min(deviations, std::sqrt(static_cast<double>(depth_))) * std::sqrt(squares_[at(i, j)]);
   }
 
   // How far the sum may be off, before its rounding to the output's format, if it is formed in f32 in any order that
@@ -283,8 +284,8 @@ struct Rows {
 // at most (2 |u| + 8) units: the rounding of u / ln 2 and of the exponent's function (__expf). That of the sum with 1
 // and of the quotient (3 units each, __fdividef), and of the product, come on top. du and dv come on top of the bounds
 // of u and v.
-template <class Error>
-Rows gate(const Product& u, const Product& v, Error du, Error dv) {
+template <class ErrorOfU, class ErrorOfV>
+Rows gate(const Product& u, const Product& v, ErrorOfU du, ErrorOfV dv) {
   Rows h;
   for (int64_t i = 0; i < u.rows(); ++i) {
     for (int64_t n = 0; n < u.columns(); ++n) {
@@ -306,7 +307,8 @@ inline Rows gate(const Product& u, const Product& v) {
 // Rows of h times a matrix that is stored by columns, [columns][depth], rounded to bf16. Errors of the numbers of h are
 // taken as independent of each other, each as large as it may be: if they added up in the worst case, zeros would pass
 // for many numbers of the result.
-inline Rows down(const Rows& h, const fabricbench::oracle::bf16* weight, int64_t rows, int64_t columns, int64_t depth) {
+inline Rows down(const Rows& h, const fabricbench::oracle::bf16* weight, int64_t rows, int64_t columns, int64_t depth,
+                 double deviations = 6) {
   Product product(rows, columns), off(rows, columns);
   const auto right = [&](int64_t l, int64_t j) { return weight[j * depth + l]; };
   product.add(depth, [&](int64_t i, int64_t l) { return h.values[i * depth + l]; }, right);
@@ -315,7 +317,7 @@ inline Rows down(const Rows& h, const fabricbench::oracle::bf16* weight, int64_t
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       const double value = product.value(i, j);
-      const double error = product.bound(i, j) + off.spread(i, j);
+      const double error = product.bound(i, j) + off.spread(i, j, deviations);
       y.values.push_back(value);
       y.errors.push_back(error + (std::fabs(value) + error) * kHalf);
     }

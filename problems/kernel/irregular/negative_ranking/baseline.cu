@@ -9,18 +9,31 @@
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
+constexpr int kWarp = 32, kThreads = 256;
+constexpr int kEdges = 8;  // of a block: every negative that a thread reads is compared with all of them
 
-// A warp for each edge: warps of a block read the same scores at about the same time.
-__global__ void find_places(const int32_t* count, const float* positive, const float* negatives, int32_t* places,
-                            int64_t all) {
-  const int edge = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp;
-  if (edge >= *count) return;
-  const float score = positive[edge];
-  int32_t before = 0;
-  for (int64_t j = threadIdx.x % kWarp; j < all; j += kWarp) before += negatives[j] >= score;
-  for (int step = kWarp / 2; step > 0; step /= 2) before += __shfl_down_sync(~0u, before, step);
-  if (threadIdx.x % kWarp == 0) places[edge] = 1 + before;
+__global__ void __launch_bounds__(kThreads)
+    find_places(const int32_t* count, const float* positive, const float* negatives, int32_t* places, int64_t all) {
+  __shared__ int32_t sums[kEdges];
+  const int first = static_cast<int>(blockIdx.x) * kEdges, edges = min(*count - first, kEdges);
+  if (edges <= 0) return;
+  if (threadIdx.x < kEdges) sums[threadIdx.x] = 1;
+  __syncthreads();
+  float score[kEdges];
+  int32_t before[kEdges] = {};
+  // Behind the last edge the last one again: its place is not written.
+  for (int e = 0; e < kEdges; ++e) score[e] = positive[first + min(e, edges - 1)];
+#pragma unroll 8
+  for (int64_t j = threadIdx.x; j < all; j += kThreads) {
+    const float negative = negatives[j];
+    for (int e = 0; e < kEdges; ++e) before[e] += negative >= score[e];
+  }
+  for (int e = 0; e < kEdges; ++e) {
+    for (int step = kWarp / 2; step > 0; step /= 2) before[e] += __shfl_down_sync(~0u, before[e], step);
+    if (threadIdx.x % kWarp == 0) atomicAdd(&sums[e], before[e]);
+  }
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) < edges) places[first + threadIdx.x] = sums[threadIdx.x];
 }
 
 // Leaves out what is no edge. A block for each rank.
@@ -59,7 +72,7 @@ class Solution {
     fabricbench::check_nccl(ncclAllGather(args.count, counts_, 1, ncclInt32, comm_, stream));
     fabricbench::check_nccl(ncclAllGather(args.negative, negatives_, negatives, ncclFloat, comm_, stream));
     fabricbench::check_nccl(ncclGroupEnd());
-    find_places<<<static_cast<unsigned>((args.most + kWarps - 1) / kWarps), kThreads, 0, stream>>>(
+    find_places<<<static_cast<unsigned>((args.most + kEdges - 1) / kEdges), kThreads, 0, stream>>>(
         args.count, args.positive, negatives_, own_, world_ * args.negatives);
     fabricbench::check_nccl(ncclAllGather(own_, places_, most, ncclInt32, comm_, stream));
     pack<<<static_cast<unsigned>(world_), kThreads, 0, stream>>>(counts_, places_, args.offsets, args.place, args.most);

@@ -1,0 +1,231 @@
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <fabricbench/rank.h>
+
+#include <cstdint>
+
+#include "args.h"
+
+// [solution]
+#include <cublas_v2.h>
+#include <fabricbench/nccl.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+inline void check_cublas(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
+}
+
+constexpr int kThreads = 128;
+constexpr int kChosen = 2, kMostWorld = 8;
+
+// A block has all tokens; a thread takes one at a time: its two experts, with their probabilities. Counts follow.
+__global__ void route(const float* logits, int32_t* ids, float* weights, int32_t* counts, int tokens, int experts) {
+  __shared__ int32_t own[kMostWorld];
+  if (threadIdx.x < kMostWorld) own[threadIdx.x] = 0;
+  __syncthreads();
+  for (int t = static_cast<int>(threadIdx.x); t < tokens; t += static_cast<int>(blockDim.x)) {
+    float logit[kMostWorld];
+#pragma unroll
+    for (int e = 0; e < kMostWorld; ++e) logit[e] = e < experts ? logits[t * experts + e] : 0;
+    int first = 0, second = -1;
+    float most = logit[0], next = 0;
+#pragma unroll
+    for (int e = 1; e < kMostWorld; ++e) {
+      if (e >= experts) break;
+      if (logit[e] > most) {
+        second = first;
+        next = most;
+        first = e;
+        most = logit[e];
+      } else if (second < 0 || logit[e] > next) {
+        second = e;
+        next = logit[e];
+      }
+    }
+    float sum = 0;
+#pragma unroll
+    for (int e = 0; e < kMostWorld; ++e) sum += e < experts ? __expf(logit[e] - most) : 0;
+    ids[t * kChosen] = first;
+    ids[t * kChosen + 1] = second;
+    weights[t * kChosen] = 1 / sum;
+    weights[t * kChosen + 1] = __expf(next - most) / sum;
+    atomicAdd(&own[first], 1);
+    atomicAdd(&own[second], 1);
+  }
+  __syncthreads();
+  if (threadIdx.x < experts) counts[threadIdx.x] = own[threadIdx.x];
+}
+
+// A block for each choice: its place is behind those of smaller experts, and of earlier choices of the same one.
+__global__ void sort(const uint4* x, const int32_t* ids, uint4* sorted, int32_t* places, int64_t vectors) {
+  const int choices = static_cast<int>(gridDim.x), choice = static_cast<int>(blockIdx.x), expert = ids[choice];
+  int place = 0;
+  for (int first = 0; first < choices; first += kThreads) {
+    const int i = first + static_cast<int>(threadIdx.x), id = i < choices ? ids[i] : kMostWorld;
+    place += __syncthreads_count(id < expert || (id == expert && i < choice));
+  }
+  for (int64_t v = threadIdx.x; v < vectors; v += kThreads)
+    sorted[place * vectors + v] = x[choice / kChosen * vectors + v];
+  if (threadIdx.x == 0) places[choice] = place;
+}
+
+__global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) h[i] = __float2bfloat16(u[i] / (1 + __expf(-u[i])) * v[i]);
+}
+
+__global__ void to_bf16(const float* sum, __nv_bfloat16* out, int64_t count) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = __float2bfloat16(sum[i]);
+}
+
+__global__ void add_up(const __nv_bfloat162* rows, const int32_t* places, const float* weights, __nv_bfloat162* out,
+                       int64_t pairs) {
+  const int64_t token = blockIdx.x;
+  const int32_t first = places[token * kChosen], second = places[token * kChosen + 1];
+  const float a = weights[token * kChosen], b = weights[token * kChosen + 1];
+  for (int64_t p = threadIdx.x; p < pairs; p += blockDim.x) {
+    const float2 y = __bfloat1622float2(rows[first * pairs + p]), z = __bfloat1622float2(rows[second * pairs + p]);
+    out[token * pairs + p] = __floats2bfloat162_rn(a * y.x + b * z.x, a * y.y + b * z.y);
+  }
+}
+
+// Step by step: route, dispatch, the expert's products, combine. The host waits for the counts in between.
+class Solution {
+ public:
+  Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
+    check_cublas(cublasCreate(&cublas_));
+    const auto tokens = static_cast<size_t>(args.tokens), hidden = static_cast<size_t>(args.hidden);
+    const auto ffn = static_cast<size_t>(args.ffn), world = static_cast<size_t>(world_);
+    const size_t sent = tokens * kChosen, received = tokens * world;  // rows, at most: a token chooses an expert once
+    cudaMalloc(&logits_, tokens * world * sizeof(float));
+    cudaMalloc(&ids_, sent * sizeof(int32_t));
+    cudaMalloc(&weights_, sent * sizeof(float));
+    cudaMalloc(&places_, sent * sizeof(int32_t));
+    cudaMalloc(&counts_, world * sizeof(int32_t));
+    cudaMalloc(&all_, world * world * sizeof(int32_t));
+    cudaMallocHost(&all_on_host_, world * world * sizeof(int32_t));
+    cudaMalloc(&sorted_, sent * hidden * sizeof(__nv_bfloat16));
+    cudaMalloc(&rows_, received * hidden * sizeof(__nv_bfloat16));
+    cudaMalloc(&u_, received * ffn * sizeof(float));
+    cudaMalloc(&v_, received * ffn * sizeof(float));
+    cudaMalloc(&factor_, received * static_cast<size_t>(args.lora) * sizeof(__nv_bfloat16));
+    cudaMalloc(&y_, received * hidden * sizeof(float));
+    cudaMalloc(&h_, received * ffn * sizeof(__nv_bfloat16));
+    // An expert without tokens launches nothing; kernels shall not be loaded in the first call that has some.
+    cudaFuncAttributes attributes;
+    cudaFuncGetAttributes(&attributes, gate);
+    cudaFuncGetAttributes(&attributes, to_bf16);
+  }
+  ~Solution() {
+    cudaFree(logits_);
+    cudaFree(ids_);
+    cudaFree(weights_);
+    cudaFree(places_);
+    cudaFree(counts_);
+    cudaFree(all_);
+    cudaFreeHost(all_on_host_);
+    cudaFree(sorted_);
+    cudaFree(rows_);
+    cudaFree(u_);
+    cudaFree(v_);
+    cudaFree(h_);
+    cudaFree(factor_);
+    cudaFree(y_);
+    cublasDestroy(cublas_);
+  }
+
+  void run(const Args& args, cudaStream_t stream) {
+    const auto tokens = static_cast<int>(args.tokens), hidden = static_cast<int>(args.hidden);
+    const auto ffn = static_cast<int>(args.ffn);
+    check_cublas(cublasSetStream(cublas_, stream));
+    multiply(args.router, args.x, logits_, CUDA_R_32F, world_, tokens, hidden);
+    route<<<1, 512, 0, stream>>>(logits_, ids_, weights_, counts_, tokens, world_);
+    fabricbench::check_nccl(ncclAllGather(counts_, all_, static_cast<size_t>(world_), ncclInt32, comm_, stream));
+    cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(world_ * world_) * sizeof(int32_t), cudaMemcpyDeviceToHost,
+                    stream);
+    sort<<<static_cast<unsigned>(tokens * kChosen), kThreads, 0, stream>>>(
+        reinterpret_cast<const uint4*>(args.x), ids_, reinterpret_cast<uint4*>(sorted_), places_, hidden / 8);
+    cudaStreamSynchronize(stream);
+
+    const int rows = exchange(sorted_, rows_, false, args.hidden, stream);
+    if (rows != 0) {
+      const auto lora = static_cast<int>(args.lora);
+      multiply(args.w_gate, rows_, u_, CUDA_R_32F, ffn, rows, hidden);
+      adapt(args.a_gate, args.b_gate, rows_, u_, ffn, rows, hidden, lora);
+      multiply(args.w_up, rows_, v_, CUDA_R_32F, ffn, rows, hidden);
+      adapt(args.a_up, args.b_up, rows_, v_, ffn, rows, hidden, lora);
+      const int64_t neurons = int64_t{rows} * ffn, numbers = int64_t{rows} * hidden;
+      gate<<<static_cast<unsigned>((neurons + 255) / 256), 256, 0, stream>>>(u_, v_, h_, neurons);
+      multiply(args.w_down, h_, y_, CUDA_R_32F, hidden, rows, ffn);
+      adapt(args.a_down, args.b_down, h_, y_, hidden, rows, ffn, lora);
+      to_bf16<<<static_cast<unsigned>((numbers + 255) / 256), 256, 0, stream>>>(y_, rows_, numbers);
+    }
+    exchange(rows_, sorted_, true, args.hidden, stream);
+    add_up<<<static_cast<unsigned>(tokens), kThreads, 0, stream>>>(
+        reinterpret_cast<const __nv_bfloat162*>(sorted_), places_, weights_,
+        reinterpret_cast<__nv_bfloat162*>(args.out), args.hidden / 2);
+  }
+
+ private:
+  // c[rows][columns] = a[rows][depth] times the transpose of b[columns][depth]. cuBLAS has columns where these matrices
+  // have rows: it is given the transposed product.
+  void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, void* c, cudaDataType type, int columns, int rows,
+                int depth, float alpha = 1, float beta = 0) {
+    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &alpha, b, CUDA_R_16BF, depth, a,
+                              CUDA_R_16BF, depth, &beta, c, type, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  }
+
+  // c += 1/2 * (a times the transpose of first[lora][depth], in bf16) times the transpose of second[columns][lora].
+  void adapt(const __nv_bfloat16* first, const __nv_bfloat16* second, const __nv_bfloat16* a, float* c, int columns,
+             int rows, int depth, int lora) {
+    multiply(first, a, factor_, CUDA_R_16BF, lora, rows, depth);
+    multiply(second, factor_, c, CUDA_R_32F, columns, rows, lora, 0.5F, 1);
+  }
+
+  // Rows of tokens go to their experts, or back. Returns how many this rank's expert has.
+  int exchange(const __nv_bfloat16* from, __nv_bfloat16* to, bool back, int64_t hidden, cudaStream_t stream) {
+    int64_t at_expert = 0, at_token = 0;
+    fabricbench::check_nccl(ncclGroupStart());
+    for (int peer = 0; peer < world_; ++peer) {
+      const int64_t mine = all_on_host_[rank_ * world_ + peer], theirs = all_on_host_[peer * world_ + rank_];
+      const int64_t send = back ? theirs : mine, receive = back ? mine : theirs;
+      if (send != 0)
+        fabricbench::check_nccl(ncclSend(from + (back ? at_expert : at_token) * hidden,
+                                         static_cast<size_t>(send * hidden), ncclBfloat16, peer, comm_, stream));
+      if (receive != 0)
+        fabricbench::check_nccl(ncclRecv(to + (back ? at_token : at_expert) * hidden,
+                                         static_cast<size_t>(receive * hidden), ncclBfloat16, peer, comm_, stream));
+      at_token += mine;
+      at_expert += theirs;
+    }
+    fabricbench::check_nccl(ncclGroupEnd());
+    return static_cast<int>(at_expert);
+  }
+
+  int rank_, world_;
+  fabricbench::NcclCommunicator comm_;
+  cublasHandle_t cublas_ = nullptr;
+  float *logits_ = nullptr, *weights_ = nullptr;                         // [tokens][world], [tokens][kChosen]
+  int32_t *ids_ = nullptr, *places_ = nullptr;                           // [tokens][kChosen]
+  int32_t *counts_ = nullptr, *all_ = nullptr, *all_on_host_ = nullptr;  // [world], [source][expert]
+  __nv_bfloat16 *sorted_ = nullptr, *rows_ = nullptr;  // rows of our tokens by expert, rows of our expert by source
+  float *u_ = nullptr, *v_ = nullptr;
+  __nv_bfloat16 *h_ = nullptr, *factor_ = nullptr;  // neurons; what a first factor makes of rows
+  float* y_ = nullptr;
+};
+// [template]
+//| class Solution {
+//|  public:
+//|   Solution(const fabricbench::Rank& rank, const Args& args) {
+//|     // TODO: set up
+//|   }
+//|
+//|   void run(const Args& args, cudaStream_t stream) {
+//|     // TODO: enqueue the layer
+//|   }
+//| };
+// [/solution]
