@@ -51,20 +51,10 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
   const std::string headers = where->sdk + "/include/fabricbench";
   const auto objects = toolchain::locate_libraries();
   if (!objects) throw std::runtime_error(to_string(objects.error(), "build"));
-  const Words flags = {"-shared",
-                       "-Xcompiler",
-                       "-fPIC,-fvisibility=hidden",
-                       "-std=c++20",
+  const Words flags = {"-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden", "-std=c++20",
                        // With `a`: wgmma and setmaxnreg. -arch=sm_90a would also make PTX for all of compute_90.
-                       "-gencode",
-                       "arch=compute_90a,code=sm_90a",
-                       "--expt-relaxed-constexpr",
-                       "--extended-lambda",
-                       "-lineinfo",
-                       "-cudart",
-                       "shared",
-                       "-Xlinker",
-                       "--hash-style=both"};
+                       "-gencode", "arch=compute_90a,code=sm_90a", "--expt-relaxed-constexpr", "--extended-lambda",
+                       "-lineinfo", "-cudart", "shared", "-Xlinker", "--hash-style=both"};
   Words words = {"candidate for GPUs 2", file_facts(nvcc), request.sources.candidate, request.sources.driver,
                  request.args_header};
   words.insert(words.end(), flags.begin(), flags.end());
