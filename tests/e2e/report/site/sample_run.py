@@ -302,7 +302,9 @@ def main():
     for model in MODELS:
         for problem in problems:
             root = pathlib.Path(problem["pack"]["root"])
-            reference = (root / problem["folder"] / "reference.cu").read_text(encoding="utf-8")
+            folder = root / problem["folder"]
+            solution = "reference.cu" if problem["has_expert"] else "baseline.cu"
+            reference = (folder / solution).read_text(encoding="utf-8")
             for sample in range(1, SAMPLES + 1):
                 hostile = options.hostile and model is MODELS[0] and problem["name"] == "push_copy" and sample == 1
                 play_sample(rng, options.out, model, problem, reference, sample, hostile)
