@@ -61,7 +61,8 @@ class Problem:
         self.input = next(t["name"] for t in tensors if t["role"] == "in")
         self.output = next(t["name"] for t in tensors if t["role"] == "out")
         self.name = name
-        text = read(self.folder, "reference.cu")
+        expert = os.path.exists(os.path.join(ROOT, self.folder, "reference.cu"))
+        text = read(self.folder, "reference.cu" if expert else "baseline.cu")
         # Between its markers the reference has the solution, then, behind [template], what the solver sees instead.
         self.reference = re.sub(r"^// \[template\]\n(//\|.*\n)*", "", text, flags=re.M)
         self.skeleton = re.sub(r"^(// \[solution[^\n]*\n).*?^// \[template\]\n", r"\1", text, flags=re.M | re.S)
