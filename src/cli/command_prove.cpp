@@ -94,7 +94,7 @@ void add_prove(CLI::App& program, CommandRun& command_run) {
                  "What CI has time for: a quick judgement of the reference, one impostor, no alternative")
       ->excludes(full);
   command->add_flag("--verbose", o.verbose, "Also name the checks that hold");
-  command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references with nvcc");
+  command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references and baselines with nvcc");
   command->add_option("--seed", o.seed, "Seed of inputs and schedules")->capture_default_str();
   command->add_flag("--json", o.json, "Print reports as JSON");
   command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "judge/extrapolation.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
@@ -29,38 +30,40 @@ struct Row {
   std::string bound;                          // of the reference, or else of the baseline
 };
 
-Result<std::vector<record::Timing>> times(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o,
-                                          judge::Yardstick which) {
+// Of all timed sizes, in the order of the problem.
+Result<std::vector<Row>> rows_of(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o) {
   judge::JudgeRequest request;
   request.pack = &pack;
   request.problem = &problem;
   request.platform = o.platform;
-  return judge::yardstick_times(request, which);
-}
+  Result<std::vector<record::Timing>> reference, baseline;
+  if (problem.has_expert) reference = judge::yardstick_times(request, judge::Yardstick::reference);
+  if (!problem.baseline.empty()) baseline = judge::yardstick_times(request, judge::Yardstick::baseline);
+  if (!reference) return std::unexpected(reference.error());
+  if (!baseline) return std::unexpected(baseline.error());
 
-Result<std::vector<Row>> rows_of(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o) {
   std::vector<Row> rows;
-  const auto add = [&](judge::Yardstick which, std::optional<double> Row::* seconds) -> Result<void> {
-    const auto found = times(pack, problem, o, which);
-    if (!found) return std::unexpected(found.error());
-    rows.resize(found->size());
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const record::Timing& t = (*found)[k];
-      Row& row = rows[k];
-      row.problem = &problem;
-      row.size = t.size;
-      if (!t.refusal.empty()) row.refusal = t.refusal;
-      row.limit = t.limit_seconds;
-      row.*seconds = t.seconds;
-      if (row.bound.empty()) row.bound = t.bound;
+  for (size_t k = 0; k < std::max(reference->size(), baseline->size()); ++k) {
+    const record::Timing* fast = k < reference->size() ? &(*reference)[k] : nullptr;
+    const record::Timing* plain = k < baseline->size() ? &(*baseline)[k] : nullptr;
+    const record::Timing& best = fast != nullptr ? *fast : *plain;
+    // The limit of a size that is not extrapolated is that of its largest sample.
+    const record::Timing& meant = plain != nullptr && !plain->refusal.empty() ? *plain : best;
+    Row row{.problem = &problem,
+            .size = best.size,
+            .refusal = meant.refusal,
+            .limit = meant.limit_seconds,
+            .reference = {},
+            .baseline = {},
+            .bound = best.bound};
+    if (fast != nullptr) row.reference = fast->seconds;
+    if (plain != nullptr) row.baseline = plain->seconds;
+    if (fast != nullptr && plain != nullptr) {
+      const auto [of_reference, of_baseline] = judge::comparable_seconds(*fast, *plain);
+      row.reference = of_reference;
+      row.baseline = of_baseline;
     }
-    return {};
-  };
-  if (problem.has_expert) {
-    if (auto done = add(judge::Yardstick::reference, &Row::reference); !done) return std::unexpected(done.error());
-  }
-  if (!problem.baseline.empty()) {
-    if (auto done = add(judge::Yardstick::baseline, &Row::baseline); !done) return std::unexpected(done.error());
+    rows.push_back(std::move(row));
   }
   return rows;
 }

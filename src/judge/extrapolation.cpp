@@ -90,6 +90,11 @@ void use_largest_sample(Timing& timing, std::string why) {
   timing.refusal = std::move(why);
 }
 
+std::pair<double, double> comparable_seconds(const Timing& one, const Timing& other) {
+  if (one.refusal.empty() && other.refusal.empty()) return {one.seconds, other.seconds};
+  return {one.samples.back().seconds, other.samples.back().seconds};
+}
+
 void merge_samples(const catalog::Problem& problem, std::vector<Timing>& timings) {
   std::vector<Timing> all;
   for (const catalog::SizeClass& size : problem.sizes) {

@@ -13,6 +13,7 @@
 // a protocol that changes beyond the largest of the sizes; a bend that is smaller than the interval.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -36,6 +37,10 @@ Result<Extrapolated> extrapolate(const std::vector<record::SamplePoint>& points,
 
 // The timing's figures are those of its largest sample, because `why`.
 void use_largest_sample(record::Timing& timing, std::string why);
+
+// Of two timings of one size, the seconds that can be compared: where one of them is not extrapolated, both are those
+// of the largest sample.
+std::pair<double, double> comparable_seconds(const record::Timing& one, const record::Timing& other);
 
 // Timings of the samples of one size become one Timing: extrapolated where they are on a line, else with the
 // figures of the largest and the reason. All others stay as they are. Bytes, and the parts of the time that scale with

@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "catalog/statement.h"
+#include "judge/extrapolation.h"
 #include "judge/judge.h"
 #include "prove/branch_coverage.h"
 #include "prove/impostor_sources.h"
@@ -180,11 +181,9 @@ class Prover {
     const auto reference = times(judge::Yardstick::reference), baseline = times(judge::Yardstick::baseline);
     double sum = 0;
     for (size_t k = 0; k < reference.size(); ++k) {
-      const record::Timing &fast = reference[k], &plain = baseline.at(k);
-      const bool whole = fast.refusal.empty() && plain.refusal.empty();
-      const double ratio =
-          whole ? plain.seconds / fast.seconds : plain.samples.back().seconds / fast.samples.back().seconds;
-      if (!(ratio > 1)) fail(fmt::format("size {}: {:.2f} of its speed", fast.size, ratio));
+      const auto [fast, plain] = judge::comparable_seconds(reference[k], baseline.at(k));
+      const double ratio = plain / fast;
+      if (!(ratio > 1)) fail(fmt::format("size {}: {:.2f} of its speed", reference[k].size, ratio));
       sum += std::log(ratio);
     }
     return fmt::format("{:.2f} times as fast",

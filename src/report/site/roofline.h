@@ -32,7 +32,7 @@ class Roofline {
   bool on_tensor_cores_ = false;
 };
 
-// Of a problem, also the costs that are of a size and world that was timed; null if there is none.
+// What a call of this size and world costs at least, as problem.toml states it; null: not stated.
 const ProblemCost* cost_of(const Problem& problem, std::string_view size, int world);
 
 }  // namespace fb::report::site

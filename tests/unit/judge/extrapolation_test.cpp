@@ -130,5 +130,18 @@ TEST(MergeSamples, WhatIsRefusedLaterHasThemToo) {
   EXPECT_EQ(timings[0].sensitivity, of_largest);
 }
 
+TEST(MergeSamples, TimesAreComparedAtTheSameSize) {
+  std::vector<Timing> line = {sample(1000, 15, 1000), sample(2000, 25, 2000), sample(3000, 35, 3000)};
+  std::vector<Timing> bent = {sample(1000, 15, 1000), sample(2000, 25, 2000), sample(3000, 55, 3000)};
+  merge_samples(problem(), line);
+  merge_samples(problem(), bent);
+  ASSERT_EQ(line[0].refusal, "");
+  ASSERT_NE(bent[0].refusal, "");
+  const auto [one, other] = comparable_seconds(line[0], bent[0]);
+  EXPECT_NEAR(one, 35 * kMicro, 1e-12);
+  EXPECT_NEAR(other, 55 * kMicro, 1e-12);
+  EXPECT_NEAR(comparable_seconds(line[0], line[0]).second, 645 * kMicro, 1e-12);
+}
+
 }  // namespace
 }  // namespace fb::judge

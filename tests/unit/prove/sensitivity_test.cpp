@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "prove/fixture.h"
 
 namespace fb::prove {
@@ -31,6 +33,11 @@ TEST(Sensitivity, OtherRanksThatDoNotMatterAreFound) {
 }
 
 TEST(Sensitivity, AReplicatedInputMattersAndIsNoOtherRanks) {
+  const Fixture fixture("grouped");
+  const judge::Layout layout = fixture.layout(4);
+  const judge::CallData call(layout, fixture.oracle(), 11, 0);
+  EXPECT_TRUE(std::ranges::equal(call.input(0, 1), call.input(3, 1))) << "`scale` is the same on all ranks";
+  EXPECT_FALSE(std::ranges::equal(call.input(0, 0), call.input(3, 0))) << "`in` is not";
   EXPECT_EQ(insensitivity("grouped", 4), "");
   EXPECT_EQ(insensitivity("grouped", 2), "");
 }
