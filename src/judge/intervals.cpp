@@ -19,8 +19,10 @@ Range widened(Range range, const Timing& t) {
   if (!t.line_range.known()) return range;
   return {range.low * t.line_range.low / t.seconds, range.high * t.line_range.high / t.seconds};
 }
-// The same of a speed: a long time of the candidate is a low one.
+// The same of a speed: a long time of the candidate is a low one. Where one of the two was not extrapolated, both are
+// compared at a sample, and no line is in their speed.
 Range widened_speed(Range range, const Timing& candidate, const Timing& yardstick) {
+  if (candidate.yardstick_seconds() > 0 && candidate.yardstick_seconds() != yardstick.seconds) return range;
   Range found = widened(range, yardstick);
   if (candidate.line_range.known()) {
     found.low *= candidate.seconds / candidate.line_range.high;
@@ -96,8 +98,8 @@ void add_intervals(record::Verdict& verdict, const std::vector<Timing>& yardstic
       difference[g] -= own[g];
       sum[g] += difference[g];
     }
-    t.speed_range = widened_speed(around(of_yardstick->seconds / t.seconds, relative_error(difference, uncertain)), t,
-                                  *of_yardstick);
+    const double speed = t.speed() > 0 ? t.speed() : of_yardstick->seconds / t.seconds;
+    t.speed_range = widened_speed(around(speed, relative_error(difference, uncertain)), t, *of_yardstick);
     ++compared;
   }
   // The verdict's speed is a mean over sizes; an error that makes one size too fast may make another too slow.

@@ -235,6 +235,9 @@ void conclude(const SessionRequest& request, const launcher::LaunchResult& resul
   outcome.profile = result.record.profile;
   outcome.replayable = result.record.replayable;
   if (!result.record.replayable) outcome.notes.push_back("not replayable: " + result.record.not_replayable_because);
+  if (result.record.races_thinned_out)
+    outcome.notes.emplace_back(
+        "races: with so many accesses, one in 16 pieces of the memory was looked at from some point on");
   outcome.in_doubt = may_have_been_killed(result);
   auto ended = finding_of(result, talk.location(), talk.step());
   // The judge's own finding counts: what happened afterwards followed from it. But of a fault only the record knows.

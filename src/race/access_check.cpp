@@ -102,6 +102,7 @@ bool AccessCheck::is_ordered_before(const AccessContext& access, const Segment& 
 void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end) {
   if (history_.watches(*at.shadow)) history_.note(access, at, begin, end);
   line.each(begin, end, [&](Segment& segment) {
+    work_ += segment.more_reads ? 1 + segment.more_reads->size() / 4 : 1;
     check_segment(access, segment, at);
     if (access.cell.access() != AccessKind::store) unwritten_.check(access, segment, at);
     record(access, segment);
@@ -192,7 +193,8 @@ void AccessCheck::record(const AccessContext& access, Segment& segment) {
   // Prune ordered reads only when the list doubles (amortised).
   auto& more = *segment.more_reads;
   if (more.size() >= kFewReads && std::has_single_bit(more.size())) std::erase_if(more, is_ordered);
-  if (more.size() == kMostReads) more.erase(more.begin());
+  // A write that is a race with so many reads is one with the later half of them, too.
+  if (more.size() == kMostReads) more.erase(more.begin(), more.begin() + kMostReads / 2);
   more.push_back(cell);
 }
 

@@ -32,6 +32,8 @@ class AccessCheck {
   void apply(AccessContext& access, const ShadowRange& range, uint64_t bytes);
   // Reports two lanes of one store that write the same bytes: the result is undefined.
   void check_overlapping_lanes(const AccessContext& store, const simt::Access& access, ShadowMemory& memory);
+  // How much has been compared so far: about ten nanoseconds each.
+  uint64_t work() const { return work_; }
 
  private:
   bool is_bulk(const AccessContext& access, const ShadowRange& range) const;
@@ -48,6 +50,7 @@ class AccessCheck {
   RaceReporter& reporter_;
   AccessHistory& history_;
   UninitialisedReads& unwritten_;
+  uint64_t work_ = 0;
 };
 
 }  // namespace fb::race

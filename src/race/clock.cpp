@@ -101,24 +101,6 @@ void merge(const std::vector<T>& a, const std::vector<T>& b, Before is_before, F
   }
 }
 
-EntriesRef compute_join(const EntriesRef& a, const EntriesRef& b) {
-  auto both = std::make_shared<Entries>();
-  both->reserve(std::max(a->size(), b->size()));
-  {
-    Builder builder(*both);
-    merge(*a, *b, before,
-          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->epoch >= y->epoch) ? *x : *y); });
-  }
-  if (*both == *a) return a;
-  if (*both == *b) return b;
-  return both;
-}
-
-EntriesRef join_entries(const EntriesRef& a, const EntriesRef& b, EntriesMemo* memo) {
-  if (a == b) return a;
-  return memo ? memo->join(a, b, compute_join) : compute_join(a, b);
-}
-
 bool covers(const Entries& entries, BlockId block, uint16_t warp, Mask lanes, Epoch epoch) {
   auto at = std::ranges::lower_bound(entries, block, {}, &Entry::block);
   for (; at != entries.end() && at->block == block && lanes != 0; ++at) {
@@ -136,6 +118,27 @@ bool covers(const Entries& entries, const Entries& others) {
     return (at != entries.end() && same_set(*at, e) && at->epoch >= e.epoch) ||
            covers(entries, e.block, e.warp, e.lanes, e.epoch);
   });
+}
+
+EntriesRef compute_join(const EntriesRef& a, const EntriesRef& b) {
+  // Most of the time the larger one covers the other.
+  if (const bool a_is_larger = a->size() >= b->size(); a_is_larger ? covers(*a, *b) : covers(*b, *a))
+    return a_is_larger ? a : b;
+  auto both = std::make_shared<Entries>();
+  both->reserve(std::max(a->size(), b->size()));
+  {
+    Builder builder(*both);
+    merge(*a, *b, before,
+          [&](const Entry* x, const Entry* y) { builder.add(x && (!y || x->epoch >= y->epoch) ? *x : *y); });
+  }
+  if (*both == *a) return a;
+  if (*both == *b) return b;
+  return both;
+}
+
+EntriesRef join_entries(const EntriesRef& a, const EntriesRef& b, EntriesMemo* memo) {
+  if (a == b) return a;
+  return memo ? memo->join(a, b, compute_join) : compute_join(a, b);
 }
 
 }  // namespace

@@ -87,7 +87,17 @@ bool Detector::is_left_out(simt::Warp& w, const simt::Access& access, mem::Addre
          access.kind != AccessKind::atomic && !is_strong(access.order);
 }
 
+// Older bytes and unwritten ones are known only where every write is recorded.
+void Detector::thin_out() {
+  constexpr uint32_t kOnePieceIn = 16;
+  is_thinned_out_ = true;
+  looked_at_.thin_out(kOnePieceIn);
+  stale_.turn(false);
+  unwritten_.stop();
+}
+
 void Detector::on_access(simt::Warp& w, const simt::Access& access) {
+  if (looked_at_.everywhere() && check_.work() + state_.joiner.work() > options_.most_work) thin_out();
   if (!options_.allow_volatile || access.order != MemoryOrder::volatile_) return check_access(w, access, false);
   simt::Access as_meant = access;
   as_meant.order = access.kind == AccessKind::load ? MemoryOrder::acquire : MemoryOrder::release;

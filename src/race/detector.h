@@ -83,7 +83,10 @@ class Detector final : public simt::Listener {
   void look_for_uninitialised(ReportFn report) { unwritten_.look_for(std::move(report)); }
 
   // Whether stores may arrive late where nothing orders them (weak delivery).
-  void deliver_late(bool on) { stale_.turn(on); }
+  void deliver_late(bool on) { stale_.turn(on && !is_thinned_out_); }
+  // A program that makes very many accesses is looked at in a part of its memory from some point on, where it would
+  // take minutes otherwise: nothing that is reported changes its meaning, and a race may be missed.
+  bool is_thinned_out() const { return is_thinned_out_; }
 
   // Before a module is unloaded: its instructions can't be named any more.
   void forget(const simt::Program& program) { state_.agents.forget(program); }
@@ -111,13 +114,14 @@ class Detector final : public simt::Listener {
   }
 
  private:
+  void thin_out();
   AccessContext context_of(WarpState& s, const simt::Access& access) const;
   bool is_left_out(simt::Warp& w, const simt::Access& access, mem::Address first) const;
   // `is_volatile`: it is, and its order is the one that is meant (Options::allow_volatile).
   void check_access(simt::Warp& w, const simt::Access& access, bool is_volatile);
 
   const Options options_;
-  const LookedAt looked_at_{options_};
+  LookedAt looked_at_{options_};
   SyncState state_;
   HappensBefore order_;
   ShadowMemory memory_;
@@ -133,6 +137,7 @@ class Detector final : public simt::Listener {
   BarrierSync barriers_;
   AsyncSync copies_;
   StreamSync streams_;
+  bool is_thinned_out_ = false;
 };
 
 }  // namespace fb::race

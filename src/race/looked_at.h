@@ -17,6 +17,9 @@ class LookedAt {
  public:
   explicit LookedAt(const Options& options) : seed_(options.seed), one_in_(options.one_piece_in) {}
 
+  // From now on in one of so many pieces.
+  void thin_out(uint32_t one_in) { one_in_ = one_in; }
+
   bool everywhere() const { return one_in_ <= 1; }
   bool at(uint64_t offset) const { return everywhere() || mix(seed_, {offset / kPiece}) % one_in_ == 0; }
 

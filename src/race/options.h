@@ -12,7 +12,8 @@ struct Options {
   uint32_t weak_chance = 4;  // one in `weak_chance` loads that may return older bytes does
   // Races between weak accesses of threads are looked for in one of so many pieces of memory (looked_at.h).
   uint32_t one_piece_in = 1;
-  std::string why = {};  // "m7+0x40": record every access to this byte
+  uint64_t most_work = ~uint64_t{0};  // behind so many comparisons: in one of 16, from there on
+  std::string why = {};               // "m7+0x40": record every access to this byte
   // For people who check a program of their own rather than for a judge: reports have whole paths and say what is
   // perhaps meant so (same-value stores).
   bool sanitizer = false;

@@ -8,7 +8,12 @@ namespace fb::race {
 ClockRef ClockJoiner::join(const ClockRef& a, const ClockRef& b) {
   if (!b || a == b) return a;
   if (!a) return b;
-  return clocks_.join(a, b, [&](const ClockRef& x, const ClockRef& y) { return Clock::join(x, y, &entries_); });
+  return clocks_.join(a, b, [&](const ClockRef& x, const ClockRef& y) { return compute_join(x, y); });
+}
+
+ClockRef ClockJoiner::compute_join(const ClockRef& a, const ClockRef& b) {
+  work_ += a->size() + b->size();
+  return Clock::join(a, b, &entries_);
 }
 
 SyncClock ClockJoiner::join(const SyncClock& a, const SyncClock& b) {
@@ -39,7 +44,7 @@ ClockRef ClockJoiner::compute_flat(const ReleaseClock& release) {
     add(release.warp, simt::kAllLanes, release.warp_epoch);
     add(release.warp, release.lanes, release.lane_epoch);
   }
-  return all ? Clock::join(all, std::move(own), &entries_) : own;
+  return all ? compute_join(all, own) : own;
 }
 
 SyncClock ClockJoiner::released(const ReleaseClock& release) {

@@ -42,9 +42,12 @@ class ClockJoiner {
   ClockRef flatten(const ReleaseClock& release);
   // The clocks that an acquire of this release joins.
   SyncClock released(const ReleaseClock& release);
+  // How many entries of clocks have been joined so far.
+  uint64_t work() const { return work_; }
 
  private:
   ClockRef compute_flat(const ReleaseClock& release);
+  ClockRef compute_join(const ClockRef& a, const ClockRef& b);
 
   JoinMemo<Clock> clocks_;
   EntriesMemo entries_;
@@ -54,6 +57,7 @@ class ClockJoiner {
     ClockRef flat;
   };
   std::array<Flattened, 256> flattened_;
+  uint64_t work_ = 0;
 };
 
 }  // namespace fb::race

@@ -140,14 +140,17 @@ void FlagSync::acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt
       ++k;
       continue;
     }
+    // Joined with each other first: the warps that read one counter join the same releases, which the joiner remembers.
+    SyncClock acquired;
     for (size_t n = 0; n < p.releases.size();) {
-      if (acquire_release(s, now, scope, p.releases[n], p.edges[n]) && now == p.lanes) {
+      if (acquire_release(s, now, scope, p.releases[n], p.edges[n], acquired) && now == p.lanes) {
         p.releases.erase(p.releases.begin() + static_cast<std::ptrdiff_t>(n));
         p.edges.erase(p.edges.begin() + static_cast<std::ptrdiff_t>(n));
       } else {
         ++n;
       }
     }
+    if (acquired.all) s.acquire(now, acquired, state_.joiner);
     if (p.releases.empty()) {
       s.pending.erase(s.pending.begin() + static_cast<std::ptrdiff_t>(k));
     } else {
@@ -156,8 +159,9 @@ void FlagSync::acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt
   }
 }
 
-// False: the scopes of release and acquire do not include each other.
-bool FlagSync::acquire_release(WarpState& s, Mask lanes, Scope scope, const Release& release, uint64_t edge) {
+// Adds what the lanes acquire of the release. False: the scopes of release and acquire do not include each other.
+bool FlagSync::acquire_release(WarpState& s, Mask lanes, Scope scope, const Release& release, uint64_t edge,
+                               SyncClock& acquired) {
   const ReleaseClock& clock = release.clock;
   const bool includes_reader = state_.agents.in_scope(release.release_scope, clock.block, s.block->id);
   const bool includes_writer = state_.agents.in_scope(scope, s.block->id, clock.block);
@@ -168,15 +172,7 @@ bool FlagSync::acquire_release(WarpState& s, Mask lanes, Scope scope, const Rele
                                        : MissedSync::none;
   }
   if (!includes_reader || !includes_writer) return false;
-  const SyncClock released = state_.joiner.released(clock);
-  // Looking for the releasing thread's own epoch is cheap, and most of the time it is what the reader lacks.
-  const bool maybe_covered =
-      s.clock.all && s.clock.all->covers(clock.of, clock.block, clock.warp, clock.lanes, clock.lane_epoch);
-  if (maybe_covered) {
-    s.acquire(lanes, released, state_.joiner);
-  } else {
-    s.acquire_new(lanes, released, state_.joiner);
-  }
+  acquired = state_.joiner.join(acquired, state_.joiner.released(clock));
   s.note_acquired(release, lanes);
   return true;
 }

@@ -29,7 +29,8 @@ class FlagSync {
                  const Flag& flag, uint32_t offset, uint32_t bytes);
   // `load`: the acquiring load; null: a fence.
   void acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt::Access* load);
-  bool acquire_release(WarpState& s, Mask lanes, Scope scope, const Release& release, uint64_t edge);
+  bool acquire_release(WarpState& s, Mask lanes, Scope scope, const Release& release, uint64_t edge,
+                       SyncClock& acquired);
 
   void write_flags(WarpState& s, const simt::Access& access, const AccessContext& context);
   void write_flag(WarpState& s, const simt::Access& access, const AccessContext& context, const ReleasesRef& own,

@@ -21,6 +21,7 @@ class UninitialisedReads {
 
   // They are looked for from now on.
   void look_for(ReportFn report) { report_ = std::move(report); }
+  void stop() { report_ = nullptr; }
 
   // `segment` is part of the line, and the access reads all of it.
   void check(const AccessContext& access, const Segment& segment, const LineRef& at) {

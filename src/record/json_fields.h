@@ -172,6 +172,7 @@ void visit_fields(T& r, F&& field) {
   field("event_log_hash", r.event_log_hash);
   field("replayable", r.replayable);
   field("not_replayable_because", r.not_replayable_because);
+  field("races_thinned_out", r.races_thinned_out);
   field("unsupported_calls", r.unsupported_calls);
   field("failed_calls", r.failed_calls);
   field("old_reads", r.old_reads);

@@ -76,6 +76,8 @@ struct RunRecord {
   std::string event_log_hash = {};
   bool replayable = true;
   std::string not_replayable_because = {};
+  bool races_thinned_out =
+      false;  // so many accesses that races were looked for in a part of the memory, from some point on
   std::map<std::string, uint64_t> unsupported_calls = {};
   // Calls whose error the program got, with it; by how many processes. It may have handled or ignored it.
   std::map<std::string, uint64_t> failed_calls = {};

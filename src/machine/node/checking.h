@@ -31,7 +31,10 @@ class Checking {
   race::Detector& detector() { return detector_; }
   const race::Detector& detector() const { return detector_; }
   const std::vector<std::string>& history() const { return detector_.history(); }
-  void fill(record::RunRecord& record) const { findings_.fill(record, detector_.further_races()); }
+  void fill(record::RunRecord& record) const {
+    findings_.fill(record, detector_.further_races());
+    record.races_thinned_out = detector_.is_thinned_out();
+  }
 
   // An operation inherits the clock of its host. Where hosts may communicate unobserved (`hosts_talk`), it is also
   // ordered after all work of other processes that had ended when all hosts last waited.

@@ -88,6 +88,20 @@ TEST(Intervals, OfASpeedHaveNoErrorThatBothShare) {
   EXPECT_NEAR(std::log(2 / v.timings[0].speed_range.low), error, 1e-9);
 }
 
+// The baseline's time is on a line to a larger size, the candidate's is not: both are compared at a sample.
+TEST(Intervals, OfASpeedAreAroundIt) {
+  record::Verdict v;
+  v.speed = 2;
+  v.timings = {timing("a", 10, {{"latency", 1}})};
+  v.timings[0].baseline_seconds = 20;
+  record::Timing baseline = timing("a", 70, {{"bandwidth", 1}});
+  baseline.line_range = {60, 80};
+  add_intervals(v, {baseline}, platform());
+  const double error = std::sqrt(std::pow(0.2, 2) + std::pow(0.1, 2));
+  EXPECT_NEAR(v.timings[0].speed_range.low, 2 * std::exp(-error), 1e-9);
+  EXPECT_NEAR(v.timings[0].speed_range.high, 2 * std::exp(error), 1e-9);
+}
+
 TEST(Intervals, OfAVerdictsSpeedLetSizesMakeUpForEachOther) {
   record::Verdict v;
   v.speed = 1;

@@ -57,6 +57,35 @@ TEST(Streams, ALargeRaceIsFoundInAPartOfTheMemory) {
   EXPECT_FALSE(rig.clean());
 }
 
+// Behind a number of comparisons the rest is looked at in part: what is ordered stays clean, and a large race is found.
+TEST(Streams, ManyAccessesAreThinnedOut) {
+  constexpr uint64_t kBytes = 256 << 10;
+  EventRig rig({.weak_lines = 0, .most_work = 100});
+  const mem::Address data = rig.memory(0, kBytes);
+  const uint32_t first = rig.kernel(0, nullptr, {1, 1});
+  simt::Block& writer = rig.block(0, first);
+  for (uint64_t at = 0; at < kBytes; at += 1024) rig.store({&writer, 0}, data + at);
+  EXPECT_TRUE(rig.detector().is_thinned_out());
+  const uint32_t next = rig.kernel(0, rig.end(first), {1, 2});
+  simt::Block& reader = rig.block(0, next);
+  for (uint64_t at = 0; at < kBytes; at += 1024) rig.load({&reader, 0}, data + at);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+  const uint32_t other = rig.kernel(0, nullptr, {2, 1});
+  simt::Block& racer = rig.block(0, other);
+  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024) rig.store({&racer, 0}, data + at);
+  EXPECT_FALSE(rig.clean());
+}
+
+// More unordered reads of a word than are kept: a store that races with all of them still does with those.
+TEST(Streams, AStoreRacesWithOneOfVeryManyReads) {
+  EventRig rig;
+  const mem::Address data = rig.memory();
+  for (uint32_t k = 1; k <= 300; ++k) rig.load({&rig.block(0, rig.kernel(0, nullptr, {k, 1})), 0}, data);
+  EXPECT_TRUE(rig.clean()) << rig.text();
+  rig.store({&rig.block(0, rig.kernel(0, nullptr, {301, 1})), 0}, data);
+  EXPECT_FALSE(rig.clean());
+}
+
 TEST(LookedAt, PartsOfARangeAreThoseOfItsBytes) {
   const LookedAt some({.seed = 3, .one_piece_in = 16});
   uint64_t looked_at = 0;
