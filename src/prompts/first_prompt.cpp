@@ -50,8 +50,16 @@ Result<std::string> machine_of(const catalog::Problem& problem) {
 
 Result<std::string> toolchain_of(const catalog::Problem& problem) {
   const std::string libraries = describe_libraries(problem);
-  return fill_prompt_file("parts/toolchain.md",
-                          {{"libraries", libraries}, {"no_libraries", libraries.empty() ? "yes" : ""}});
+  const bool nccl = std::ranges::find(problem.rules.libraries, "nccl") != problem.rules.libraries.end();
+  return fill_prompt_file("parts/toolchain.md", {{"libraries", libraries},
+                                                 {"no_libraries", libraries.empty() ? "yes" : ""},
+                                                 {"nccl", nccl ? "yes" : ""}});
+}
+
+Result<std::string> judging_of(const catalog::Problem& problem) {
+  return fill_prompt_file("parts/judging.md", {{"yardstick", problem.baseline.empty()
+                                                                 ? "an expert's solution"
+                                                                 : "a plain solution (the baseline)"}});
 }
 
 Result<std::string> answer_form(const catalog::Problem& problem) {
@@ -74,7 +82,7 @@ Result<Prompt> first_prompt(const catalog::Pack& pack, const catalog::Problem& p
   gathering.add("data", describe_data(problem));
   gathering.add("tolerances", describe_tolerances(problem));
   gathering.add("rules", describe_rules(problem));
-  gathering.add("judging", fill_prompt_file("parts/judging.md", {}));
+  gathering.add("judging", judging_of(problem));
   gathering.add("machine", machine_of(problem));
   gathering.add("toolchain", toolchain_of(problem));
   gathering.add("answer", answer_form(problem));

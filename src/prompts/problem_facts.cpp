@@ -126,7 +126,7 @@ std::string describe_tolerances(const Problem& problem) {
     const auto name = catalog::name_of(tensor.dtype);
     floats = floats || catalog::is_float(tensor.dtype);
     text += catalog::is_float(tensor.dtype)
-                ? fmt::format("- `{}` ({}): within the error bound of each element\n", tensor.name, name)
+                ? fmt::format("- `{}` ({}): within the error bound of each element, which is 0 where the statement says exactly\n", tensor.name, name)
                 : fmt::format("- `{}` ({}): exactly\n", tensor.name, name);
   }
   if (floats) {
@@ -177,9 +177,12 @@ std::string describe_rules(const Problem& problem) {
     const catalog::Library* library = catalog::find_library(name);
     text += fmt::format("- {} may be called (`#include <{}>`; it is linked).\n", library->about, library->header);
   }
+  const auto other = [&](std::string_view library) {
+    return std::ranges::find(problem.rules.libraries, library) == problem.rules.libraries.end() ? "" : "other ";
+  };
   text += fmt::format(
-      "- No {}communication libraries, no BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n",
-      problem.rules.libraries.empty() ? "" : "other ");
+      "- No {}communication libraries, no {}BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n",
+      other("nccl"), other("cublas"));
   return std::string(trim(text));
 }
 

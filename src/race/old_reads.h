@@ -19,7 +19,7 @@ class OldReads {
  public:
   explicit OldReads(const ReportNames& names) : names_(names) {}
 
-  // The instruction of a warp, and the bytes.
+  // The instruction of a warp (of strong loads: any), and the bytes.
   struct Load {
     BlockId block = 0;
     uint32_t warp = 0;

@@ -65,7 +65,9 @@ void StaleValues::choose(AccessContext& access, Line& line, uint32_t begin, uint
       // Of a flag only the value before the last: releases of older values are not kept.
       if (access.cell.strong || rng_.below(2) == 0) break;
     }
-    const OldReads::Load load{s.block->id, s.index, access.cell.site, &line, offset};
+    // A loop that polls may be two instructions: compilers peel its first load off.
+    const Site site = access.cell.strong ? Site{0} : access.cell.site;
+    const OldReads::Load load{s.block->id, s.index, site, &line, offset};
     if (!chosen) {
       old_reads_.came_again(load);
     } else {

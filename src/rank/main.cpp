@@ -149,7 +149,8 @@ int main(int argc, char** argv) {
   const int device = number_of("LOCAL_RANK");
   check(cudaSetDevice(device), "cudaSetDevice");
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  // As frameworks make theirs: work that a candidate puts on the default stream instead is not ordered with it.
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   const fabricbench::Rank rank(number_of("RANK"), world, device, {&world, &gather, &share});
 
   fb::rank::Candidate candidate;

@@ -138,6 +138,8 @@ struct __attribute__((aligned(__alignof__(T)))) RawShared {
 // Every small function of these headers: inlined, so that the PTX holds the instruction and not a call.
 #define FABRICBENCH_DEVICE __attribute__((nodebug)) __device__ __forceinline__
 #define FABRICBENCH_BOTH __attribute__((nodebug)) __host__ __device__ __forceinline__
+// … and every lambda in them, behind its parameters: reports name the line of the program that called.
+#define FABRICBENCH_UNSEEN __attribute__((nodebug))
 
 // Picks the device's or the host's way to do one thing inside a function of both sides.
 #if defined(__CUDA_ARCH__)

@@ -210,7 +210,7 @@ void Checking::report_early_free(int32_t rank) {
 
 uint32_t Checking::begin_judge_access(uint32_t process, int32_t rank, uint32_t device) {
   race::OperationInfo info;
-  info.name = "harness";
+  info.name = "end of the call";  // inputs are overwritten and outputs read there
   info.rank = rank;
   info.host = process;
   info.device = device;

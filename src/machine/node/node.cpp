@@ -72,8 +72,9 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
   o.strict = options.strict();
   o.weak_lines = options.weak_lines;
   o.one_piece_in = options.race_pieces;
-  // Some twenty seconds. Programs that people check themselves may take their time.
-  constexpr uint64_t kMostWorkWhenJudged = 1'000'000'000;
+  // Some four seconds, which leaves enough of what a step may take (server.cpp). Programs that people check themselves
+  // may take their time.
+  constexpr uint64_t kMostWorkWhenJudged = 250'000'000;
   if (!options.sanitizer) o.most_work = kMostWorkWhenJudged;
   o.why = options.why;
   o.sanitizer = options.sanitizer;

@@ -64,15 +64,15 @@ TEST(Streams, ManyAccessesAreThinnedOut) {
   const mem::Address data = rig.memory(0, kBytes);
   const uint32_t first = rig.kernel(0, nullptr, {1, 1});
   simt::Block& writer = rig.block(0, first);
-  for (uint64_t at = 0; at < kBytes; at += 1024) rig.store({&writer, 0}, data + at);
+  for (uint64_t at = 0; at < kBytes; at += 1024) rig.store({&writer, 0}, data + at, {.line = kFirstFreeLine});
   EXPECT_TRUE(rig.detector().is_thinned_out());
   const uint32_t next = rig.kernel(0, rig.end(first), {1, 2});
   simt::Block& reader = rig.block(0, next);
-  for (uint64_t at = 0; at < kBytes; at += 1024) rig.load({&reader, 0}, data + at);
+  for (uint64_t at = 0; at < kBytes; at += 1024) rig.load({&reader, 0}, data + at, {.line = kFirstFreeLine + 1});
   EXPECT_TRUE(rig.clean()) << rig.text();
   const uint32_t other = rig.kernel(0, nullptr, {2, 1});
   simt::Block& racer = rig.block(0, other);
-  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024) rig.store({&racer, 0}, data + at);
+  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024) rig.store({&racer, 0}, data + at, {.line = kFirstFreeLine + 2});
   EXPECT_FALSE(rig.clean());
 }
 

@@ -83,24 +83,25 @@ struct AtomicOperations {
     auto* bits = reinterpret_cast<Bits*>(at);
     FABRICBENCH_SIDE(
         if constexpr (sizeof(T) >= 4) {
-          return from_bits(
-              in_order(order, [=](auto o) { return atomic_ptx::exchange(o, Scope{}, bits, to_bits(value)); }));
-        } else { return modify(at, order, [=](T) { return value; }); },
+          return from_bits(in_order(order, [=](auto o) FABRICBENCH_UNSEEN {
+            return atomic_ptx::exchange(o, Scope{}, bits, to_bits(value));
+          }));
+        } else { return modify(at, order, [=](T) FABRICBENCH_UNSEEN { return value; }); },
         return from_bits(__atomic_exchange_n(bits, to_bits(value), static_cast<int>(order))));
   }
 
 // `native` says for which types there is an instruction, and `Operand` as what type it takes them.
-#define FETCH(name, native, Operand, expression)                                                          \
-  static FABRICBENCH_BOTH T name(T* at, T value, Order order) {                                           \
-    FABRICBENCH_SIDE(                                                                                     \
-        if constexpr (native) {                                                                           \
-          auto* as_operand = reinterpret_cast<Operand*>(at);                                              \
-          const auto operand = __builtin_bit_cast(Operand, value);                                        \
-          const Operand old =                                                                             \
-              in_order(order, [=](auto o) { return atomic_ptx::name(o, Scope{}, as_operand, operand); }); \
-          return __builtin_bit_cast(T, old);                                                              \
-        }, );                                                                                             \
-    return modify(at, order, [=](T x) { return static_cast<T>(expression); });                            \
+#define FETCH(name, native, Operand, expression)                                                                    \
+  static FABRICBENCH_BOTH T name(T* at, T value, Order order) {                                                     \
+    FABRICBENCH_SIDE(                                                                                               \
+        if constexpr (native) {                                                                                     \
+          auto* as_operand = reinterpret_cast<Operand*>(at);                                                        \
+          const auto operand = __builtin_bit_cast(Operand, value);                                                  \
+          const Operand old = in_order(                                                                             \
+              order, [=](auto o) FABRICBENCH_UNSEEN { return atomic_ptx::name(o, Scope{}, as_operand, operand); }); \
+          return __builtin_bit_cast(T, old);                                                                        \
+        }, );                                                                                                       \
+    return modify(at, order, [=](T x) FABRICBENCH_UNSEEN { return static_cast<T>(expression); });                   \
   }
   static constexpr bool kWord = std::is_integral_v<T> && sizeof(T) >= 4;
   using Number = std::conditional_t<std::is_floating_point_v<T>, T, Bits>;
@@ -135,8 +136,9 @@ struct AtomicOperations {
 
   static FABRICBENCH_DEVICE bool swap_bits(Bits* at, Bits& expected, Bits desired, Order order) {
     if constexpr (sizeof(T) >= 4) {
-      const Bits old =
-          in_order(order, [=](auto o) { return atomic_ptx::compare_and_swap(o, Scope{}, at, expected, desired); });
+      const Bits old = in_order(order, [=](auto o) FABRICBENCH_UNSEEN {
+        return atomic_ptx::compare_and_swap(o, Scope{}, at, expected, desired);
+      });
       const bool success = old == expected;
       expected = old;
       return success;

@@ -52,8 +52,8 @@ class coalesced_group : public thread_group {
   template <class T>
   FABRICBENCH_DEVICE T from_lane(T value, unsigned int lane) const {
     const unsigned int mask = mask_;
-    return fabricbench::shuffle_words(value,
-                                      [=](unsigned int w) { return __shfl_sync(mask, w, static_cast<int>(lane)); });
+    return fabricbench::shuffle_words(
+        value, [=](unsigned int w) FABRICBENCH_UNSEEN { return __shfl_sync(mask, w, static_cast<int>(lane)); });
   }
   FABRICBENCH_DEVICE unsigned int to_ranks(unsigned int lanes) const {
     if (mask_ == 0xffffffffu) return lanes;

@@ -64,20 +64,24 @@ class thread_block_tile {
 
   template <class T>
   FABRICBENCH_DEVICE T shfl(T value, int rank) const {
-    return fabricbench::shuffle_words(value, [=](unsigned int w) { return __shfl_sync(mask(), w, rank, Size); });
+    return fabricbench::shuffle_words(
+        value, [=](unsigned int w) FABRICBENCH_UNSEEN { return __shfl_sync(mask(), w, rank, Size); });
   }
   template <class T>
   FABRICBENCH_DEVICE T shfl_up(T value, unsigned int delta) const {
-    return fabricbench::shuffle_words(value, [=](unsigned int w) { return __shfl_up_sync(mask(), w, delta, Size); });
+    return fabricbench::shuffle_words(
+        value, [=](unsigned int w) FABRICBENCH_UNSEEN { return __shfl_up_sync(mask(), w, delta, Size); });
   }
   template <class T>
   FABRICBENCH_DEVICE T shfl_down(T value, unsigned int delta) const {
-    return fabricbench::shuffle_words(value, [=](unsigned int w) { return __shfl_down_sync(mask(), w, delta, Size); });
+    return fabricbench::shuffle_words(
+        value, [=](unsigned int w) FABRICBENCH_UNSEEN { return __shfl_down_sync(mask(), w, delta, Size); });
   }
   template <class T>
   FABRICBENCH_DEVICE T shfl_xor(T value, unsigned int lane_mask) const {
-    return fabricbench::shuffle_words(
-        value, [=](unsigned int w) { return __shfl_xor_sync(mask(), w, static_cast<int>(lane_mask), Size); });
+    return fabricbench::shuffle_words(value, [=](unsigned int w) FABRICBENCH_UNSEEN {
+      return __shfl_xor_sync(mask(), w, static_cast<int>(lane_mask), Size);
+    });
   }
   FABRICBENCH_DEVICE int any(int predicate) const { return __any_sync(mask(), predicate); }
   FABRICBENCH_DEVICE int all(int predicate) const { return __all_sync(mask(), predicate); }
