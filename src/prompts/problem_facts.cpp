@@ -84,7 +84,7 @@ Result<std::string> cost(const Problem& problem) {
     rows.push_back(std::move(row));
   }
   const std::string where = world == 1 ? "" : fmt::format(", on the busiest of {} ranks", world);
-  return fmt::format("What a call does with the algorithm that is asked for{}:\n\n{}", where, table(rows));
+  return fmt::format("What a call of our own solution does{} (another algorithm may do with less):\n\n{}", where, table(rows));
 }
 
 // The error of one rounding, relative to the value.
@@ -106,7 +106,7 @@ std::string_view roundoff(DType type) {
 Result<std::string> describe_data(const Problem& problem) {
   std::string text =
       "Tensors are device memory of the rank, dense, the last extent varies fastest, and each begins at a "
-      "multiple of 256 bytes.\n\n" +
+      "multiple of 256 bytes. What the statement says of contents goes before this table.\n\n" +
       tensors(problem);
   if (!problem.parameters.empty()) text += "\nParameters:\n";
   for (const auto& [name, about] : problem.parameters) text += fmt::format("- `{}`: {}\n", name, about);
