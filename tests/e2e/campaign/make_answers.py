@@ -4,7 +4,7 @@
 Usage: make_answers.py OUT
 
 answers.toml lists the answers of each model. Right answers are references and alternatives of problems, others are made of them by small changes as
-programmers make them, of tests/e2e/exploits and tests/e2e/candidates, and of a few texts in pieces/. OUT/expected.json lists all
+programmers make them, of tests/e2e/exploits, tests/e2e/candidates and tests/e2e/second_solutions, and of a few texts in pieces/. OUT/expected.json lists all
 answers with their recipes and the outcomes that the table expects.
 """
 import json
@@ -144,6 +144,16 @@ def borrowed(folder, name):
     return "".join(lines)
 
 
+def second(problem, slip=None):
+    """A solution that was written from the prompt alone, or with one of its mistakes."""
+    folder = ("tests", "e2e", "second_solutions", problem.name)
+    text = read(*folder, "solution.cu")
+    if slip is None:
+        return text
+    mistake = tomllib.loads(read(*folder, "mistakes.toml"))["mistake"][slip - 1]
+    return replace_once(text, mistake["find"], mistake["replace"])
+
+
 def answer_of(recipe, problem, model, number):
     """The text that the model answers with."""
     if recipe == "empty":
@@ -153,6 +163,10 @@ def answer_of(recipe, problem, model, number):
     if recipe.startswith(("exploit ", "candidate ")):
         suite, name = recipe.split()
         source = borrowed(suite + "s", name)
+    elif recipe == "second":
+        source = second(problem)
+    elif recipe.startswith("slip "):
+        source = second(problem, int(recipe.split()[1]))
     else:
         source = SOURCES["reference" if recipe == "truncated" else recipe](problem)
     text = f"{OPENINGS[model][number - 1]}\n\n```cuda\n{source}```\n{CLOSINGS[model]}"

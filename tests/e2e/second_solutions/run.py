@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CLASSES = {"wrong", "race", "deadlock", "uninitialised", "fault", "budget", "compile_error", "rule_violation"}
-KEYS = {"about", "find", "replace", "expect", "explains", "mode"}
+KEYS = {"about", "find", "replace", "expect", "explains", "mode", "schedules"}
 MISTAKES = 3
 SECONDS = 600  # ends a hang
 
@@ -68,7 +68,10 @@ def run(tool, folder, schedules):
         for mistake, text in mistakes_of(folder, solution):
             answer = Path(scratch) / "solution.cu"
             answer.write_text(text)
-            verdict = judged(tool, folder.name, answer, [f"--{mistake.get('mode', 'quick')}"])
+            options = [f"--{mistake.get('mode', 'quick')}"]
+            if "schedules" in mistake:
+                options += ["--schedules", str(mistake["schedules"])]
+            verdict = judged(tool, folder.name, answer, options)
             tell(complaints(verdict, mistake), verdict, mistake["about"])
     return right
 
