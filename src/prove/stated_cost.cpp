@@ -36,10 +36,14 @@ void MovedBytes::add(const std::vector<record::Timing>& timings) {
   }
 }
 
+const MovedBytes::Size& MovedBytes::largest(const catalog::Problem& problem) const {
+  return *std::ranges::max_element(
+      sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
+}
+
 std::string MovedBytes::difference(const catalog::Problem& problem) const {
   if (sizes_.empty()) return "the reference was not timed";
-  const auto& largest = *std::ranges::max_element(
-      sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
+  const Size& largest = this->largest(problem);
   if (!largest.timing.refusal.empty())
     return fmt::format("size {} of the reference is not extrapolated: {}", largest.timing.size, largest.timing.refusal);
   if (largest.counted == 0) return fmt::format("size {} was not timed alone", largest.timing.size);

@@ -19,6 +19,8 @@ class MovedBytes {
   // Empty if stated and counted bytes agree within 10 % at the timed size with the most stated link bytes, and its time
   // is extrapolated where it is sampled; else what differs. docs/problems.md defines link bytes.
   std::string difference(const catalog::Problem& problem) const;
+  // Calls of that size so far.
+  int counted(const catalog::Problem& problem) const { return sizes_.empty() ? 0 : largest(problem).counted; }
 
  private:
   struct Size {
@@ -26,6 +28,8 @@ class MovedBytes {
     double link_bytes = 0, memory_bytes = 0;  // sums
     int counted = 0;                          // calls
   };
+  const Size& largest(const catalog::Problem& problem) const;
+
   std::vector<Size> sizes_ = {};
 };
 
