@@ -47,7 +47,7 @@ def run_campaign():
     problems = sorted({answer["problem"] for answer in expected})
     models = [word for name in MODELS for word in ("--model", f"recorded:{WORK / 'answers' / name},label={name}")]
     code, out, err = harness.run(TOOL, *models, *problems, "--rounds", 2, "--seed", 20261115, "--name", "Recorded answers", "--out", WORK / "run",
-                                 timeout=1500)
+                                 timeout=3000)
     CHECKS.same(code, 0, f"exit code ({err[-500:]})")
     CHECKS.that("fabricbench report" in out, "does not say how to see the report")
     return expected
