@@ -132,6 +132,7 @@ std::string describe_tolerances(const Problem& problem) {
   if (floats) {
     std::vector<std::string> roundings;
     for (const Tensor& tensor : problem.tensors) {
+      if (!tensor.output) continue;
       auto rounding = fmt::format("{} ({})", roundoff(tensor.dtype), catalog::name_of(tensor.dtype));
       if (catalog::is_float(tensor.dtype) && std::ranges::find(roundings, rounding) == roundings.end())
         roundings.push_back(std::move(rounding));
@@ -142,7 +143,7 @@ std::string describe_tolerances(const Problem& problem) {
         "statement names, and the rounding to the output's format (off by at most {} of the value). Where a\n"
         "value is only moved, the bound is 0. Sums in a narrower format, and terms that are rounded or left out, are "
         "outside "
-        "of it.\nNaN is never right.",
+        "of it.\nThe sign of a zero does not matter. NaN is never right.",
         fmt::join(roundings, ", "));
   }
   return std::string(trim(text));
