@@ -51,15 +51,15 @@ Result<std::string> machine_of(const catalog::Problem& problem) {
 Result<std::string> toolchain_of(const catalog::Problem& problem) {
   const std::string libraries = describe_libraries(problem);
   const bool nccl = std::ranges::find(problem.rules.libraries, "nccl") != problem.rules.libraries.end();
-  return fill_prompt_file("parts/toolchain.md", {{"libraries", libraries},
-                                                 {"no_libraries", libraries.empty() ? "yes" : ""},
-                                                 {"nccl", nccl ? "yes" : ""}});
+  return fill_prompt_file(
+      "parts/toolchain.md",
+      {{"libraries", libraries}, {"no_libraries", libraries.empty() ? "yes" : ""}, {"nccl", nccl ? "yes" : ""}});
 }
 
 Result<std::string> judging_of(const catalog::Problem& problem) {
-  return fill_prompt_file("parts/judging.md", {{"yardstick", problem.baseline.empty()
-                                                                 ? "an expert's solution"
-                                                                 : "a plain solution (the baseline)"}});
+  return fill_prompt_file(
+      "parts/judging.md",
+      {{"yardstick", problem.baseline.empty() ? "an expert's solution" : "a plain solution (the baseline)"}});
 }
 
 Result<std::string> answer_form(const catalog::Problem& problem) {

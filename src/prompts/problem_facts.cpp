@@ -84,7 +84,8 @@ Result<std::string> cost(const Problem& problem) {
     rows.push_back(std::move(row));
   }
   const std::string where = world == 1 ? "" : fmt::format(", on the busiest of {} ranks", world);
-  return fmt::format("What a call of our own solution does{} (another algorithm may do with less):\n\n{}", where, table(rows));
+  return fmt::format("What a call of our own solution does{} (another algorithm may do with less):\n\n{}", where,
+                     table(rows));
 }
 
 // The error of one rounding, relative to the value.
@@ -125,9 +126,12 @@ std::string describe_tolerances(const Problem& problem) {
     if (!tensor.output) continue;
     const auto name = catalog::name_of(tensor.dtype);
     floats = floats || catalog::is_float(tensor.dtype);
-    text += catalog::is_float(tensor.dtype)
-                ? fmt::format("- `{}` ({}): within the error bound of each element, which is 0 where the statement says exactly\n", tensor.name, name)
-                : fmt::format("- `{}` ({}): exactly\n", tensor.name, name);
+    text +=
+        catalog::is_float(tensor.dtype)
+            ? fmt::format(
+                  "- `{}` ({}): within the error bound of each element, which is 0 where the statement says exactly\n",
+                  tensor.name, name)
+            : fmt::format("- `{}` ({}): exactly\n", tensor.name, name);
   }
   if (floats) {
     std::vector<std::string> roundings;

@@ -91,7 +91,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, args.n / (4 * kThreads) + 1));
     pull<<<blocks, kThreads, 0, nullptr>>>(inputs_.at<const uint32_t>(next_), args.out, args.n, flags_.mine<Flags>(),
-                                          flags_.at<Flags>(next_), flags_.at<Flags>(before_), ++call_);
+                                           flags_.at<Flags>(next_), flags_.at<Flags>(before_), ++call_);
   }
 
  private:

@@ -31,7 +31,8 @@ __device__ void wait_for(uint32_t* flag, uint32_t number) {
   while (static_cast<int32_t>(Flag(*flag).load(cuda::memory_order_acquire) - number) < 0) {
   }
 }
-__global__ void __launch_bounds__(kThreads) send(Args args, const __grid_constant__ Call to, int rank, int world, uint32_t call) {
+__global__ void __launch_bounds__(kThreads)
+    send(Args args, const __grid_constant__ Call to, int rank, int world, uint32_t call) {
   const int64_t c = blockIdx.x;
   const int g = static_cast<int>(blockIdx.y);
   const int64_t place = c * world + rank;
@@ -54,7 +55,9 @@ __global__ void __launch_bounds__(kThreads) send(Args args, const __grid_constan
   __syncthreads();
   if (threadIdx.x == 0) Flag(to.sent.of[g][place]).store(call, cuda::memory_order_release);
 }
-__global__ void __launch_bounds__(kThreads) attend(Args args, const __grid_constant__ Call at, fabricbench::Peers<__nv_bfloat16> out, int rank, int world, uint32_t call) {
+__global__ void __launch_bounds__(kThreads)
+    attend(Args args, const __grid_constant__ Call at, fabricbench::Peers<__nv_bfloat16> out, int rank, int world,
+           uint32_t call) {
   __shared__ float queries[kWarps][kSize];
   const int64_t t = blockIdx.x;
   const int owner = static_cast<int>(blockIdx.y);
@@ -91,7 +94,8 @@ __global__ void __launch_bounds__(kThreads) attend(Args args, const __grid_const
         score *= scale;
       }
       float larger = fmaxf(most, score);
-      for (int distance = 16; distance > 0; distance /= 2) larger = fmaxf(larger, __shfl_xor_sync(kAll, larger, distance));
+      for (int distance = 16; distance > 0; distance /= 2)
+        larger = fmaxf(larger, __shfl_xor_sync(kAll, larger, distance));
       const float weight = __expf(score - larger);
       const float factor = __expf(most - larger);
       most = larger;
@@ -122,7 +126,8 @@ __global__ void finish(uint32_t* done, uint32_t number) { wait_for(done, number)
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
-      : rank_(rank.rank()), world_(rank.world()),
+      : rank_(rank.rank()),
+        world_(rank.world()),
         key_bytes_(sizeof(__nv_bfloat16) * static_cast<size_t>(args.chunks * rank.world() * args.tokens * kSize)),
         query_bytes_(key_bytes_ * static_cast<size_t>(args.share)),
         memory_(rank, 2 * (query_bytes_ + 2 * key_bytes_)),
@@ -141,9 +146,11 @@ class Solution {
     const unsigned chunks = static_cast<unsigned>(args.chunks);
     const unsigned tokens = static_cast<unsigned>(args.tokens);
     send<<<dim3(chunks, world), kThreads, 0, stream>>>(args, call, rank_, world_, call_);
-    attend<<<dim3(tokens, world, chunks), kThreads, 0, stream>>>(args, call, out_.peers<__nv_bfloat16>(), rank_, world_, call_);
+    attend<<<dim3(tokens, world, chunks), kThreads, 0, stream>>>(args, call, out_.peers<__nv_bfloat16>(), rank_, world_,
+                                                                 call_);
     finish<<<1, 1, 0, stream>>>(flags_.mine<uint32_t>(), call_ * chunks * tokens * world);
   }
+
  private:
   int rank_;
   int world_;

@@ -72,7 +72,8 @@ TEST(Streams, ManyAccessesAreThinnedOut) {
   EXPECT_TRUE(rig.clean()) << rig.text();
   const uint32_t other = rig.kernel(0, nullptr, {2, 1});
   simt::Block& racer = rig.block(0, other);
-  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024) rig.store({&racer, 0}, data + at, {.line = kFirstFreeLine + 2});
+  for (uint64_t at = 0; at < kBytes && rig.clean(); at += 1024)
+    rig.store({&racer, 0}, data + at, {.line = kFirstFreeLine + 2});
   EXPECT_FALSE(rig.clean());
 }
 

@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
     if (thread == 0) {
-      // Release: the block's share, before the barrier, is there for whoever counts later. Acquire: the last one sees
-      // all shares. They are of this GPU, so its scope is enough. The counter grows over all calls.
+      // Release: the block's share, before the barrier, is there for the block that counts later. Acquire: the last one
+      // sees all shares. They are of this GPU, so its scope is enough. The counter grows over all calls.
       cuda::atomic_ref<uint32_t, cuda::thread_scope_device> finished(buffers.finished[tile]);
       last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == call * gridDim.y;
     }

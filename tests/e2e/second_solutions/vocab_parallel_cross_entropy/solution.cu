@@ -36,8 +36,8 @@ __device__ Part merge(Part a, Part b) {
 using Word = unsigned long long;
 
 __device__ void send(Word* word, float value, uint32_t call) {
-  // Relaxed: number and value are one access of 8 bytes, so whoever sees the number sees the value. System scope: the
-  // reader is another GPU.
+  // Relaxed: number and value are one access of 8 bytes, so a thread that sees the number sees the value. System scope:
+  // the reader is another GPU.
   cuda::atomic_ref<Word, cuda::thread_scope_system>(*word).store(static_cast<Word>(__float_as_uint(value)) << 32 | call,
                                                                  cuda::memory_order_relaxed);
 }
