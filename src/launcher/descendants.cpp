@@ -48,11 +48,20 @@ std::set<pid_t> children() {
 }
 
 // "time on a processor, time waiting for one, …" in nanoseconds; of a process: of its first thread.
-std::chrono::nanoseconds read_busy_time(const std::string& folder) {
+struct Scheduled {
+  std::chrono::nanoseconds ran{}, waited{};
+};
+
+Scheduled read_scheduled(const std::string& folder) {
   std::ifstream in(folder + "/schedstat");
   int64_t running = 0, waiting = 0;
   if (!(in >> running >> waiting)) return {};
-  return std::chrono::nanoseconds(running + waiting);
+  return {std::chrono::nanoseconds(running), std::chrono::nanoseconds(waiting)};
+}
+
+std::chrono::nanoseconds read_busy_time(const std::string& folder) {
+  const Scheduled s = read_scheduled(folder);
+  return s.ran + s.waited;
 }
 
 }  // namespace
@@ -64,6 +73,8 @@ std::chrono::nanoseconds busy_time(pid_t process) {
   for (pid_t child = 0; children >> child;) time += busy_time(child);
   return time;
 }
+
+std::chrono::nanoseconds delay_of(pid_t process) { return read_scheduled("/proc/" + std::to_string(process)).waited; }
 
 std::chrono::nanoseconds own_busy_time() {
   std::chrono::nanoseconds time{};

@@ -11,7 +11,10 @@ namespace fb::launcher {
 // each its first thread. Zero where it has gone.
 std::chrono::nanoseconds busy_time(pid_t process);
 
-// The same of all threads of this process.
+// How long its first thread was ready to compute and had to wait for a processor.
+std::chrono::nanoseconds delay_of(pid_t process);
+
+// Busy time of all threads of this process.
 std::chrono::nanoseconds own_busy_time();
 
 // While it lives, orphans of this process's children become its children, however they tried to get away. ended by

@@ -266,14 +266,19 @@ void Supervisor::watch() {
 
 // The machine's computation has a limit of its own, in instructions, and a verdict must not depend on the load of this
 // computer, or on how long the judge computes inputs and expected values: for a judge, time in which the machine or
-// this process runs or is runnable does not count, up to ten times the limit.
+// this process runs or is runnable does not count, nor does that in which a rank waits for a processor, up to ten times
+// the limit.
 bool Supervisor::is_late() const {
   if (!request_.timeout) return false;
   const auto passed = Clock::now() - started_;
   if (passed < *request_.timeout) return false;
   constexpr int kAtMost = 10;
+  std::chrono::nanoseconds delay{};
+  for (const Rank& rank : ranks_) {
+    if (rank.running) delay = std::max(delay, delay_of(rank.process.id()));
+  }
   return !is_judged() || passed >= kAtMost * *request_.timeout ||
-         passed - busy_time(machine_.id()) - own_busy_time() >= *request_.timeout;
+         passed - busy_time(machine_.id()) - own_busy_time() - delay >= *request_.timeout;
 }
 
 bool Supervisor::wait_once(Milliseconds longest) {

@@ -14,13 +14,13 @@ using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
 
 constexpr int kWarp = 32, kThreads = 128, kWarps = kThreads / kWarp;
-constexpr int kTokens = 16;                        // of a chunk
-constexpr int kColumns = 16;                       // of values, of a warp
-constexpr int kAcross = 8;                         // units of 16 bytes of the values of a block
-constexpr int kUnit = 8;                           // numbers of 16 bytes
-constexpr int kPad = 8;                            // rows in different banks
-constexpr int kWidest = 128;                       // the largest key_dim
-constexpr int kMostBlocks = 16;                    // all are resident
+constexpr int kTokens = 16;     // of a chunk
+constexpr int kColumns = 16;    // of values, of a warp
+constexpr int kAcross = 8;      // units of 16 bytes of the values of a block
+constexpr int kUnit = 8;        // numbers of 16 bytes
+constexpr int kPad = 8;         // rows in different banks
+constexpr int kWidest = 128;    // the largest key_dim
+constexpr int kMostScans = 16;  // blocks that scan, at most; twice as many make records, and all are resident
 constexpr int kRows = kThreads * kUnit / kWidest;  // of keys that a block loads at a time
 
 // Within a chunk the update is solved for all tokens at once. With decays D_t from the chunk's begin to token t, the
@@ -325,10 +325,9 @@ using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 // records come, and its results go straight into `out` of the ranks of their tokens.
 //
 // - A record's flag holds the number of the call. That a rank has sent it also says that its `out` may be written.
-// - Records are overwritten in the next call. The writer has ended this one by then, so that all blocks of all ranks
-// have
-//   told it that they have finished: they have read their records, and written their results.
-// - All blocks are resident, and wait only for what blocks of other ranks send before they wait themselves.
+// - Records are overwritten in the next call. The writer has ended this one by then, so that all blocks that scan, of
+//   all ranks, have told it that they have finished: they have read their records, and written their results.
+// - All blocks are resident, and all records are sent before anything is waited for.
 template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
     delta_net(Args args, Shape shape, Peers<uint4> inbox, Peers<uint32_t> flags, Peers<uint32_t> finished,
@@ -354,8 +353,8 @@ __global__ void __launch_bounds__(kThreads)
     reinterpret_cast<uint4*>(stages)[i] = uint4{};
 
   const int heads = shape.heads * shape.share, across = (shape.value + kAcross - 1) / kAcross;
-  const int all = shape.world * chunks;
-  for (int item = block; item < heads * across; item += blocks) {
+  const int all = shape.world * chunks, scanning = min(min(blocks, kMostScans), heads * across);
+  for (int item = block; item < heads * across && block < scanning; item += scanning) {
     const int head = item % heads, column = item / heads * kAcross;
     const auto slot = [&](int chunk) { return int64_t{chunk} * shape.heads + head / shape.share; };
     State<kWidth> state;
@@ -394,15 +393,11 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // before the next item's first stage is filled; orders all stores before the release
   }
 
-  // Every block that scans tells all ranks; the first of each rank waits for those of all.
-  const int scanning = min(blocks, heads * across);
+  // Every block that scans tells all ranks; the first of each rank waits for those of all, a thread for each.
   if (block < scanning && thread < shape.world)
-    Flag(finished.of[thread][rank * kMostBlocks + block]).store(call, cuda::memory_order_release);
-  if (block == 0) {
-    for (int i = thread; i < shape.world * kMostBlocks; i += kThreads) {
-      if (i % kMostBlocks >= scanning) continue;
-      while (Flag(finished.of[rank][i]).load(cuda::memory_order_acquire) != call) {
-      }
+    Flag(finished.of[thread][rank * scanning + block]).store(call, cuda::memory_order_release);
+  if (block == 0 && thread < shape.world * scanning) {
+    while (Flag(finished.of[rank][thread]).load(cuda::memory_order_acquire) != call) {
     }
   }
 }
@@ -417,23 +412,25 @@ class Solution {
                static_cast<int>(args.key_dim / kUnit),
                static_cast<int>(args.value_dim / kUnit),
                rank.world()},
-        records_(static_cast<size_t>(shape_.world * shape_.chunks() * args.heads)),
-        inbox_(rank, records_ * static_cast<size_t>(shape_.record()) * sizeof(uint4)),
-        flags_(rank, records_ * sizeof(uint32_t)),
-        finished_(rank, static_cast<size_t>(shape_.world * kMostBlocks) * sizeof(uint32_t)),
+        records_(shape_.world * shape_.chunks() * args.heads),
+        inbox_(rank, static_cast<size_t>(records_ * shape_.record()) * sizeof(uint4)),
+        flags_(rank, static_cast<size_t>(records_) * sizeof(uint32_t)),
+        finished_(rank, static_cast<size_t>(shape_.world * kMostScans) * sizeof(uint32_t)),
         out_(rank, args.out) {}
 
   void run(const Args& args, cudaStream_t stream) {
     const auto kernel = args.key_dim <= 32 ? delta_net<32> : delta_net<kWidest>;
-    const auto blocks = static_cast<unsigned>(std::min<size_t>(records_, kMostBlocks));
-    kernel<<<blocks, kThreads, 0, stream>>>(args, shape_, inbox_.peers<uint4>(), flags_.peers<uint32_t>(),
-                                            finished_.peers<uint32_t>(), out_.peers<uint4>(), rank_, ++call_);
+    const auto scans = args.heads * args.share * ((shape_.value + kAcross - 1) / kAcross);
+    const auto blocks = std::min<int64_t>(records_, 2 * std::min<int64_t>(scans, kMostScans));
+    kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
+        args, shape_, inbox_.peers<uint4>(), flags_.peers<uint32_t>(), finished_.peers<uint32_t>(), out_.peers<uint4>(),
+        rank_, ++call_);
   }
 
  private:
   int rank_;
   Shape shape_;
-  size_t records_;     // that a rank makes, and gets
+  int64_t records_;    // that a rank makes, and gets
   uint32_t call_ = 0;  // the flags of fresh memory are 0
   fabricbench::PeerMemory inbox_, flags_, finished_, out_;
 };
