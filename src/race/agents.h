@@ -24,6 +24,7 @@ struct OperationInfo {
   bool kernel = false;
   bool of_judge = false;
   uint32_t number = 0;  // among the operations of its process
+  uint64_t call = 0;    // of run, from 1; 0: not judged, or of no call
   // The host's call, where it is known.
   std::string file;
   uint32_t line = 0;

@@ -29,6 +29,7 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.later_at = line_of(later, *f.later_op);
   f.morally_strong = order_.are_morally_strong(earlier, later);
   f.earlier_in_scope = agents.in_scope(earlier.reach(), earlier.block, later.block);
+  f.later_in_scope = agents.in_scope(later.reach(), later.block, earlier.block);
   f.threads_ordered = access.async && order_.orders_threads(access, earlier, earlier_lane, later_lane);
   const auto needed_between = [&](BlockId a, BlockId b) {
     if (same_block(a, b)) return Scope::cta;
@@ -50,7 +51,17 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
     f.edge = state_.log.missed_on_the_way(earlier, later);
     f.on_the_way = f.edge != nullptr;
   }
-  if (!f.edge) return f;
+  const auto covers_earlier = [&](const SyncEdge& edge) {
+    const ClockRef released = edge.released ? state_.joiner.flatten(edge.release) : nullptr;
+    return released &&
+           released->covers(agents.block(earlier.block).stream_epoch, earlier.block,
+                            static_cast<uint16_t>(earlier.warp + 1), Mask{1} << earlier_lane, earlier.epoch);
+  };
+  if (!f.edge) {
+    const SyncEdge* unread = earlier.writes() && !later.writes() ? state_.log.read_by_others(earlier, later) : nullptr;
+    if (unread && covers_earlier(*unread)) f.unread = unread;
+    return f;
+  }
   // A flag on the way hands on to others what it was told: it needs the scope of the whole way.
   const Scope of_flag = needed_between(f.edge->write.block, f.edge->read.block);
   f.needed = f.on_the_way ? std::max(f.needed, of_flag) : of_flag;
@@ -62,10 +73,8 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.released_before =
       edge.released && before_flag && edge.release.block == edge.write.block && edge.release.lane_epoch < earlier.epoch;
   f.reader_in_write_scope = agents.in_scope(f.edge->write.reach(), f.edge->write.block, f.edge->read.block);
-  const ClockRef released = f.edge->released ? state_.joiner.flatten(f.edge->release) : nullptr;
-  f.released_to_reader =
-      released && released->covers(agents.block(earlier.block).stream_epoch, earlier.block,
-                                   static_cast<uint16_t>(earlier.warp + 1), Mask{1} << earlier_lane, earlier.epoch);
+  f.writer_in_read_scope = agents.in_scope(f.edge->read.reach(), f.edge->read.block, f.edge->write.block);
+  f.released_to_reader = covers_earlier(*f.edge);
   return f;
 }
 
@@ -98,6 +107,7 @@ void RaceReporter::report(const AccessContext& access, const ShadowCell& earlier
   ++known.analyses;
   RaceFacts f = facts_of(access, earlier, offset);
   f.host_memory = at.allocation && at.allocation->device == mem::kHostMemory;
+  f.shared_memory = !at.allocation;
   const ReportRule& rule = first_rule(f);
   const RaceClass kind = class_of(rule, f);
   const std::string_view id = same_value ? kSameValueId : id_of(kind);
@@ -112,7 +122,7 @@ void RaceReporter::report(const AccessContext& access, const ShadowCell& earlier
     return;
   }
   further_.push_back(0);
-  if (f.edge) f.flag = names_of(*f.edge);
+  if (const SyncEdge* flag = f.edge ? f.edge : f.unread) f.flag = names_of(*flag);
   Report report;
   report.kind = kind;
   report.id = id;

@@ -28,7 +28,9 @@ struct RaceFacts {
   const OperationInfo* later_op = nullptr;
   bool morally_strong = false;
   bool earlier_in_scope = false;  // the later thread is in the scope of the earlier access
+  bool later_in_scope = false;    // … and the other way round
   bool host_memory = false;       // the bytes are memory of the host, which takes part between device threads
+  bool shared_memory = false;     // … of a block
   // The narrowest scope that includes both threads: those of the flag where there is one between them.
   Scope needed = Scope::sys;
   bool threads_ordered = false;  // an asynchronous copy whose issuing thread is ordered after the earlier access
@@ -37,10 +39,16 @@ struct RaceFacts {
   bool released_to_reader = false;     // … carried a release that covers the earlier access
   bool released_before = false;        // … came after the earlier access, but its last release before it
   bool reader_in_write_scope = false;  // … was written with a scope that includes its reader
+  bool writer_in_read_scope = false;   // … was read with a scope that includes its writer
   // The edge is not between the two threads but on the way: a flag that was set after the first access, or read before
   // the second, and ordered nothing.
   bool on_the_way = false;
-  FlagNames flag;  // filled in after the rule has been chosen
+  // A flag that carries a release behind the earlier access, and that only others have read.
+  const SyncEdge* unread = nullptr;
+  FlagNames flag;  // of `edge`, or else of `unread`; filled in after the rule has been chosen
+
+  // Both are work of the same call of run.
+  bool is_of_one_call() const { return earlier_op->call != 0 && earlier_op->call == later_op->call; }
 };
 
 struct ReportRule {

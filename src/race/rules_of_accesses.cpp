@@ -67,7 +67,14 @@ constexpr ReportRule kRules[] = {
      }},
     {"lanes of one warp", in_one_warp, RaceClass::in_one_warp,
      [](const RaceFacts&) -> std::string { return "lanes of a warp are ordered by __syncwarp only"; },
-     [](const RaceFacts& f) { return fmt::format("put __syncwarp() between {} and {}", f.earlier_at, f.later_at); }},
+     [](const RaceFacts& f) {
+       // What a block shares, other warps access as well: lanes of one are only the first that were seen.
+       return f.shared_memory
+                  ? fmt::format(
+                        "put __syncthreads() between {} and {} (__syncwarp() where only this warp accesses them)",
+                        f.earlier_at, f.later_at)
+                  : fmt::format("put __syncwarp() between {} and {}", f.earlier_at, f.later_at);
+     }},
     {"no proxy fence", [](const RaceFacts& f) { return f.threads_ordered; }, RaceClass::proxy_crossed,
      [](const RaceFacts&) -> std::string {
        return "the threads are ordered, but the copy goes through the asynchronous proxy, which need not see generic "
@@ -78,10 +85,16 @@ constexpr ReportRule kRules[] = {
      }},
     {"scope of a strong access", both_strong, RaceClass::narrow_scope,
      [](const RaceFacts& f) {
+       if (!f.earlier_in_scope && !f.later_in_scope && f.earlier_at != f.later_at)
+         return fmt::format("both are strong, but the access at {} has {} scope only, and that at {} {} scope",
+                            f.earlier_at, name_of(f.earlier.reach()), f.later_at, name_of(f.later.reach()));
        return fmt::format("both are strong, but the access at {} has {} scope only", narrow_at(f),
                           name_of(narrow(f).reach()));
      },
      [](const RaceFacts& f) {
+       if (!f.earlier_in_scope && !f.later_in_scope && f.earlier_at != f.later_at)
+         return fmt::format("give the accesses at {} and {} {} scope (.{})", f.earlier_at, f.later_at,
+                            name_of(f.needed), suffix_of(f.needed));
        return fmt::format("give the access at {} {} scope (.{})", narrow_at(f), name_of(f.needed), suffix_of(f.needed));
      }},
     {"update that is not atomic",

@@ -24,14 +24,24 @@ std::string writer_scope(const RaceFacts& f) {
                                       f.reader_in_write_scope ? f.flag.release_at : f.flag.write_at));
 }
 
+// What the reader's side lacks besides; empty: nothing that is known.
+std::string and_acquire(const RaceFacts& f) {
+  if (!f.edge->relaxed_read) return {};
+  return fmt::format("; the load at {} is relaxed, too: make it an acquire (ld.acquire.{}), or put {} after it",
+                     f.flag.read_at, suffix_of(f.needed), fence_of(f.needed));
+}
+std::string and_scope_of_read(const RaceFacts& f) {
+  return f.writer_in_read_scope ? "" : fmt::format(", and at {}, where the flag is read", f.flag.read_at);
+}
+
 constexpr ReportRule kRules[] = {
     {"flag without release", missed<MissedSync::not_released>, RaceClass::not_released,
      [](const RaceFacts& f) {
        return flag_was_read(f, "neither that store nor a fence before it releases the earlier writes");
      },
      [](const RaceFacts& f) {
-       return fmt::format("make the store at {} a release (st.release.{}), or put {} before it", f.flag.write_at,
-                          suffix_of(f.needed), fence_of(f.needed));
+       return fmt::format("make the store at {} a release (st.release.{}), or put {} before it{}", f.flag.write_at,
+                          suffix_of(f.needed), fence_of(f.needed), and_acquire(f));
      }},
     {"flag without acquire", missed<MissedSync::not_acquired>, RaceClass::not_acquired,
      [](const RaceFacts& f) { return flag_was_read(f, "neither that load nor a fence after it acquires"); },
@@ -43,12 +53,13 @@ constexpr ReportRule kRules[] = {
      [](const RaceFacts& f) { return missed<MissedSync::writer_scope>(f) && f.reader_in_write_scope; },
      RaceClass::narrow_scope, writer_scope,
      [](const RaceFacts& f) {
-       return fmt::format("use {} scope at {} ({} instead of {})", name_of(f.needed), f.flag.release_at,
-                          fence_of(f.needed), fence_of(f.edge->release_scope));
+       return fmt::format("use {} scope at {} ({} instead of {}){}", name_of(f.needed), f.flag.release_at,
+                          fence_of(f.needed), fence_of(f.edge->release_scope), and_scope_of_read(f));
      }},
     {"scope of the write of a flag", missed<MissedSync::writer_scope>, RaceClass::narrow_scope, writer_scope,
      [](const RaceFacts& f) {
-       return fmt::format("use {} scope at {} (.{})", name_of(f.needed), f.flag.write_at, suffix_of(f.needed));
+       return fmt::format("use {} scope at {} (.{}){}", name_of(f.needed), f.flag.write_at, suffix_of(f.needed),
+                          and_scope_of_read(f));
      }},
     {"scope of the read of a flag", missed<MissedSync::reader_scope>, RaceClass::narrow_scope,
      [](const RaceFacts& f) {

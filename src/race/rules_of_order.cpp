@@ -52,6 +52,8 @@ constexpr ReportRule kRules[] = {
        // A word that is accessed strongly is a flag, no buffer.
        if ((f.earlier.strong || f.later.strong) && !f.earlier_op->of_judge && !f.later_op->of_judge) return false;
        const bool has_read = !f.later.writes() || !f.earlier.writes();
+       // What is read in the call that writes it is read too early.
+       if (f.is_of_one_call()) return false;
        return has_read && &writer(f) != &reader(f) && writer(f).number > reader(f).number;
      },
      RaceClass::reused_early, no_sync,
@@ -62,6 +64,40 @@ constexpr ReportRule kRules[] = {
            writer(f).of_judge ? "the buffer"
            : f.later.writes() ? f.later_at
                               : f.earlier_at);
+     }},
+    {"flag that is not read", [](const RaceFacts& f) { return f.unread != nullptr; }, std::nullopt,
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "{} sets a flag at {} behind the first access, and others read it, but not who made the second",
+           f.flag.writer, f.flag.write_at);
+     },
+     [](const RaceFacts& f) {
+       return fmt::format("wait before {} for the flag that is set at {} (acquire, {} scope)", f.later_at,
+                          f.flag.write_at, name_of(f.needed));
+     }},
+    {"before the call has begun",
+     [](const RaceFacts& f) { return f.earlier_op->of_judge && f.earlier_op->host != f.later_op->host; }, std::nullopt,
+     no_sync,
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "let rank {} say by a flag that it has begun its call (release, {} scope), and acquire it before {}",
+           f.earlier_op->rank, name_of(f.needed), f.later_at);
+     }},
+    {"read too early",
+     [](const RaceFacts& f) {
+       return f.is_of_one_call() && f.later.writes() && !f.earlier.writes() && f.earlier_op != f.later_op &&
+              !f.earlier_op->of_judge && !f.later_op->of_judge;
+     },
+     std::nullopt,
+     [](const RaceFacts&) -> std::string {
+       return "no synchronisation between the two threads was seen, and both are of one call";
+     },
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "if {} is to read what {} writes, the read is too early: wait before it for a flag that is set behind the "
+           "write; if it is to read what was there before, publish its end with a flag: release ({} scope) after it, "
+           "acquire before {}",
+           f.earlier_at, f.later_at, name_of(f.needed), f.later_at);
      }},
     {"no synchronisation", [](const RaceFacts&) { return true; }, std::nullopt, no_sync,
      [](const RaceFacts& f) {

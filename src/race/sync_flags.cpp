@@ -104,6 +104,7 @@ void FlagSync::read_flag(WarpState& s, const simt::Access& access, const AccessC
     edge.read = context.cell;
     edge.read_lanes = lanes;
     edge.acquire_scope = context.cell.reach();
+    edge.relaxed_read = !acquires(access.order);
     if (!same_size && (options_.strict || write.whole != context.cell.whole)) {
       edge.missed = MissedSync::size;
     } else if (!state_.agents.in_scope(write.reach(), write.block, s.block->id)) {

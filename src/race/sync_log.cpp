@@ -60,4 +60,15 @@ const SyncEdge* SyncLog::missed_on_the_way(const ShadowCell& earlier, const Shad
   return best;
 }
 
+const SyncEdge* SyncLog::read_by_others(const ShadowCell& earlier, const ShadowCell& later) const {
+  const SyncEdge* best = nullptr;
+  for (const SyncEdge& e : edges_) {
+    if (e.number == 0 || !e.released || e.missed != MissedSync::none) continue;
+    if (!same_block(e.write.block, earlier.block) || e.write.epoch < earlier.epoch) continue;
+    if (same_block(e.read.block, earlier.block) || same_block(e.read.block, later.block)) continue;
+    if (!best || e.number > best->number) best = &e;
+  }
+  return best;
+}
+
 }  // namespace fb::race

@@ -29,6 +29,7 @@ struct SyncEdge {
   ShadowCell read;
   Mask read_lanes = 0;
   Scope acquire_scope = Scope::none;
+  bool relaxed_read = false;  // the load itself does not acquire; a fence behind it may
   MissedSync missed{};
 };
 
@@ -46,6 +47,9 @@ class SyncLog {
   // The last flag that ordered nothing and was set by the block of `earlier` after it, or was read by the block of
   // `later`: a link of a chain through other threads. Null: none.
   const SyncEdge* missed_on_the_way(const ShadowCell& earlier, const ShadowCell& later) const;
+  // The last flag that the block of `earlier` has released behind it and that others than the block of `later` have
+  // read. Null: none.
+  const SyncEdge* read_by_others(const ShadowCell& earlier, const ShadowCell& later) const;
 
  private:
   static constexpr size_t kEdges = 4096;

@@ -168,7 +168,7 @@ std::vector<std::string> host_flags(const DeviceCompile& request) {
   // nvcc leaves host code unoptimised unless it is told otherwise, and programs rely on overflow that wraps around.
   Words flags = {"-pthread", "-fwrapv"};
   // Reports about calls of libraries name their lines.
-  if (!request.shared) flags.emplace_back("-gline-tables-only");
+  flags.emplace_back("-gline-tables-only");
   if (request.kernels) flags.push_back("--cuda-host-only");
   add(flags, request.shared ? Words{"-fPIC", "-fvisibility=hidden"} : Words{"-fPIE"});
   return flags;

@@ -13,6 +13,7 @@
 #include "machine/blas/blas_elements.h"
 #include "machine/blas/blas_values.h"
 #include "machine/collective/reduction.h"
+#include "machine/node/operand_fault.h"
 #include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
@@ -297,7 +298,7 @@ bool BlasOperations::find_operands(BlasLaunch& l, std::string& fault) const {
     Bytes found = node_.memory.find_bytes(process, address, bytes);
     if (found.host && !context.space.find(address)) found = {};
     if (!found.host && fault.empty())
-      fault = fmt::format("{}: {} ({:#x}, {} bytes) is no memory of device {}", op->name, what, address, bytes, device);
+      fault = fmt::format("{}: {}", op->name, explain_operand(context.space, what, address, bytes, device));
     return found;
   };
   for (auto& extra : l.extras) extra.bytes = look(extra.address, extra.size, extra.what);

@@ -12,6 +12,7 @@
 
 #include "machine/collective/collective_values.h"
 #include "machine/collective/reduction.h"
+#include "machine/node/operand_fault.h"
 #include "machine/node/stream_scheduler.h"
 
 namespace fb::machine {
@@ -288,8 +289,8 @@ bool Collectives::find_buffers(CollectiveLaunch& launch, std::string& fault) {
     found = node_.memory.find_bytes(process, address, bytes);
     if (found.host && !context.space.find(address)) found = {};
     if (!found.host && fault.empty())
-      fault = fmt::format("{}: {} ({:#x}, {} bytes) is no memory of device {}", describe(call), what, address, bytes,
-                          member.local_device);
+      fault = fmt::format("{}: {}", describe(call),
+                          explain_operand(context.space, what, address, bytes, member.local_device));
     return found;
   };
   for (CollectivePart& part : launch.parts) {

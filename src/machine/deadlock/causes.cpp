@@ -21,8 +21,10 @@ std::string at_location(const Wait& w) { return w.run == Wait::kNone ? "" : " at
 
 std::string needs(const Wait& w) {
   return w.need_text.empty() ? fmt::format("sees {}", w.seen)
-                             : fmt::format("needs {} and sees {}", w.need_text, w.seen);
+                             : fmt::format("needs {} and sees {}", w.need_text, part_of_word(w, w.seen));
 }
+
+uint64_t part_of_word(const Wait& w, uint64_t word) { return w.need ? w.need->part(word) : word; }
 
 std::string written_by(const PastWrite& w) {
   return w.where.empty() ? w.writer : fmt::format("{}, at {}", w.writer, w.where);
@@ -80,6 +82,7 @@ std::string_view to_string(Cause cause) {
 
 Finding find_cause(const WaitGraph& graph) {
   // The most specific first: a rule may rely on those above it having found nothing.
+  // clang-format off
   constexpr rules::Found (*kRules[])(const WaitGraph&) = {
       rules::collective,
       rules::counted_barrier,
@@ -97,6 +100,7 @@ Finding find_cause(const WaitGraph& graph) {
       rules::epochs_differ,
       rules::elsewhere,
       rules::waits_ahead,
+      rules::left_out,
       rules::perhaps_not_resident,
       rules::cycle,
       rules::early_exit_of_blocks,
@@ -108,6 +112,7 @@ Finding find_cause(const WaitGraph& graph) {
       rules::barriers_at_last,
       rules::hosts,
   };
+  // clang-format on
   for (const auto rule : kRules) {
     if (auto found = rule(graph)) return std::move(*found);
   }

@@ -78,7 +78,7 @@ class Gatherer {
     const bool joint =
         std::ranges::any_of(process.pending, [](const OperationPtr& o) { return o->joint && !o->has_ended; });
     facts_.ranks.push_back({process.number, process.rank, name_of(process), process.gone,
-                            node_.has_returned && node_.has_returned(process), joint});
+                            node_.has_returned && node_.has_returned(process), joint, process.call});
     for (const auto& [device, context] : process.contexts) {
       for (const auto& run : node_.engine.runs()) {
         if (run->environment == context.get()) add_run(process, device, *context, *run);
@@ -146,7 +146,10 @@ class Gatherer {
     blocked.process = process.number;
     blocked.rank = process.rank;
     blocked.owner = fmt::format("{}, device {}", name_of(process), device);
-    if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) blocked.launch = known->launch;
+    if (const KnownGrid* known = facts_.history->find_grid(run.grid.id)) {
+      blocked.launch = known->launch;
+      blocked.call = known->call;
+    }
     facts_.runs.push_back(std::move(blocked));
     const auto op = std::ranges::find_if(
         process.pending, [&](const OperationPtr& w) { return !w->has_ended && w->facts.grid_id == run.grid.id; });
@@ -161,6 +164,7 @@ class Gatherer {
     blocked.process = process.number;
     blocked.rank = process.rank;
     blocked.begun = op.has_begun;
+    blocked.call = op.call;
     const auto context = process.contexts.find(device);
     if (op.facts.grid && context != process.contexts.end()) {
       blocked.grid = op.facts.grid.get();

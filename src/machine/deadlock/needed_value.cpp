@@ -158,6 +158,12 @@ class Follower {
       case Form::cvt_int_to_int:
         if (const Need* a = followed(inst.operands[1])) value = convert(*a, inst);
         break;
+      case Form::shr_logical:
+        if (const Need* a = followed(inst.operands[1])) value = upper_bytes(*a, number(at, 2));
+        break;
+      case Form::mov_unpack:
+        unpack(inst);
+        return std::nullopt;
       case Form::and_:
       case Form::xor_:
       case Form::add_int:
@@ -208,9 +214,39 @@ class Follower {
     if (bits < need.bits && !plain) return std::nullopt;
     if (bits < need.bits || from < need.bits) {
       need.bits = std::min(bits, from);
-      need.bytes = need.bits / 8;
+      need.bytes = std::min(need.bytes, need.bits / 8);
     }
     return need;
+  }
+
+  static bool is_as_loaded(const Need& need) {
+    return need.add == 0 && need.flip == 0 && !need.negative && need.mask == ~uint64_t{0};
+  }
+
+  // A number in the upper part of a word: word >> 32.
+  static std::optional<Need> upper_bytes(Need need, std::optional<uint64_t> shift) {
+    if (!shift || *shift % 8 != 0 || *shift / 8 >= need.bytes || !is_as_loaded(need)) return std::nullopt;
+    need.offset += static_cast<uint32_t>(*shift / 8);
+    need.bytes -= static_cast<uint32_t>(*shift / 8);
+    return need;
+  }
+
+  // mov.b64 {lower, upper}, word.
+  void unpack(const ptx::Instruction& inst) {
+    const Need* found = inst.operands.size() > 1 ? followed(inst.operands[1]) : nullptr;
+    const std::optional<Need> word = found ? std::optional(*found) : std::nullopt;
+    forget_written(inst);
+    if (!word || inst.guard.reg != ptx::kNoIndex || !is_as_loaded(*word)) return;
+    const auto& parts = inst.operands[0].elements;
+    const uint32_t bytes = parts.empty() ? 0 : ptx::bytes_of(inst.type()) / static_cast<uint32_t>(parts.size());
+    if (bytes == 0 || word->bytes != bytes * parts.size()) return;
+    for (size_t k = 0; k < parts.size(); ++k) {
+      Need part = *word;
+      part.offset += static_cast<uint32_t>(k) * bytes;
+      part.bytes = bytes;
+      part.bits = bytes * 8;
+      if (parts[k].kind == OperandKind::reg) values_[parts[k].index] = part;
+    }
   }
 
   std::optional<Need> arithmetic(const Inst& at, const ptx::Instruction& inst) const {
@@ -291,8 +327,10 @@ class Follower {
 
 }  // namespace
 
+uint64_t Need::part(uint64_t seen) const { return cut(seen >> (offset * 8), bytes * 8); }
+
 bool Need::holds(uint64_t seen) const {
-  const uint64_t v = cut(seen >> (offset * 8), bytes * 8);
+  const uint64_t v = part(seen);
   const uint64_t t = cut((((negative ? ~v + 1 : v) + add) ^ flip) & mask, bits);
   const auto order = [&] {
     if (!is_signed) return t < value ? -1 : t > value ? 1 : 0;

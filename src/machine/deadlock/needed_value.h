@@ -23,6 +23,8 @@ struct Need {
   uint64_t add = 0, flip = 0, mask = ~uint64_t{0};
   uint64_t value = 0;
 
+  // The number in the bytes that are compared, of those that the load has read.
+  uint64_t part(uint64_t seen) const;
   // `seen`: the bytes that the load has read.
   bool holds(uint64_t seen) const;
   // The one number that the memory is compared with, where it is compared as it is (or as a difference).

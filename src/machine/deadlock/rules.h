@@ -32,6 +32,7 @@ Found lost_count(const WaitGraph& g);
 Found not_cleared(const WaitGraph& g);
 Found epochs_differ(const WaitGraph& g);
 Found elsewhere(const WaitGraph& g);
+Found left_out(const WaitGraph& g);
 Found waits_ahead(const WaitGraph& g);
 
 // Cycles, agents that have ended, and the last resorts (rules_of_ends.cpp).
@@ -48,8 +49,9 @@ Found hosts(const WaitGraph& g);
 // Parts of sentences.
 std::string kernel_of(const WaitGraph& g, const Wait& w);
 std::string mangled_kernel_of(const WaitGraph& g, const Wait& w);
-std::string at_location(const Wait& w);  // " at file:line"
-std::string needs(const Wait& w);        // "needs 1 and sees 0"
+std::string at_location(const Wait& w);               // " at file:line"
+std::string needs(const Wait& w);                     // "needs 1 and sees 0"
+uint64_t part_of_word(const Wait& w, uint64_t word);  // the number that is compared
 std::string written_by(const PastWrite& w);
 
 }  // namespace fb::machine::rules

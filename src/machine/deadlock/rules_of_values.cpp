@@ -15,8 +15,9 @@ namespace {
 
 std::string reset_sentence(const WaitGraph& g, const Wait& w, const PastWrite& there, const PastWrite& over) {
   return fmt::format("{} {}{}; {} was there, written by {}, and was overwritten with {} by {} before it was seen here",
-                     name_of(g, w), needs(w), at_location(w), there.value.value_or(0), written_by(there),
-                     over.value ? fmt::format("{}", *over.value) : "something else", written_by(over));
+                     name_of(g, w), needs(w), at_location(w), part_of_word(w, there.value.value_or(0)),
+                     written_by(there), over.value ? fmt::format("{}", part_of_word(w, *over.value)) : "something else",
+                     written_by(over));
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ Found overwritten(const WaitGraph& g) {
       // The signal of an earlier iteration, which was seen in that iteration.
       if (w.reader_bits != 0 && (there.seen_by & w.reader_bits) == w.reader_bits) continue;
       const PastWrite& over = w.writes[i + 1];
-      const bool is_signal = over.kind == WriteHistory::Kind::store && over.value && *over.value != 0;
+      const bool is_signal = over.kind == WriteHistory::Kind::store && over.value && part_of_word(w, *over.value) != 0;
       const bool same_agent = over.process == there.process && over.block == there.block && over.warp == there.warp;
       if (is_signal && same_agent)
         return Finding{Cause::epochs_differ,
@@ -123,14 +124,26 @@ Found epochs_differ(const WaitGraph& g) {
     const Wait& w = g.waits[k];
     if (!w.need || !w.need->number() || w.writes.empty() || w.seen == 0) continue;
     const PastWrite& last = w.writes.back();
-    if (last.kind != WriteHistory::Kind::store || last.value != w.seen || !w.has_no_writer()) continue;
+    if (last.kind != WriteHistory::Kind::store || last.value != w.seen) continue;
+    // Numbers of calls grow: whoever could still write it does not write the needed one any more.
+    const bool is_past = w.need->relation == Relation::equal && part_of_word(w, w.seen) > *w.need->number();
+    if (!w.has_no_writer() && !is_past) continue;
     // A value of an earlier launch says only that there was no signal in this one.
     const BlockedRun* run = g.run_of(w);
     if (run && last.kernel == mangled_kernel_of(g, w) && last.launch < run->launch) continue;
+    if (run && last.call > run->call)
+      return Finding{
+          Cause::epochs_differ,
+          fmt::format("{} {}{}; {} is of a later call, by {}: the signal of this call was overwritten before "
+                      "it was seen here",
+                      name_of(g, w), needs(w), at_location(w), part_of_word(w, w.seen), written_by(last)),
+          "what keeps the signaller from going on to the next number before this one was seen: a second set "
+          "of words, or a signal back",
+          {k}};
     return Finding{
         Cause::epochs_differ,
-        fmt::format("{} {}{}; the last signal was {}, by {}", name_of(g, w), needs(w), at_location(w), w.seen,
-                    written_by(last)),
+        fmt::format("{} {}{}; the last signal was {}, by {}", name_of(g, w), needs(w), at_location(w),
+                    part_of_word(w, w.seen), written_by(last)),
         "how both sides count: the number that is written and the number that is waited for must come from the "
         "same count of calls",
         {k}};
@@ -145,6 +158,8 @@ Found epochs_differ(const WaitGraph& g) {
       if (mangled_kernel_of(g, a) != mangled_kernel_of(g, b) || a.location.ptx_line != b.location.ptx_line) continue;
       const auto na = a.need->number(), nb = b.need->number();
       if (!na || !nb || na == nb) continue;
+      // A rank that is some calls ahead needs a number that is as much ahead.
+      if (*nb - *na == rb->launch - ra->launch) continue;
       return Finding{
           Cause::epochs_differ,
           fmt::format("at {} {} (launch {}) needs {} and {} (launch {}) needs {}", short_location(a.location),
@@ -157,6 +172,14 @@ Found epochs_differ(const WaitGraph& g) {
 }
 
 namespace {
+
+// Where the stores that write the word are known, it was one of them.
+bool may_be_for(const WaitGraph& g, const Wait& w, const WriteHistory::Write& write) {
+  const KnownGrid* grid = w.stores.empty() ? nullptr : g.facts.history->find_grid(write.grid);
+  if (!grid) return true;
+  const StoreSite site(grid->module->functions[write.function].name, write.index);
+  return std::ranges::any_of(w.stores, [&](const KnownStore& s) { return s.site == site; });
+}
 
 // Write number `i` of a word was made by a kernel, was not overwritten, and no warp has read it or waits for it.
 bool was_missed(const WaitGraph& g, const mem::Allocation& memory, uint64_t at,
@@ -187,6 +210,7 @@ Found elsewhere(const WaitGraph& g) {
         const auto& write = word.writes[i];
         const uint64_t at = word.word * WriteHistory::kWord + write.offset;
         if (!was_missed(g, *memory, at, word.writes, i) || (!write.strong && !alike)) continue;
+        if (!may_be_for(g, w, write)) continue;
         uint64_t value = 0;
         std::memcpy(&value, memory->bytes.get() + at, write.bytes);
         if (write.bytes != w.need->bytes || value == 0 || !w.need->holds(value << (w.need->offset * 8))) continue;
@@ -208,7 +232,7 @@ namespace {
 bool is_one_ahead(const WaitGraph& g, const Wait& w) {
   const BlockedRun* run = g.run_of(w);
   if (!run || w.kind != WaitKind::memory || !w.need || w.writes.empty() || w.seen == 0) return false;
-  if (w.need->least() != w.seen + 1) return false;
+  if (w.need->least() != part_of_word(w, w.seen) + 1) return false;
   const PastWrite& last = w.writes.back();
   // A count of arrivals: a block that has ended may be the one that is missing.
   if (last.kind == WriteHistory::Kind::atomic && run->run->finished_blocks != 0) return false;
@@ -231,13 +255,79 @@ Found waits_ahead(const WaitGraph& g) {
       return !same_line || is_one_ahead(g, o);
     });
     if (!all) continue;
-    return Finding{Cause::epochs_differ,
-                   fmt::format("{} {}{}; {} is the signal of this launch, by {}, and every wait at this line is one "
-                               "ahead of the signal that it sees",
-                               name_of(g, w), needs(w), at_location(w), w.seen, written_by(w.writes.back())),
-                   "the number that is waited for: it must be the one that this call's signal writes (epoch, not "
-                   "epoch + 1), or the signal of the next number must come before the wait",
-                   {k}};
+    return Finding{
+        Cause::epochs_differ,
+        fmt::format("{} {}{}; {} is the signal of this launch, by {}, and every wait at this line is one "
+                    "ahead of the signal that it sees",
+                    name_of(g, w), needs(w), at_location(w), part_of_word(w, w.seen), written_by(w.writes.back())),
+        "the number that is waited for: it must be the one that this call's signal writes (epoch, not "
+        "epoch + 1), or the signal of the next number must come before the wait",
+        {k}};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The kernel that has made a write runs again for this call, or has ended in it.
+bool has_come_again(const WaitGraph& g, const PastWrite& write, uint64_t call) {
+  return std::ranges::any_of(g.facts.history->grids(), [&](const KnownGrid& grid) {
+    return grid.process == write.process && grid.kernel == write.kernel && grid.call == call;
+  });
+}
+
+std::string left_out_sentence(const WaitGraph& g, const Wait& w, const std::string& why) {
+  return fmt::format("{} {}{}; {}", name_of(g, w), needs(w), at_location(w), why);
+}
+
+}  // namespace
+
+// The store that writes such words was passed, or its kernel has ended, without a store to this one.
+Found left_out(const WaitGraph& g) {
+  if (!g.facts.history) return std::nullopt;
+  for (size_t k = 0; k < g.waits.size(); ++k) {
+    const Wait& w = g.waits[k];
+    const BlockedRun* run = g.run_of(w);
+    if (!run || w.kind != WaitKind::memory || w.stores.empty() || !w.has_no_writer()) continue;
+    // A rank that has not come to this call yet may be the one that signals.
+    const bool all_here = std::ranges::all_of(g.facts.ranks, [&](const RankFacts& r) { return r.call >= run->call; });
+    if (!all_here) continue;
+    const KnownStore& store = w.stores.front();
+    const std::string at = store.where.empty() ? "the store" : "the store at " + store.where;
+    if (store.evidence == StoreEvidence::this_word) {
+      const PastWrite& last = w.writes.back();
+      const bool is_of_call_before = run->call != 0 && last.kind == WriteHistory::Kind::store && last.call < run->call;
+      if (!is_of_call_before || last.call == 0 || !has_come_again(g, last, run->call)) continue;
+      return Finding{Cause::never_signalled,
+                     left_out_sentence(g, w,
+                                       fmt::format("{} has written it in an earlier call, and has not in this one, and "
+                                                   "no thread can still come to that store",
+                                                   written_by(last))),
+                     fmt::format("the condition under which {} is executed: who is waited for must come to it in every "
+                                 "call",
+                                 at),
+                     {k}};
+    }
+    const bool by_kernel =
+        std::ranges::any_of(w.writes, [](const PastWrite& past) { return past.kind != WriteHistory::Kind::operation; });
+    if (by_kernel) continue;
+    const std::string last = w.writes.empty() ? "" : fmt::format(" (only {})", w.writes.back().writer);
+    if (store.evidence == StoreEvidence::other_ranks)
+      return Finding{Cause::never_signalled,
+                     left_out_sentence(g, w,
+                                       fmt::format("no kernel has ever written it{}, while {} writes the same word of "
+                                                   "other ranks",
+                                                   last, at)),
+                     "which rank should signal this one: at an edge there may be none, and then it must not wait",
+                     {k}};
+    return Finding{
+        Cause::never_signalled,
+        left_out_sentence(g, w,
+                          fmt::format("no kernel has ever written it{}, while {} has written the words on "
+                                      "both sides of it, and no thread can still come to that store",
+                                      last, at)),
+        fmt::format("the condition under which {} is executed: everyone who is waited for must come to it", at),
+        {k}};
   }
   return std::nullopt;
 }

@@ -45,6 +45,7 @@ std::vector<bool> reachable(const ptx::Function& f, uint32_t index) {
 
 void StoreTargets::add(const StoreTargets& other) {
   allocations.insert(other.allocations.begin(), other.allocations.end());
+  sites.insert(other.sites.begin(), other.sites.end());
   shared |= other.shared;
   mbarrier |= other.mbarrier;
 }
@@ -58,7 +59,10 @@ const StoreTargets& StoreAnalysis::from(uint32_t function, uint32_t index) {
   for (uint32_t k = 0; k < f.body.size(); ++k) {
     if (!seen[k]) continue;
     const ptx::Instruction& inst = f.body[k];
-    if (ptx::traits(inst).writes) add_store(f, inst, out);
+    if (ptx::traits(inst).writes) {
+      add_store(f, inst, out);
+      out.sites.insert({f.name, k});
+    }
     out.mbarrier |= ptx::traits(inst).signals;
     if (inst.form == ptx::Form::call && inst.operands.size() > 1 && inst.operands[1].kind == OperandKind::function)
       out.add(from(inst.operands[1].index, 0));

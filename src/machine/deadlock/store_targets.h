@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,8 +18,13 @@
 
 namespace fb::machine {
 
+// An instruction that stores: the function's name and the index in its body. The same in every process that has loaded
+// the module.
+using StoreSite = std::pair<std::string, uint32_t>;
+
 struct StoreTargets {
   std::set<const mem::Allocation*> allocations;
+  std::set<StoreSite> sites;
   bool shared = false;    // shared memory
   bool mbarrier = false;  // arrivals, or transaction bytes of copies
 

@@ -75,7 +75,9 @@ class Builder {
     for (size_t r = 0; r < facts.runs.size(); ++r) add_run(r);
     for (size_t w = 0; w < facts.ops.size(); ++w) add_stream(w);
     for (Wait& wait : graph_.waits) {
-      if (wait.allocation) add_history(wait);
+      if (!wait.allocation) continue;
+      add_history(wait);
+      add_known_stores(wait);
     }
     for (size_t k = 0; k < graph_.waits.size(); ++k) add_edges(k);
     return std::move(graph_);
@@ -272,6 +274,74 @@ class Builder {
     }
   }
 
+  // Memory that is the same by size and name, as ranks allocate it, has the same words at the same places.
+  void add_known_stores(Wait& wait) {
+    const WriteHistory* history = graph_.facts.history;
+    if (!history || wait.kind != WaitKind::memory || wait.bytes > WriteHistory::kWord) return;
+    if (!has_words_) words_ = history->words();
+    has_words_ = true;
+    std::map<StoreSite, std::string> own, of_others, before, behind;
+    for (const auto& word : words_) {
+      const auto memory = word.memory.lock();
+      if (!memory || memory->size != wait.allocation->size || memory->label != wait.allocation->label) continue;
+      for (const auto& write : word.writes) {
+        const uint64_t at = word.word * WriteHistory::kWord + write.offset;
+        const KnownGrid* grid = write.kind == WriteHistory::Kind::operation ? nullptr : history->find_grid(write.grid);
+        if (!grid || at + write.bytes + wait.bytes < wait.offset || at > wait.offset + 2 * wait.bytes) continue;
+        const StoreSite site(grid->module->functions[write.function].name, write.index);
+        const std::string where = past_write(write).where;
+        const bool here = memory.get() == wait.allocation;
+        if (at < wait.offset + wait.bytes && wait.offset < at + write.bytes) {
+          // It was signalled in this call: what is waited for is another signal, of a store that is not known.
+          if (here && is_of_this_call(wait, *grid)) return;
+          (here ? own : of_others)[site] = where;
+        } else if (here && at + write.bytes == wait.offset) {
+          before[site] = where;
+        } else if (here && at == wait.offset + wait.bytes) {
+          behind[site] = where;
+        }
+      }
+    }
+    const auto take = [&](const std::map<StoreSite, std::string>& sites, StoreEvidence evidence) {
+      for (const auto& [site, where] : sites) wait.stores.push_back({site, evidence, where});
+    };
+    take(own, StoreEvidence::this_word);
+    if (wait.stores.empty()) take(of_others, StoreEvidence::other_ranks);
+    if (!wait.stores.empty()) return;
+    std::erase_if(before, [&](const auto& s) { return !behind.contains(s.first); });
+    take(before, StoreEvidence::neighbours);
+  }
+
+  uint64_t call_of(const Wait& wait) const {
+    return wait.run != Wait::kNone ? graph_.facts.runs[wait.run].call : graph_.facts.ops[wait.op].call;
+  }
+
+  // One of another call still has the stores of its next launches before it.
+  bool is_of_this_call(const Wait& wait, const BlockedRun& run) const {
+    if (call_of(wait) != 0) return run.call == call_of(wait);
+    if (wait.run == Wait::kNone) return false;
+    const BlockedRun& own = graph_.facts.runs[wait.run];
+    return own.launch == run.launch && own.run->grid.kernel->name == run.run->grid.kernel->name;
+  }
+
+  bool is_of_this_call(const Wait& wait, const KnownGrid& grid) const {
+    if (call_of(wait) != 0) return grid.call == call_of(wait);
+    if (wait.run == Wait::kNone) return true;
+    const BlockedRun& own = graph_.facts.runs[wait.run];
+    return own.launch == grid.launch && own.run->grid.kernel->name == grid.kernel;
+  }
+
+  // The store writes other words in this kernel: it has run several times, and none of them wrote this one.
+  static bool has_never_meant(const Wait& wait, const BlockedRun& run) {
+    constexpr uint64_t kSeveral = 2;
+    return run.launch > kSeveral && !wait.stores.empty() && wait.stores.front().evidence != StoreEvidence::this_word;
+  }
+
+  static bool may_come_to(const Wait& wait, const StoreTargets& targets) {
+    return wait.stores.empty() ||
+           std::ranges::any_of(wait.stores, [&](const KnownStore& s) { return targets.sites.contains(s.site); });
+  }
+
   PastWrite past_write(const WriteHistory::Write& w) const { return make_past_write(w, graph_.facts); }
 
   // Edges
@@ -330,7 +400,9 @@ class Builder {
         });
       case WaitKind::lanes:
         return add_missing(k, [](const Wait& w, const WaitingThreads& self, const WaitingThreads& t) {
-          return self.warp == t.warp && self.split != t.split && (t.lanes & w.missing_lanes) != 0;
+          // Lanes that have come to the same instruction wait for the others, too.
+          const bool together = self.split->ip == t.split->ip && self.split->state == t.split->state;
+          return self.warp == t.warp && !together && (t.lanes & w.missing_lanes) != 0;
         });
       case WaitKind::copies:
       case WaitKind::nothing:
@@ -381,6 +453,9 @@ class Builder {
     for (size_t other = 0; other < graph_.waits.size(); ++other) {
       const Wait& o = graph_.waits[other];
       if (o.run == Wait::kNone || !targets_of(other).has(a)) continue;
+      if (is_of_this_call(wait, facts.runs[o.run]) &&
+          (!may_come_to(wait, targets_of(other)) || has_never_meant(wait, facts.runs[o.run])))
+        continue;
       if (other == k) {
         wait.itself = true;
       } else {
@@ -389,16 +464,20 @@ class Builder {
     }
     for (size_t r = 0; r < facts.runs.size(); ++r) {
       const GridRun& run = *facts.runs[r].run;
-      const bool may = analysis_of_run(r).from_entry().has(a);
+      const StoreTargets& all = analysis_of_run(r).from_entry();
+      const bool may = all.has(a) && may_come_to(wait, all);
       if (may && run.next_block < run.grid.grid.count()) wait.unstarted.push_back(r);
       if (may) add_ended_threads(wait, r);
     }
     for (size_t w = 0; w < facts.ops.size(); ++w) {
       const BlockedOp& op = facts.ops[w];
+      // A call waits for what is done in it: the next call does the same for itself.
+      if (op.call > call_of(wait)) continue;
       const bool bytes = op.writes == a && op.begin < wait.offset + wait.bytes && wait.offset < op.end;
       auto& known = op_analyses_[w];
       if (op.grid && !known) known = std::make_unique<StoreAnalysis>(facts_of(*op.grid, op.space, op.address_of));
-      if (bytes || (op.grid && known->from_entry().has(a))) wait.ops.push_back(w);
+      const bool may = op.grid && known->from_entry().has(a) && may_come_to(wait, known->from_entry());
+      if (bytes || may) wait.ops.push_back(w);
     }
     wait.host = a->device == mem::kHostMemory || a->shared;
     add_ended_grids(wait);
@@ -428,7 +507,7 @@ class Builder {
     const DeadlockSnapshot& facts = graph_.facts;
     if (!facts.history) return;
     for (const KnownGrid& grid : facts.history->grids()) {
-      if (!grid.ended) continue;
+      if (!grid.ended || grid.call != call_of(wait)) continue;
       const auto same_process = [&](const BlockedRun& r) {
         return r.process == grid.process && r.run->gpu == grid.device;
       };
@@ -440,7 +519,7 @@ class Builder {
         known = std::make_unique<StoreAnalysis>(
             LaunchFacts{grid.module.get(), grid.function, &grid.params, &grid.param_offsets, space, {}});
       }
-      if (!known->from_entry().has(wait.allocation)) continue;
+      if (!known->from_entry().has(wait.allocation) || !may_come_to(wait, known->from_entry())) continue;
       if (std::ranges::any_of(wait.writes, [&](const PastWrite& w) { return w.grid == grid.id; })) continue;
       wait.ended_kernels.push_back(fmt::format("{}, kernel {}, launch {}", facts.owner_of(grid.process, grid.device),
                                                short_name(grid.kernel), grid.launch));
@@ -455,6 +534,8 @@ class Builder {
   using Key = std::tuple<size_t, const simt::Inst*, const simt::Inst*, uint32_t, const mem::Allocation*, uint64_t,
                          std::string, uint32_t, simt::Mask, std::pair<uint32_t, uint64_t>>;
   WaitGraph graph_;
+  bool has_words_ = false;
+  std::vector<WriteHistory::Word> words_;  // of the history, once they were asked for
   std::map<Key, size_t> groups_;
   size_t most_waits_ = 0;
   std::map<size_t, StoreTargets> targets_;
@@ -488,6 +569,7 @@ PastWrite make_past_write(const WriteHistory::Write& w, const DeadlockSnapshot& 
   past.process = grid->process;
   past.kernel = grid->kernel;
   past.launch = grid->launch;
+  past.call = grid->call;
   past.writer = fmt::format("{}, kernel {}, launch {}, block {}, warp {}", facts.owner_of(grid->process, grid->device),
                             short_name(grid->kernel), grid->launch, w.block, w.warp);
   const ptx::Function& f = grid->module->functions[w.function];

@@ -29,6 +29,7 @@ struct BlockedRun {
   int32_t rank = -1;
   std::string owner;    // "rank 0, device 1"; empty: machine::Device
   uint64_t launch = 0;  // of this kernel by this process, from 1; 0: not counted
+  uint64_t call = 0;    // of run, from 1; 0: not judged, or of no call
 };
 
 // An operation of a stream that has not ended and is no running kernel.
@@ -37,6 +38,7 @@ struct BlockedOp {
   uint32_t process = 0;
   int32_t rank = -1;
   bool begun = false;
+  uint64_t call = 0;  // BlockedRun::call
   // A kernel that can't begin yet.
   const simt::Grid* grid = nullptr;
   const mem::AddressSpace* space = nullptr;
@@ -69,6 +71,7 @@ struct RankFacts {
   bool gone = false;
   bool returned = false;       // from the call that is being judged
   bool in_joint_work = false;  // waits in an operation that other ranks take part in
+  uint64_t call = 0;           // that its host is in, or was in last
 };
 
 // Why a collective operation does not end, and what each of its ranks has called.
@@ -116,7 +119,20 @@ struct PastWrite {
   uint32_t process = 0;
   std::string kernel;  // mangled
   uint64_t launch = 0;
+  uint64_t call = 0;  // BlockedRun::call
   uint64_t seen_by = 0;
+};
+
+// A store instruction that is known to write a word, and why.
+enum class StoreEvidence : uint8_t {
+  this_word,    // it has written it before
+  other_ranks,  // … the same word of memory that other ranks have
+  neighbours,   // … the words on both sides of it
+};
+struct KnownStore {
+  StoreSite site;
+  StoreEvidence evidence{};
+  std::string where;  // "file:line", may be empty
 };
 
 // Threads of one warp.
@@ -148,6 +164,8 @@ struct Wait {
   uint64_t since = 0;             // time of its last load
   std::vector<PastWrite> writes;  // oldest first
   uint64_t reader_bits = 0;       // WriteHistory::reader_bits() of its warps
+  // The stores that write this word; empty: not known, and every store to the allocation may be one.
+  std::vector<KnownStore> stores;
 
   // Of barriers.
   uint32_t barrier = 0, arrived = 0, expected = 0;

@@ -33,6 +33,7 @@ struct KnownGrid {
   uint32_t process = 0;
   std::string kernel;
   uint64_t launch = 0;  // of this kernel by this process on this device, from 1
+  uint64_t call = 0;    // of run, from 1; 0: not judged, or of no call
   bool ended = false;
   std::shared_ptr<const ptx::Module> module;
   uint32_t function = 0;  // in the module

@@ -271,6 +271,7 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
 // The rank's next call begins on its host.
 void JudgeSession::tell(Rank& rank, std::span<const std::byte> words) {
   rank.waits = false;
+  if (step_.kind == StepKind::run) ++rank.process->call;
   (*rank.calls)[rank.call].times.begun = rank.thread->now;
   Answer answer;
   answer.set_body(wire::StepReady{step_.kind, step_.first_call + rank.call});

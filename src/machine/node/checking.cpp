@@ -91,6 +91,19 @@ race::StreamEpoch Checking::next_epoch(uint32_t process, uint32_t device, uint64
   return epoch->second;
 }
 
+namespace {
+
+// Of the host's call: "file:line", or nothing.
+void set_line(race::OperationInfo& info, std::string_view where) {
+  const size_t colon = where.rfind(':');
+  if (colon == std::string_view::npos) return;
+  info.file = where.substr(0, colon);
+  const std::string_view digits = where.substr(colon + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), info.line);
+}
+
+}  // namespace
+
 void Checking::begun(Operation& op) {
   race::OperationInfo info;
   info.name = op.name;
@@ -100,6 +113,8 @@ void Checking::begun(Operation& op) {
   info.kernel = op.kernel;
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
+  info.call = op.call;
+  set_line(info, op.where);
   info.stream_epoch = next_epoch(info.host, op.device, op.stream, op.graph_node);
   op.checked = detector_.begin_operation(std::move(info), op.incoming);
 }
@@ -120,12 +135,9 @@ uint32_t Checking::begin_part(const Operation& op, uint32_t part, std::string na
   info.host = op.process->number;
   info.device = op.device;
   info.number = ++numbers_[info.host];
+  info.call = op.call;
   info.stream_epoch = next_epoch(info.host, op.device, op.stream, kParts | op.graph_node << 12 | part);
-  if (const size_t colon = where.rfind(':'); colon != std::string_view::npos) {
-    info.file = where.substr(0, colon);
-    const std::string_view digits = where.substr(colon + 1);
-    std::from_chars(digits.data(), digits.data() + digits.size(), info.line);
-  }
+  set_line(info, where);
   return detector_.begin_operation(std::move(info), before ? detector_.join(op.incoming, before) : op.incoming);
 }
 

@@ -125,8 +125,8 @@ OperationPtr StreamScheduler::make_grid_operation(Process& process, uint32_t dev
     if (!node_.options.untimed) run->listener = node_.checking ? &node_.checking->listener() : &node_.clock;
     if (node_.checking) node_.checking->detector().begin_grid(run->grid.id, self->checked);
     const simt::FunctionInfo& kernel = *run->grid.kernel;
-    node_.writes.note_grid({run->grid.id, run->gpu, process.number, kernel.name, 0, false, source, kernel.index,
-                            run->grid.params, kernel.param_offsets});
+    node_.writes.note_grid({run->grid.id, run->gpu, process.number, kernel.name, 0, self->call, false, source,
+                            kernel.index, run->grid.params, kernel.param_offsets});
     begin_kernel(self, std::move(run));
   };
   return op;

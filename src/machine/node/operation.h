@@ -52,7 +52,8 @@ struct Operation {
   uint32_t device = 0;
   uint64_t stream = 0;  // of its process, for traces
   std::string name;
-  Time issued = 0;  // the host call has returned
+  std::string where;  // "file:line" of the host's call; may be empty
+  Time issued = 0;    // the host call has returned
   Time begun = 0, ended = 0;
   bool has_begun = false, has_ended = false;
   bool counted = false;  // among those of its process that have not ended
@@ -66,6 +67,7 @@ struct Operation {
   uint64_t launch = 0;  // Grid::id of a kernel that has begun: unlike `facts`, kept behind its end
   bool faulted = false;
   bool of_judge = false;
+  uint64_t call = 0;        // Process::call when it was made
   bool joint = false;       // other ranks take part in it
   uint32_t graph_node = 0;  // from 1, in a graph: its own order in time
 

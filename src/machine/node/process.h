@@ -206,6 +206,7 @@ struct Process : ProcessState {
   uint32_t next_allocation = 1;
   uint64_t next_operation = 1;
   uint64_t next_thread = 0;
+  uint64_t call = 0;  // of run, that its host is in or was in last, from 1; 0: none, or nothing is judged
 
   // Releases everything that it has; operations may still refer to the process.
   void reset() {

@@ -68,6 +68,7 @@ OperationPtr StreamScheduler::make_operation(Process& process, uint32_t device, 
   op->device = global_device(process, device);
   op->name = std::move(name);
   op->tie = tie_of(process, process.next_operation++);
+  op->call = process.call;
   return op;
 }
 

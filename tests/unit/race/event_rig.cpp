@@ -69,6 +69,7 @@ uint32_t EventRig::kernel(uint32_t device, const ClockRef& incoming, StreamEpoch
   info.device = device;
   info.kernel = true;
   info.number = ++next_number_;
+  info.call = call;
   info.stream_epoch = at.stream != 0 ? at : StreamEpoch{next_stream_++, 1};
   Kernel& k = kernels_.emplace_back();
   k.device = device;

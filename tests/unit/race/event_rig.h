@@ -58,6 +58,7 @@ class EventRig final : public simt::Environment {
   EventRig& operator=(const EventRig&) = delete;
 
   Detector& detector() { return *detector_; }
+  uint64_t call = 0;  // of run, that kernels from now on belong to
   // The reports so far.
   const std::vector<Report>& reports() const { return reports_; }
   bool clean() const { return reports_.empty(); }

@@ -196,6 +196,41 @@ const Scenario kScenarios[] = {
        rig.store(writer, data, {.line = 40});
      },
      "no synchronisation", "an exit barrier"},
+    {"flag that is not read", RaceClass::write_read,
+     [](EventRig& rig) {
+       const Thread writer = rig.thread(0), waits = rig.thread(1), does_not = rig.thread(2);
+       const mem::Address data = rig.memory(), flag = rig.memory();
+       rig.store(writer, data, {.line = 20});
+       rig.store(writer, flag, {.order = MemoryOrder::release, .scope = Scope::sys, .line = 31});
+       rig.load(waits, flag, kAcquireSys);
+       rig.load(does_not, data, {.line = 40});
+     },
+     "sets a flag at test.cu:31 behind the first access",
+     "wait before test.cu:40 for the flag that is set at test.cu:31"},
+    {"before the call has begun", RaceClass::read_write,
+     [](EventRig& rig) {
+       const mem::Address data = rig.memory();
+       OperationInfo judge;
+       judge.name = "end of the call";
+       judge.rank = 3;
+       judge.host = 77;
+       judge.of_judge = true;
+       judge.number = 1000;
+       judge.stream_epoch = {500, 1};
+       const uint32_t operation = rig.detector().begin_operation(std::move(judge), nullptr);
+       rig.detector().access(operation, AccessKind::load, rig.allocation(data), 0, 4);
+       rig.store(rig.thread(1), data, {.line = 40});
+     },
+     "no synchronisation", "let rank 3 say by a flag that it has begun its call"},
+    {"read too early", RaceClass::read_write,
+     [](EventRig& rig) {
+       const mem::Address data = rig.memory();
+       rig.call = 1;
+       const Thread reader = rig.thread(0), writer = rig.thread(1);
+       rig.load(reader, data, {.line = 20});
+       rig.store(writer, data, {.line = 40});
+     },
+     "both are of one call", "the read is too early: wait before it for a flag"},
     {"no synchronisation", RaceClass::write_read,
      [](EventRig& rig) {
        const mem::Address data = rig.memory();
@@ -253,6 +288,40 @@ TEST(Reports, NameTheNarrowestScopeThatSuffices) {
   EXPECT_NE(text.find("use device scope at test.cu:30 (__threadfence() instead of __threadfence_block())"),
             std::string::npos)
       << text;
+}
+
+TEST(Reports, NameBothSidesOfAFlagThatAreRelaxed) {
+  EventRig rig;
+  message(rig, kRelaxedSys, kRelaxedSys, rig.thread(0), rig.thread(1));
+  ASSERT_FALSE(rig.clean());
+  const std::string& text = rig.reports().back().text;
+  EXPECT_NE(text.find("make the store at test.cu:31 a release"), std::string::npos) << text;
+  EXPECT_NE(text.find("the load at test.cu:32 is relaxed, too: make it an acquire"), std::string::npos) << text;
+}
+
+TEST(Reports, NameBothScopesThatAreTooNarrow) {
+  EventRig flags;
+  message(flags, kReleaseGpu, kAcquireGpu, flags.thread(0), flags.thread(1));
+  ASSERT_FALSE(flags.clean());
+  EXPECT_NE(flags.text().find("use system scope at test.cu:31 (.sys), and at test.cu:32"), std::string::npos)
+      << flags.text();
+  EventRig words;
+  const mem::Address word = words.memory();
+  words.store(words.thread(0), word, {.order = MemoryOrder::relaxed, .scope = Scope::gpu, .line = 20});
+  words.load(words.thread(1), word, {.order = MemoryOrder::relaxed, .scope = Scope::gpu, .line = 40});
+  ASSERT_FALSE(words.clean());
+  EXPECT_NE(words.text().find("give the accesses at test.cu:20 and test.cu:40 system scope"), std::string::npos)
+      << words.text();
+}
+
+// Other warps access what the block shares as well.
+TEST(Reports, NameTheBarrierOfTheBlockForSharedMemory) {
+  EventRig rig;
+  simt::Block& block = rig.block();
+  rig.store({&block, 0}, EventRig::shared(0), {.line = 20});
+  rig.load({&block, 1}, EventRig::shared(0), {.line = 40});
+  ASSERT_FALSE(rig.clean());
+  EXPECT_NE(rig.text().find("put __syncthreads() between test.cu:20 and test.cu:40"), std::string::npos) << rig.text();
 }
 
 // rank 0 → a counter, with a fence of its device only → rank 1 → a flag → rank 2, which reads what rank 0 wrote.

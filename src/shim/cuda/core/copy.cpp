@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "shim/cuda/core/capture.h"
@@ -9,6 +10,7 @@
 #include "shim/cuda/core/packed_box.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/core/wire_work.h"
+#include "shim/where/where.h"
 
 namespace fb::shim {
 namespace {
@@ -26,7 +28,10 @@ Error check_direction(MemoryType to, MemoryType from, cudaMemcpyKind kind) {
 Error send_between_addresses(Stream& stream, const CopyWork& box, bool wait) {
   wire::Copy request = to_wire(box, stream.ref());
   request.wait = wait ? 1 : 0;
-  return call_on<wire::Kind::copy>(stream.device, request);
+  // Races with copies are reported with the line of the call.
+  char line[56] = {};
+  line_of(caller_outside(), line);
+  return call_on<wire::Kind::copy>(stream.device, request, nullptr, std::as_bytes(std::span(line, std::strlen(line))));
 }
 
 // One end travels in the message.

@@ -120,6 +120,20 @@ TEST(FindNeed, TakesAnotherWordOfTheComparisonAsItIsNow) {
             "1");
 }
 
+// A number in the upper half of a word, data in the lower one.
+TEST(FindNeed, FollowsTheUpperHalfOfAWord) {
+  const std::string load = "ld.relaxed.sys.global.u64 %rd1, [%rd0];\n";
+  EXPECT_EQ(need_of(load + "shr.u64 %rd2, %rd1, 32;\nsetp.ne.s64 %p1, %rd2, 3;\n@%p1 bra AGAIN;"), "3");
+  EXPECT_EQ(need_of(load + "mov.b64 {%r1, %r2}, %rd1;\nsetp.lt.u32 %p1, %r2, 3;\n@%p1 bra AGAIN;"), ">= 3");
+  EXPECT_EQ(need_of(load + "shr.u64 %rd2, %rd1, 31;\nsetp.ne.s64 %p1, %rd2, 3;\n@%p1 bra AGAIN;"), "");
+}
+
+TEST(Need, ShowsThePartThatIsCompared) {
+  const Need need{.relation = Relation::equal, .offset = 4, .bits = 64, .value = 2};
+  EXPECT_EQ(need.part(uint64_t{7} << 32 | 5), 7u);
+  EXPECT_EQ(need.number(), 2u);
+}
+
 TEST(FindNeed, SaysNothingOfAProduct) {
   EXPECT_EQ(need_of("ld.acquire.sys.global.u32 %r1, [%rd0];\nmul.lo.u32 %r2, %r1, 3;\nsetp.ne.u32 %p1, %r2, 9;\n"
                     "@%p1 bra AGAIN;"),

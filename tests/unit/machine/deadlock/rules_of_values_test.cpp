@@ -171,11 +171,90 @@ TEST(EpochsDiffer, IsNotAWordThatWasNeverSignalled) {
 TEST(EpochsDiffer, TwoRanksNeedDifferentNumbersAtOneLine) {
   HandBuiltGraph b;
   b.add_memory_wait(b.add_run("k", 0, 3), 3, 0);
-  b.add_memory_wait(b.add_run("k", 1, 2), 2, 0);
+  b.add_memory_wait(b.add_run("k", 1, 3), 2, 0);
   const Found found = rules::epochs_differ(b.graph);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(has(found->sentence, "rank 0 (launch 3) needs 3 and rank 1 (launch 2) needs 2")) << found->sentence;
+  EXPECT_TRUE(has(found->sentence, "rank 0 (launch 3) needs 3 and rank 1 (launch 3) needs 2")) << found->sentence;
   EXPECT_EQ(found->waits, (std::vector<size_t>{0, 1}));
+}
+
+TEST(EpochsDiffer, ARankThatIsACallAheadNeedsTheNextNumber) {
+  HandBuiltGraph b;
+  b.add_memory_wait(b.add_run("k", 0, 3), 3, 0);
+  b.add_memory_wait(b.add_run("k", 1, 2), 2, 0);
+  EXPECT_FALSE(rules::epochs_differ(b.graph));
+}
+
+TEST(EpochsDiffer, ASignalOfALaterCallHasOverwrittenTheOneOfThisCall) {
+  HandBuiltGraph b;
+  Wait& wait = b.add_memory_wait(b.add_run("k"), 1, uint64_t{2} << 32 | 99);
+  b.graph.facts.runs[0].call = 4;
+  wait.bytes = 8;
+  wait.need->offset = 4;
+  wait.writes = {HandBuiltGraph::store(wait.seen)};
+  wait.writes[0].call = 5;
+  wait.itself = true;  // it could still be written, but never with a smaller number
+  const Found found = rules::epochs_differ(b.graph);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(has(found->sentence, "needs 1 and sees 2")) << found->sentence;
+  EXPECT_TRUE(has(found->sentence, "the signal of this call was overwritten before it was seen")) << found->sentence;
+}
+
+// A wait of call 2 for a word that the store at f.cu:9 writes.
+Wait& add_left_out(HandBuiltGraph& b, StoreEvidence evidence) {
+  b.graph.facts.history = &b.history;
+  Wait& wait = b.add_memory_wait(b.add_run("k"), 2, 0);
+  b.graph.facts.runs[0].call = 2;
+  wait.stores = {{{"send", 7}, evidence, "f.cu:9"}};
+  b.add_rank(0).call = 2;
+  b.add_rank(1).call = 2;
+  return wait;
+}
+
+TEST(LeftOut, AWordThatNoKernelWritesWhileOtherRanksAreSignalled) {
+  HandBuiltGraph b;
+  add_left_out(b, StoreEvidence::other_ranks);
+  const Found found = rules::left_out(b.graph);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cause, Cause::never_signalled);
+  EXPECT_TRUE(has(found->sentence, "the store at f.cu:9 writes the same word of other ranks")) << found->sentence;
+}
+
+TEST(LeftOut, AWordBetweenOthersThatWereWritten) {
+  HandBuiltGraph b;
+  add_left_out(b, StoreEvidence::neighbours);
+  const Found found = rules::left_out(b.graph);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(has(found->sentence, "has written the words on both sides of it")) << found->sentence;
+  EXPECT_TRUE(has(found->look_at, "the condition under which the store at f.cu:9 is executed")) << found->look_at;
+}
+
+TEST(LeftOut, AWordThatWasWrittenInTheCallBeforeOnly) {
+  HandBuiltGraph b;
+  Wait& wait = add_left_out(b, StoreEvidence::this_word);
+  wait.writes = {HandBuiltGraph::store(1)};
+  wait.writes[0].call = 1;
+  wait.writes[0].process = 1;
+  wait.writes[0].kernel = "send";
+  EXPECT_FALSE(rules::left_out(b.graph)) << "the writer has not come to this call";
+  KnownGrid grid;
+  grid.kernel = "send";
+  grid.process = 1;
+  grid.call = 2;
+  b.history.note_grid(std::move(grid));
+  const Found found = rules::left_out(b.graph);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(has(found->sentence, "has written it in an earlier call, and has not in this one")) << found->sentence;
+}
+
+TEST(LeftOut, IsNotBlamedWhileARankIsBehindOrAWriterRemains) {
+  HandBuiltGraph b;
+  add_left_out(b, StoreEvidence::neighbours);
+  b.graph.facts.ranks[1].call = 1;
+  EXPECT_FALSE(rules::left_out(b.graph));
+  b.graph.facts.ranks[1].call = 2;
+  b.graph.waits[0].itself = true;
+  EXPECT_FALSE(rules::left_out(b.graph));
 }
 
 TEST(EpochsDiffer, TwoRanksMayNeedDifferentNumbersAtDifferentLines) {
