@@ -446,6 +446,33 @@ Said rounding(const Difference& d) {
       most_ulp, catalog::name_of(out), worst, like);
 }
 
+// Few codes or counts, each the next one: the right computation with another rounding at the end.
+Said next_code(const Difference& d) {
+  if (catalog::is_float(d.tensor().dtype) || d.mismatch.poison > 0) return std::nullopt;
+  if (d.mismatch.wrong * 10 > d.mismatch.elements) return std::nullopt;
+  const auto wrong = wrong_elements(d);
+  const bool all =
+      std::ranges::all_of(wrong, [&](size_t i) { return std::fabs(d.value(i) - d.expected().value[i]) == 1; });
+  if (!all) return std::nullopt;
+  return "Few are wrong, and each is the next code or number. Look at: arithmetic, such as how a quotient is rounded "
+         "(a "
+         "product with a reciprocal is no division), what becomes of ties, and a comparison that should include its "
+         "limit. This is no synchronisation.";
+}
+
+Said no_number(const Difference& d) {
+  if (!catalog::is_float(d.tensor().dtype) || d.mismatch.poison > 0) return std::nullopt;
+  const auto wrong = wrong_elements(d);
+  const bool all = std::ranges::all_of(
+      wrong, [&](size_t i) { return std::isnan(d.value(i)) && std::isfinite(d.expected().value[i]); });
+  if (!all) return std::nullopt;
+  return "They are NaN. Look at: arithmetic with values that do not count (0 times NaN or infinity is NaN: leave "
+         "masked "
+         "values out instead), 0 / 0, the root or logarithm of a negative number, the difference of two infinities "
+         "(the "
+         "maximum of an empty row), and scratch memory that was never written.";
+}
+
 // The same factor over a row, and another one in other rows.
 Said factor_of_rows(const Difference& d) {
   const auto& shape = d.tensor().shape;
@@ -495,6 +522,8 @@ constexpr Detector kDetectors[] = {
     {"rounding of a sum", rounding_of_a_sum},
     {"contribution", contribution},
     {"scaled", scaled},
+    {"next code", next_code},
+    {"no number", no_number},
     {"rounding", rounding},
     {"factor of rows", factor_of_rows},
 };

@@ -104,6 +104,32 @@ class Differences : public testing::Test {
   std::string text_;
 };
 
+TEST_F(Differences, NaNIsArithmetic) {
+  EXPECT_EQ(sum_.look([&](size_t i) { return i % 3 == 0 ? NAN : sum_.right(i); }, &text_), "no number");
+  EXPECT_TRUE(has(text_, "arithmetic")) << text_;
+  EXPECT_EQ(sum_.look([&](size_t i) { return i == 7 ? NAN : i == 9 ? 12345.5 : sum_.right(i); }), "none");
+}
+
+constexpr const char* kCodes = R"(
+void expect(Case& c) {
+  for (int r = 0; r < c.world(); ++r) {
+    Output out = c.output("out", r);
+    for (int64_t i = 0; i < c["n"]; ++i) out.set(i, static_cast<double>(i * i * 7 % 97 + 20), 0);
+  }
+}
+FABRICBENCH_ORACLE(expect)
+)";
+
+TEST(DifferencesOfCodes, FewThatAreOffByOneAreArithmetic) {
+  const std::string tensors = tensors_of("f32", "\"n\"", "i32", "\"n\"");
+  const Case codes({.oracle = kCodes, .tensors = tensors, .worlds = "4", .sizes = kSizes});
+  std::string text;
+  EXPECT_EQ(codes.look([&](size_t i) { return codes.right(i) + (i == 7 ? 1 : i == 40 ? -1 : 0); }, &text), "next code");
+  EXPECT_TRUE(has(text, "This is no synchronisation")) << text;
+  EXPECT_EQ(codes.look([&](size_t i) { return codes.right(i) + (i == 7 ? 2 : 0); }), "none");
+  EXPECT_NE(codes.look([&](size_t i) { return codes.right(i) + 1; }), "next code") << "all of them";
+}
+
 TEST_F(Differences, NoneClaimsWithoutEvidence) {
   EXPECT_EQ(sum_.look([&](size_t i) { return sum_.right(i); }), "right");
   EXPECT_EQ(sum_.look([&](size_t i) { return i == 7 ? 12345.5 : sum_.right(i); }), "none");
