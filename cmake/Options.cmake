@@ -1,6 +1,6 @@
 # Build-wide settings. One place, so that every layer is compiled alike.
 option(FB_TESTS "Build the tests" ON)
-set(FB_UNIT_LAYERS "base;record;fatbin;shim;num;ptx;mem;fabric;simt;race;machine;toolchain;sandbox;launcher;inspect;catalog;llm;\
+set(FB_UNIT_LAYERS "base;record;fatbin;shim;num;ptx;mem;fabric;rdma;simt;race;machine;toolchain;sandbox;launcher;inspect;catalog;llm;\
 prompts;judge;prove;mutate;calibrate;campaign;report" CACHE STRING "Layers whose unit tests are built")
 option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)

@@ -1,0 +1,48 @@
+#pragma once
+
+// What cards need of the machine around them: time, memory, and where to tell of events.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "rdma/objects.h"
+
+namespace fb::rdma {
+
+class Surroundings {
+ public:
+  virtual Time now() const = 0;
+  // Calls are made in the order of their times; of equal times, in the order of these calls.
+  virtual void at(Time time, std::function<void()> call) = 0;
+
+  // Memory of a process. False: it is not there.
+  virtual bool read(uint32_t process, uint64_t address, std::span<std::byte> to) = 0;
+  virtual bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) = 0;
+
+  // A message that leaves a card now, for another or for the same one: when its last byte has left and has arrived.
+  struct Flight {
+    Time left = 0, arrived = 0;
+  };
+  virtual Flight fly(uint32_t from, uint32_t to, uint64_t bytes) = 0;
+  // From a doorbell to the first byte on the wire; `inlined`: the payload came with the doorbell.
+  virtual Time fetch(bool inlined) const = 0;
+  // Between two messages of one queue pair.
+  virtual Time interval() const = 0;
+
+  // The name of a card in global addresses.
+  virtual std::array<std::byte, 16> gid(uint32_t card) const = 0;
+
+  // An entry was added to the queue.
+  virtual void completed(CompletionQueue& queue) = 0;
+  // The queue was armed, and has an entry that is to be told of.
+  virtual void notify(CompletionQueue& queue) = 0;
+  virtual void happened(AsyncEvent event, const Object& object) = 0;
+
+ protected:
+  ~Surroundings() = default;
+};
+
+}  // namespace fb::rdma
