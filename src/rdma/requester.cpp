@@ -175,7 +175,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   message->bytes = entry.bytes;
   if (is_fetching(work.opcode)) ++pair.outstanding;
   const bool reachable = datagram ? work.destination->reachable : a.reachable;
-  const auto flight = around_.fly(pair.card, reachable ? message->to_card : pair.card, message->payload.size());
+  const auto flight = around_.fly(pair.card, reachable ? message->to_card : pair.card,
+                                  {.bytes = message->payload.size(), .mtu = a.path_mtu});
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] { reachable ? arrive(message) : lost(message); });
   if (pair.type == QpType::rc) return;

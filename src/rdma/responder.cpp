@@ -99,7 +99,7 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
     if (pair.starved) return;  // the peer will begin again with the one that starves
     const uint32_t ahead = (message->psn - pair.expected_psn) & kPsnMask;
     if (ahead > kPsnMask / 2) return repeat(pair, message);
-    const Time told = around_.fly(pair.card, message->from_card, 0).arrived;
+    const Time told = around_.fly(pair.card, message->from_card, {}).arrived;
     around_.at(told, [this, message, expected = pair.expected_psn] { out_of_sequence(message, expected); });
     return;
   }
@@ -162,7 +162,9 @@ void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
 }
 
 void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {
-  const auto flight = around_.fly(pair.card, message->from_card, data.size());
+  const auto flight =
+      around_.fly(pair.card, message->from_card,
+                  {.bytes = data.size(), .mtu = pair.attributes.path_mtu, .fetched = message->opcode == Opcode::read});
   if (is_fetching(message->opcode) && status == Status::success) {
     ++pair.responding;
     around_.at(flight.left, [this, id = pair.id, epoch = pair.epoch] {
@@ -274,7 +276,7 @@ void Cards::starve(QueuePair& pair, const MessagePtr& message) {
     pair.starves_for_ever = true;
     return;
   }
-  const Time told = around_.fly(pair.card, message->from_card, 0).arrived;
+  const Time told = around_.fly(pair.card, message->from_card, {}).arrived;
   around_.at(told, [this, message, delay = rnr_delay(pair)] { receiver_not_ready(message, delay); });
 }
 

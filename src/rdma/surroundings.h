@@ -26,7 +26,12 @@ class Surroundings {
   struct Flight {
     Time left = 0, arrived = 0;
   };
-  virtual Flight fly(uint32_t from, uint32_t to, uint64_t bytes) = 0;
+  struct Load {
+    uint64_t bytes = 0;
+    uint32_t mtu = 4096;   // of its packets
+    bool fetched = false;  // the answer to a read
+  };
+  virtual Flight fly(uint32_t from, uint32_t to, const Load& load) = 0;
   // From a doorbell to the first byte on the wire; `inlined`: the payload came with the doorbell.
   virtual Time fetch(bool inlined) const = 0;
   // Between two messages of one queue pair.

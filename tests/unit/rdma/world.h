@@ -40,8 +40,8 @@ class World final : public Surroundings {
     if (to) std::memcpy(to, from.data(), from.size());
     return to != nullptr;
   }
-  Flight fly(uint32_t, uint32_t, uint64_t size) override {
-    const Time left = now_ + size * fabric::kNanosecond;
+  Flight fly(uint32_t, uint32_t, const Load& load) override {
+    const Time left = now_ + load.bytes * fabric::kNanosecond;
     return {left, left + kHop};
   }
   Time fetch(bool inlined) const override { return inlined ? 100 * fabric::kNanosecond : 500 * fabric::kNanosecond; }
