@@ -202,7 +202,6 @@ int Cards::make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& 
   pair.srq = wanted.srq;
   pair.limits = asked;
   pair.signals_all = wanted.signals_all;
-  pair.cookie = wanted.cookie;
   pair.domain = &domain;
   pair.attributes.path_mtu = limits_.mtu;
   pair.limits.sends = asked.sends == 0 ? 0 : rounded_up(asked.sends);

@@ -26,6 +26,8 @@ struct Object {
   uint32_t process = 0;  // whose it is, and whose memory is meant
   uint32_t card = 0;
   uint32_t users = 0;
+  uint64_t context = 0;  // for those around: by which opening of the card it was made
+  uint64_t cookie = 0;   // … and what the program calls it
 };
 
 struct Domain : Object {};
@@ -87,7 +89,6 @@ struct CompletionQueue : Object {
   bool ignores_overrun = false;
   bool armed = false, solicited_only = false;
   uint64_t channel = 0;  // 0: none
-  uint64_t cookie = 0;   // the program's, for events
 };
 
 struct ReceiveWork {
@@ -101,7 +102,6 @@ struct SharedReceiveQueue : Object {
   uint32_t limit = 0;  // 0: not armed
   std::deque<ReceiveWork> work;
   std::vector<QueuePair*> starved;  // queue pairs whose peers wait for a receive
-  uint64_t cookie = 0;
 };
 
 // Objects are named, not pointed at: they may be gone when the card comes to it.
@@ -204,7 +204,6 @@ struct QueuePair : Object {
   SharedReceiveQueue* srq = nullptr;
   QpLimits limits;
   bool signals_all = false;
-  uint64_t cookie = 0;
   QpAttributes attributes;
 
   // Requester

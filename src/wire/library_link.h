@@ -1,8 +1,8 @@
 #pragma once
 
-// What libfabricbench_cuda.so does for the other libraries of a rank (shim/nccl, shim/cublas): they take part in the
-// calling thread's conversation with the machine, and put work on streams and into graphs. Results are numbers of
-// cudaError_t; 0: done.
+// What libfabricbench_cuda.so does for the other libraries of a rank (shim/nccl, shim/cublas, shim/verbs): they take
+// part in the calling thread's conversation with the machine, and put work on streams and into graphs. Results are
+// numbers of cudaError_t; 0: done.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,16 @@ extern "C" {
 // One request, as fb::wire::Channel::call: `kind` is a fb::wire::Kind, and the structs are those of its message.
 int fabricbench_request(uint16_t kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
                         const void* blob, size_t blob_bytes);
+
+// The same with a blob (of at most `room` bytes, the rest is dropped) and a descriptor (-1: none) in the reply; both
+// may be null.
+int fabricbench_ask(uint16_t kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
+                    const void* blob, size_t blob_bytes, void* reply_blob, size_t room, int* descriptor);
+
+// Makes memory of the program known to the machine, in place; what is known already stays as it is. Ranges may overlap.
+// `token` is to be given back by fabricbench_unshare when the memory is not needed any more.
+int fabricbench_share(void* address, size_t bytes, uint64_t* token);
+void fabricbench_unshare(uint64_t token);
 
 // What a cudaStream_t means to this thread. `captures` is 1 while it captures, and 2 if the capture has failed.
 int fabricbench_stream(void* stream, uint64_t* id, uint32_t* device, int* captures);

@@ -13,11 +13,12 @@
 
 #include "wire/harness.h"
 #include "wire/status.h"
+#include "wire/verbs_messages.h"
 
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 

@@ -31,6 +31,8 @@ class HostThreads {
   void answer(HostThread& thread, Answer&& answer);
   void answer_at(HostThread& thread, Time at, Answer&& answer);
   uint64_t answers() const { return answers_; }
+  // A thread outside the machine has been told something: time must not move until it has acted.
+  void note_told() { ++answers_; }
   // The thread is answered when all of `operations` have ended, with the sticky error of `device`.
   void wait_for(HostThread& thread, std::vector<OperationPtr> operations, uint32_t device,
                 std::function<void(Answer&)> finish = {});

@@ -107,10 +107,11 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
                [this](Call& call) { handle(call); }),
       services_{platform_, options_, limits_,  report_,         processes_,   budget_,  fabric_,
                 writes_,   clock_,   engine_,  checking_.get(), tokens_,      exports_, log_,
-                memory_,   modules_, threads_, streams_,        collectives_, blas_},
+                memory_,   modules_, threads_, streams_,        collectives_, blas_,    verbs_},
       streams_(services_),
       collectives_(services_),
-      blas_(services_) {
+      blas_(services_),
+      verbs_(services_) {
   clock_.keep_history(&writes_);
   if (options.profile) clock_.profile();
   if (Timeline* timeline = log_.timeline()) engine_.watch_blocks(*timeline);
@@ -128,6 +129,7 @@ Node::~Node() {
   for (const auto& thread : threads_.all()) thread->waits_for.clear();
   streams_.clear(processes_);
   collectives_.clear();
+  verbs_.clear();
 }
 
 // Processes and threads
@@ -160,6 +162,7 @@ void Node::remove_process(Process& process) {
     engine_.abandon(*context);
   }
   collectives_.remove_process(process);
+  verbs_.remove_process(process);
   streams_.end_all_of(process);
   tokens_.remove_all_of(process);
   for (const auto& [device, context] : process.contexts) {

@@ -18,6 +18,7 @@
 #include "machine/collective/collectives.h"
 #include "machine/node/services.h"
 #include "machine/node/stream_scheduler.h"
+#include "machine/verbs/verbs.h"
 
 namespace fb::machine {
 
@@ -107,6 +108,7 @@ class Node {
   StreamScheduler streams_;
   Collectives collectives_;
   BlasOperations blas_;
+  Verbs verbs_;
   std::vector<std::unique_ptr<Process>> processes_;
   bool only_polls_ = false;
 };

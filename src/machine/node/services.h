@@ -29,6 +29,7 @@ namespace fb::machine {
 class BlasOperations;
 class Collectives;
 class StreamScheduler;
+class Verbs;
 
 struct NodeServices {
   const fabric::Platform& platform;
@@ -51,6 +52,7 @@ struct NodeServices {
   StreamScheduler& streams;
   Collectives& collectives;
   BlasOperations& blas;
+  Verbs& verbs;
   JudgeRequests* judge = nullptr;  // null: the run is not judged
 };
 

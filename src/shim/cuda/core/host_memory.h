@@ -28,6 +28,10 @@ Error free_managed(void* pointer);
 
 Error register_host(void* pointer, size_t bytes, unsigned int flags);
 Error unregister_host(void* pointer);
+// For network cards: memory of any kind, not a range of cudaHostRegister, becomes known to the machine. Ranges may
+// overlap. `token` names the sharing until it ends.
+Error share_memory(void* pointer, size_t bytes, uint64_t* token);
+void unshare_memory(uint64_t token);
 // A variable of the program that devices use at the address that it has.
 Error register_managed(void* pointer, size_t bytes);
 // Memory for one; it lives as long as the program.

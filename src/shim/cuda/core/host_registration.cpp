@@ -1,6 +1,7 @@
-// cudaHostRegister: memory that the program has already becomes shared memory, in place.
+// cudaHostRegister, and memory of network cards: memory that the program has already becomes shared memory, in place.
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,12 +25,15 @@ namespace {
 struct PageRun {
   uint64_t begin = 0, bytes = 0;
   ~PageRun();
+  void make_private() const;
 };
 
 struct Registrations {
   std::mutex mutex;
-  std::map<uint64_t, std::weak_ptr<PageRun>> runs;  // by begin
-  std::map<uint64_t, std::vector<std::shared_ptr<PageRun>>> of_range;
+  std::map<uint64_t, std::weak_ptr<PageRun>> runs;                     // by begin
+  std::map<uint64_t, std::vector<std::shared_ptr<PageRun>>> of_range;  // of cudaHostRegister
+  std::map<uint64_t, std::vector<std::shared_ptr<PageRun>>> of_token;  // of network cards
+  uint64_t next_token = 1;
 };
 Registrations& registrations() {
   static Registrations* const made = new Registrations;
@@ -45,10 +49,29 @@ bool write_all(int fd, const std::byte* from, uint64_t bytes) {
   return true;
 }
 
+// Runs `work` on another thread if the pages hold the caller's own stack, which would change while it is copied.
+template <class Work>
+void beside_stack(uint64_t begin, uint64_t bytes, Work work) {
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  // What is called from here lies below; some room for it.
+  constexpr uint64_t kRoom = 1 << 16;
+  if (here + kRoom < begin || here >= begin + bytes + kRoom) return work();
+  pthread_t other{};
+  const auto run = [](void* of) -> void* {
+    (*static_cast<Work*>(of))();
+    return nullptr;
+  };
+  if (::pthread_create(&other, nullptr, run, &work) == 0) ::pthread_join(other, nullptr);
+}
+
 // Private pages with the same content again.
 PageRun::~PageRun() {
   if (bytes == 0) return;
   call<wire::Kind::unregister_host>({.address = begin, .kind = wire::MemoryKind::registered});
+  beside_stack(begin, bytes, [this] { make_private(); });
+}
+
+void PageRun::make_private() const {
   void* const copy = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return;
   std::copy_n(reinterpret_cast<const std::byte*>(begin), bytes, static_cast<std::byte*>(copy));
@@ -83,11 +106,17 @@ Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
   UniqueFd memory(::memfd_create("fabricbench-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return failure(cudaErrorMemoryAllocation);
   ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-  // Reads through the system, so that memory that is not there is an error and no crash.
-  if (!write_all(memory.get(), reinterpret_cast<const std::byte*>(begin), bytes)) return failure(cudaErrorInvalidValue);
-  void* const place = reinterpret_cast<void*>(begin);
-  if (::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) != place)
-    return failure(cudaErrorMemoryAllocation);
+  Error moved = cudaSuccess;
+  beside_stack(begin, bytes, [&] {
+    // Reads through the system, so that memory that is not there is an error and no crash.
+    void* const place = reinterpret_cast<void*>(begin);
+    if (!write_all(memory.get(), static_cast<const std::byte*>(place), bytes)) {
+      moved = cudaErrorInvalidValue;
+    } else if (::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) != place) {
+      moved = cudaErrorMemoryAllocation;
+    }
+  });
+  if (moved != cudaSuccess) return failure(moved);
   const Error e =
       call<wire::Kind::register_host>({.address = begin, .bytes = bytes}, nullptr, {}, nullptr, memory.get());
   if (e != cudaSuccess) return failure(e);  // The pages are then shared with no process, which is harmless.
@@ -97,23 +126,10 @@ Expected<std::shared_ptr<PageRun>> share_pages(uint64_t begin, uint64_t bytes) {
   return run;
 }
 
-}  // namespace
-
-Error register_host(void* pointer, size_t bytes, unsigned int flags) {
-  if (!pointer || bytes == 0) return cudaErrorInvalidValue;
-  if (flags & cudaHostRegisterIoMemory) return cudaErrorNotSupported;
-  if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
-  Session& session = Session::get();
-  if (const Error e = session.connect(); e != cudaSuccess) return e;
-  const auto address = reinterpret_cast<uint64_t>(pointer);
-  if (session.owns(address)) return cudaErrorInvalidValue;
-  if (host_ranges().overlaps(address, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
-
-  Registrations& all = registrations();
-  const std::lock_guard lock(all.mutex);
+// All pages of the range. `all.mutex` is held.
+Error share_range(Registrations& all, uint64_t address, uint64_t bytes, std::vector<std::shared_ptr<PageRun>>& runs) {
   const uint64_t page = round_to_pages(1);
   const uint64_t end = round_to_pages(address + bytes);
-  std::vector<std::shared_ptr<PageRun>> runs;
   for (uint64_t at = address / page * page; at < end;) {
     // What a neighbour has shared already, then the pages up to the next neighbour.
     uint64_t stop = end;
@@ -135,9 +151,51 @@ Error register_host(void* pointer, size_t bytes, unsigned int flags) {
     }
     runs.push_back(std::move(there));
   }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+Error register_host(void* pointer, size_t bytes, unsigned int flags) {
+  if (!pointer || bytes == 0) return cudaErrorInvalidValue;
+  if (flags & cudaHostRegisterIoMemory) return cudaErrorNotSupported;
+  if (const Error e = check_unsafe_call(); e != cudaSuccess) return e;
+  Session& session = Session::get();
+  if (const Error e = session.connect(); e != cudaSuccess) return e;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (session.owns(address)) return cudaErrorInvalidValue;
+  if (host_ranges().overlaps(address, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
+
+  Registrations& all = registrations();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<PageRun>> runs;
+  if (const Error e = share_range(all, address, bytes, runs); e != cudaSuccess) return e;
   all.of_range[address] = std::move(runs);
   host_ranges().add({.begin = address, .bytes = bytes, .kind = wire::MemoryKind::registered, .flags = flags});
   return cudaSuccess;
+}
+
+Error share_memory(void* pointer, size_t bytes, uint64_t* token) {
+  *token = 0;
+  if (!pointer || bytes == 0) return cudaErrorInvalidValue;
+  Session& session = Session::get();
+  if (const Error e = session.connect(); e != cudaSuccess) return e;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (session.owns(address)) return cudaSuccess;  // device memory, and pinned memory: the machine's own
+  Registrations& all = registrations();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<PageRun>> runs;
+  if (const Error e = share_range(all, address, bytes, runs); e != cudaSuccess) return e;
+  *token = all.next_token++;
+  all.of_token[*token] = std::move(runs);
+  return cudaSuccess;
+}
+
+void unshare_memory(uint64_t token) {
+  Registrations& all = registrations();
+  const std::lock_guard lock(all.mutex);
+  all.of_token.erase(token);
+  std::erase_if(all.runs, [](const auto& entry) { return entry.second.expired(); });
 }
 
 Error register_managed(void* pointer, size_t bytes) {

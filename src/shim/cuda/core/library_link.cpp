@@ -7,6 +7,7 @@
 
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/export.h"
+#include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/core/stream.h"
 #include "shim/cuda/core/work.h"
@@ -27,6 +28,23 @@ FB_API int fabricbench_request(uint16_t kind, const void* request, size_t reques
   return shim::call_machine(kNoDevice, static_cast<wire::Kind>(kind), request, request_bytes, reply, reply_bytes,
                             bytes_at(blob, blob_bytes), nullptr, -1, nullptr);
 }
+
+FB_API int fabricbench_ask(uint16_t kind, const void* request, size_t request_bytes, void* reply, size_t reply_bytes,
+                           const void* blob, size_t blob_bytes, void* reply_blob, size_t room, int* descriptor) {
+  std::vector<std::byte> got;
+  fb::UniqueFd got_descriptor;
+  const int error = shim::call_machine(kNoDevice, static_cast<wire::Kind>(kind), request, request_bytes, reply,
+                                       reply_bytes, bytes_at(blob, blob_bytes), &got, -1, &got_descriptor);
+  if (reply_blob) std::memcpy(reply_blob, got.data(), std::min(room, got.size()));
+  if (descriptor) *descriptor = got_descriptor ? got_descriptor.release() : -1;
+  return error;
+}
+
+FB_API int fabricbench_share(void* address, size_t bytes, uint64_t* token) {
+  return shim::share_memory(address, bytes, token);
+}
+
+FB_API void fabricbench_unshare(uint64_t token) { shim::unshare_memory(token); }
 
 FB_API int fabricbench_stream(void* handle, uint64_t* id, uint32_t* device, int* captures) {
   const auto stream = shim::find_stream(static_cast<cudaStream_t>(handle));

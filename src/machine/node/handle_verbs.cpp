@@ -1,0 +1,86 @@
+// Network cards. Everything that looks at a card or changes one happens at the thread's own virtual time, in an event:
+// what other processes see must not depend on whose message came first.
+
+#include <utility>
+
+#include "machine/node/handlers.h"
+#include "machine/verbs/verbs.h"
+
+namespace fb::machine {
+
+using wire::Status;
+
+namespace {
+
+// `act` fills the answer.
+template <class Act>
+Status at_own_time(NodeServices& node, Call& call, Time cost, Act act) {
+  HostThread& thread = *call.thread;
+  thread.spend(cost);
+  node.engine.schedule(thread.now, thread.tie, [&node, self = thread.shared_from_this(), act = std::move(act)] {
+    if (self->gone || self->process->gone) return;
+    Answer answer;
+    act(*self->process, answer);
+    node.threads.answer_at(*self, self->now, std::move(answer));
+  });
+  return kLater;
+}
+
+}  // namespace
+
+Status on_verbs_cards(NodeServices& node, Call& call, const wire::Empty&, wire::VerbsCards& reply, Answer& answer) {
+  const auto cards = node.verbs.cards_of(*call.thread->process);
+  reply.cards = static_cast<uint32_t>(cards.size());
+  const auto bytes = std::as_bytes(std::span(cards));
+  answer.blob.assign(bytes.begin(), bytes.end());
+  return Status::ok;
+}
+
+Status on_verbs_make(NodeServices& node, Call& call, const wire::VerbsMake& m, wire::VerbsMade&, Answer&) {
+  return at_own_time(node, call, node.platform.calls.allocate, [&node, m](Process& process, Answer& answer) {
+    answer.set_body(node.verbs.make(process, m, answer.owned));
+  });
+}
+
+Status on_verbs_end(NodeServices& node, Call& call, const wire::VerbsEnd& m, wire::VerbsResult&, Answer&) {
+  return at_own_time(node, call, node.platform.calls.other,
+                     [&node, m](Process& process, Answer& answer) { answer.set_body(node.verbs.end(process, m)); });
+}
+
+Status on_verbs_modify(NodeServices& node, Call& call, const wire::VerbsModify& m, wire::VerbsResult&, Answer&) {
+  return at_own_time(node, call, node.platform.calls.other,
+                     [&node, m](Process& process, Answer& answer) { answer.set_body(node.verbs.modify(process, m)); });
+}
+
+Status on_verbs_query(NodeServices& node, Call& call, const wire::OfHandle& m, wire::VerbsPair&, Answer&) {
+  return at_own_time(node, call, node.platform.calls.query, [&node, m](Process& process, Answer& answer) {
+    answer.set_body(node.verbs.query(process, m.handle));
+  });
+}
+
+Status on_verbs_post(NodeServices& node, Call& call, const wire::VerbsPost& m, wire::VerbsPosted&, Answer&) {
+  // The blob says how many there can be: a larger number costs nothing more.
+  const uint64_t most = call.blob.size() / sizeof(wire::VerbsWork);
+  const Time cost = node.platform.nic.post * std::min<uint64_t>(m.count, most);
+  return at_own_time(node, call, cost,
+                     [&node, m, blob = std::vector(call.blob.begin(), call.blob.end())](
+                         Process& process, Answer& answer) { answer.set_body(node.verbs.post(process, m, blob)); });
+}
+
+Status on_verbs_poll(NodeServices& node, Call& call, const wire::VerbsPoll& m, wire::VerbsPolled&, Answer&) {
+  HostThread& thread = *call.thread;
+  thread.spend(node.platform.nic.poll);
+  node.engine.schedule(thread.now, thread.tie,
+                       [&node, m, self = thread.shared_from_this()] {
+                         if (!self->gone && !self->process->gone) node.verbs.poll(*self, m);
+                       },
+                       {EventAbout::Kind::poll});
+  return kLater;
+}
+
+Status on_verbs_change(NodeServices& node, Call& call, const wire::VerbsChange& m, wire::VerbsResult&, Answer&) {
+  return at_own_time(node, call, node.platform.nic.poll,
+                     [&node, m](Process& process, Answer& answer) { answer.set_body(node.verbs.change(process, m)); });
+}
+
+}  // namespace fb::machine

@@ -1,0 +1,268 @@
+#include "machine/verbs/verbs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/hash.h"
+
+namespace fb::machine {
+namespace {
+
+constexpr uint64_t kTieOfCards = 0;
+constexpr Time kPicosecondsPerNanosecond = 1000;
+
+}  // namespace
+
+Verbs::Verbs(NodeServices& node)
+    : node_(node),
+      network_(node.platform, node.fabric.shares()),
+      cards_(*this, network_.cards(), rdma::CardLimits{},
+             mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)) {}
+
+Verbs::~Verbs() = default;
+
+void Verbs::clear() {
+  waiters_.clear();
+  events_.clear();
+}
+
+void Verbs::remove_process(const Process& process) {
+  cards_.remove_process(process.number);
+  std::erase_if(pipes_, [&](const auto& entry) { return entry.second.process == process.number; });
+  waiters_.erase(process.number);
+}
+
+// Names
+
+uint64_t Verbs::guid_of(uint32_t card) { return 0x0c42a10300000000 | (uint64_t{card} + 1) << 8; }
+
+std::array<std::byte, 16> Verbs::gid(uint32_t card) const {
+  std::array<std::byte, 16> name = {std::byte{0xfe}, std::byte{0x80}};
+  for (size_t k = 0; k < 8; ++k) name[8 + k] = std::byte(guid_of(card) >> (56 - 8 * k));
+  return name;
+}
+
+uint32_t Verbs::first_card(const Process& process) const {
+  return process.first_device / node_.platform.node.devices * node_.platform.nic.per_node;
+}
+
+bool Verbs::resolve(const wire::VerbsPath& path, uint32_t& card) const {
+  for (card = 0; card < network_.cards(); ++card) {
+    const auto name = gid(card);
+    if (path.global != 0 ? std::memcmp(name.data(), path.gid.data(), name.size()) == 0 : path.lid == lid_of(card))
+      return true;
+  }
+  card = 0;
+  return false;
+}
+
+std::vector<wire::CardFacts> Verbs::cards_of(const Process& process) const {
+  std::vector<wire::CardFacts> all(network_.cards() == 0 ? 0 : node_.platform.nic.per_node);
+  const rdma::CardLimits& limits = cards_.limits();
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    const uint32_t card = first_card(process) + k;
+    wire::CardFacts& f = all[k];
+    f.guid = guid_of(card);
+    std::memcpy(f.gid.data(), gid(card).data(), f.gid.size());
+    f.lid = lid_of(card);
+    f.mtu = static_cast<uint32_t>(node_.platform.nic.mtu);
+    // The rate that its kind of link is called by.
+    constexpr uint32_t kKinds[] = {25, 50, 100, 200, 400, 800};
+    const double payload = node_.platform.nic.bandwidth * 8 / 1e9;
+    f.gigabits = *std::ranges::find_if(kKinds, [&](uint32_t kind) { return kind >= payload || kind == 800; });
+    f.work_requests = limits.work_requests;
+    f.pieces = limits.pieces;
+    f.completions = limits.completions;
+    f.reads = limits.reads;
+    f.inline_bytes = limits.inline_bytes;
+    f.queue_pairs = limits.queue_pairs;
+    f.completion_queues = limits.completion_queues;
+    f.objects = limits.objects;
+    f.message = limits.message;
+  }
+  return all;
+}
+
+// Time
+
+Time Verbs::now() const { return std::max(now_, node_.engine.now()); }
+
+void Verbs::at(Time time, std::function<void()> call) {
+  const Time when = std::max(time, now());
+  events_.emplace(std::pair{when, next_event_++}, std::move(call));
+  node_.engine.schedule(when, kTieOfCards, [this] { fire(); }, {EventAbout::Kind::memory});
+}
+
+void Verbs::fire() {
+  if (events_.empty()) return;
+  const auto first = events_.extract(events_.begin());
+  now_ = std::max(now_, first.key().first);
+  node_.engine.note_progress();
+  first.mapped()();
+}
+
+Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
+  const auto flight =
+      network_.send({.from = from, .to = to, .bytes = load.bytes, .mtu = load.mtu, .fetched = load.fetched}, now());
+  return {flight.left, flight.arrived};
+}
+
+// Memory
+
+Process* Verbs::find_process(uint32_t number) const {
+  const auto found = std::ranges::find_if(
+      node_.processes, [&](const auto& process) { return process->number == number && !process->gone; });
+  return found == node_.processes.end() ? nullptr : found->get();
+}
+
+bool Verbs::for_each_piece(uint32_t number, uint64_t address, uint64_t bytes,
+                           const std::function<void(const Bytes&, uint64_t, uint64_t)>& visit) {
+  Process* const process = find_process(number);
+  if (!process) return false;
+  // All of it is looked at before any is touched.
+  for (const bool touches : {false, true}) {
+    for (uint64_t done = 0; done < bytes;) {
+      const mem::Window* const w = process->all.find(address + done);
+      if (!w || !w->host) return false;
+      const uint64_t size = std::min(bytes - done, w->begin + w->size - (address + done));
+      if (touches) visit({w->host + (address + done - w->begin), w->allocation}, done, size);
+      done += size;
+    }
+  }
+  return true;
+}
+
+bool Verbs::read(uint32_t process, uint64_t address, std::span<std::byte> to) {
+  return for_each_piece(process, address, to.size(), [&](const Bytes& from, uint64_t offset, uint64_t size) {
+    std::memcpy(to.data() + offset, from.host, size);
+  });
+}
+
+bool Verbs::write(uint32_t process, uint64_t address, std::span<const std::byte> from) {
+  const bool done = for_each_piece(process, address, from.size(), [&](const Bytes& to, uint64_t offset, uint64_t size) {
+    node_.writes.note_operation(*to.allocation, to.host, size, "a network card", process, now());
+    std::memcpy(to.host, from.data() + offset, size);
+    node_.engine.watch().written(to.host, size);
+  });
+  wake(process);
+  return done;
+}
+
+// What processes hear
+
+void Verbs::tell(uint64_t id, const wire::VerbsEvent& event) {
+  const auto found = pipes_.find(id);
+  if (found == pipes_.end()) return;
+  // A full pipe holds thousands of events that were not read; further ones are lost, as in a real queue of events.
+  const ssize_t wrote = ::write(found->second.writer.get(), &event, sizeof event);
+  if (wrote == sizeof event) node_.threads.note_told();
+}
+
+void Verbs::notify(rdma::CompletionQueue& queue) {
+  if (queue.channel != 0) tell(queue.channel, {.cookie = queue.cookie});
+}
+
+void Verbs::happened(rdma::AsyncEvent event, const rdma::Object& object) {
+  tell(object.context, {.cookie = object.cookie, .type = static_cast<uint32_t>(event)});
+  wake(object.process);
+}
+
+void Verbs::wake(uint32_t process) {
+  const auto found = waiters_.find(process);
+  if (found == waiters_.end()) return;
+  for (const auto& waiter : std::exchange(found->second, {})) {
+    if (waiter->done) continue;
+    // Not now: the cards are in the middle of something.
+    node_.engine.schedule(now(), waiter->thread->tie, [this, waiter] { answer_poll(*waiter); },
+                          {EventAbout::Kind::poll});
+  }
+}
+
+void Verbs::poll(HostThread& thread, const wire::VerbsPoll& request) {
+  const auto waiter = std::make_shared<Waiter>(Waiter{thread.shared_from_this(), request});
+  rdma::CompletionQueue* const queue = cards_.find<rdma::CompletionQueue>(thread.process->number, request.queue);
+  if (!queue || queue->broken || !queue->entries.empty() || request.most == 0) return answer_poll(*waiter);
+  constexpr uint32_t kMostDoublings = 20;
+  auto& waiting = waiters_[thread.process->number];
+  std::erase_if(waiting, [](const auto& w) { return w->done; });
+  waiting.push_back(waiter);
+  const Time patience = node_.platform.nic.poll << std::min(thread.polls / 8, kMostDoublings);
+  node_.engine.schedule(now() + patience, thread.tie, [this, waiter] { answer_poll(*waiter); },
+                        {EventAbout::Kind::poll});
+}
+
+void Verbs::answer_poll(Waiter& waiter) {
+  if (std::exchange(waiter.done, true) || waiter.thread->gone) return;
+  HostThread& thread = *waiter.thread;
+  thread.now = std::max(thread.now, now());
+  Answer answer;
+  wire::VerbsPolled polled;
+  std::vector<rdma::Completion> entries;
+  rdma::CompletionQueue* const queue = cards_.find<rdma::CompletionQueue>(thread.process->number, waiter.request.queue);
+  constexpr uint32_t kMostAtOnce = wire::kLargestBlob / sizeof(wire::VerbsCompletion);
+  if (!queue) {
+    polled.error = EINVAL;
+  } else if (cards_.poll(*queue, std::min(waiter.request.most, kMostAtOnce), entries) < 0) {
+    polled.error = EIO;
+  }
+  polled.count = static_cast<uint32_t>(entries.size());
+  for (const rdma::Completion& c : entries) {
+    wire::VerbsCompletion to;
+    to.id = c.id;
+    to.nanoseconds = c.at / kPicosecondsPerNanosecond;
+    to.status = static_cast<uint32_t>(c.status);
+    to.opcode = static_cast<uint32_t>(c.opcode);
+    to.bytes = c.bytes;
+    to.immediate = c.immediate;
+    to.queue_pair = c.queue_pair;
+    to.remote_queue_pair = c.remote_queue_pair;
+    to.flags = c.flags;
+    to.remote_lid = lid_of(c.remote_card);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&to);
+    answer.blob.insert(answer.blob.end(), bytes, bytes + sizeof to);
+  }
+  if (entries.empty() && polled.error == 0) {
+    ++thread.polls;
+    node_.engine.note_host_poll();
+  } else {
+    thread.polls = 0;
+    node_.engine.note_progress();
+  }
+  answer.set_body(polled);
+  node_.threads.answer(thread, std::move(answer));
+}
+
+std::string Verbs::explain_stuck() const {
+  std::string text;
+  for (const rdma::Cards::Stuck& stuck : cards_.stuck()) {
+    using Reason = rdma::Cards::Stuck::Reason;
+    const auto name = [](const rdma::QueuePair& pair) {
+      return fmt::format("queue pair {:#x} of process {}", pair.number, pair.process);
+    };
+    const char* why = "";
+    switch (stuck.reason) {
+      case Reason::no_receive:
+        why = "its peer has no receive posted, and rnr_retry is 7: it tries for ever";
+        break;
+      case Reason::peer_not_ready:
+        why = "its peer is not in a state to receive (RTR or later), and timeout is 0: it waits for ever";
+        break;
+      case Reason::no_peer:
+        why = "there is no such peer, and timeout is 0: it waits for ever";
+        break;
+      case Reason::send_queue_stopped:
+        why = "its send queue is stopped (SQD)";
+        break;
+    }
+    text += fmt::format("{}, work request {}: {}", name(*stuck.pair), stuck.work_id, why);
+    text += stuck.peer ? fmt::format(" (the peer is {}).\n", name(*stuck.peer)) : ".\n";
+  }
+  return text;
+}
+
+}  // namespace fb::machine

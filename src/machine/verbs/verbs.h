@@ -1,0 +1,114 @@
+#pragma once
+
+// Network cards on the virtual node: objects that processes have made (rdma/cards.h), events in virtual time, memory of
+// processes, and what host threads hear of it.
+//
+// Every function but clear() and remove_process() is called inside an event of the engine, at the asking thread's own
+// virtual time, so that the order of messages of different processes does not matter.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "fabric/network.h"
+#include "machine/node/call.h"
+#include "machine/node/services.h"
+#include "rdma/cards.h"
+
+namespace fb::machine {
+
+class Verbs final : rdma::Surroundings {
+ public:
+  explicit Verbs(NodeServices& node);
+  ~Verbs();
+  Verbs(const Verbs&) = delete;
+  Verbs& operator=(const Verbs&) = delete;
+
+  void remove_process(const Process& process);
+  // Waiting threads and events are dropped.
+  void clear();
+
+  // Of the process's node.
+  std::vector<wire::CardFacts> cards_of(const Process& process) const;
+  // `descriptor`: what the process gets with the answer.
+  wire::VerbsMade make(Process& process, const wire::VerbsMake& request, UniqueFd& descriptor);
+  wire::VerbsResult end(Process& process, const wire::VerbsEnd& request);
+  wire::VerbsResult modify(Process& process, const wire::VerbsModify& request);
+  wire::VerbsPair query(Process& process, uint64_t id);
+  wire::VerbsPosted post(Process& process, const wire::VerbsPost& request, std::span<const std::byte> blob);
+  wire::VerbsResult change(Process& process, const wire::VerbsChange& request);
+  // Answers the thread, now or later.
+  void poll(HostThread& thread, const wire::VerbsPoll& request);
+
+  // Paragraphs about queue pairs that wait for ever; empty: none does.
+  std::string explain_stuck() const;
+
+ private:
+  // An end of a pipe into a process, and whose it is.
+  struct Pipe {
+    uint32_t process = 0;
+    uint32_t card = 0;
+    uint64_t context = 0;  // of a channel
+    uint32_t users = 0;
+    UniqueFd writer;
+  };
+  struct Waiter {
+    std::shared_ptr<HostThread> thread;
+    wire::VerbsPoll request;
+    bool done = false;
+  };
+
+  // Surroundings
+  Time now() const override;
+  void at(Time time, std::function<void()> call) override;
+  bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override;
+  bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
+  Flight fly(uint32_t from, uint32_t to, const Load& load) override;
+  Time fetch(bool inlined) const override { return network_.start(inlined); }
+  Time interval() const override { return network_.interval(); }
+  std::array<std::byte, 16> gid(uint32_t card) const override;
+  void completed(rdma::CompletionQueue& queue) override { wake(queue.process); }
+  void notify(rdma::CompletionQueue& queue) override;
+  void happened(rdma::AsyncEvent event, const rdma::Object& object) override;
+
+  void fire();
+  Process* find_process(uint32_t number) const;
+  // Every piece of the range that lies in one piece of the host's memory; false: a part of it is no memory.
+  bool for_each_piece(uint32_t process, uint64_t address, uint64_t bytes,
+                      const std::function<void(const Bytes&, uint64_t offset, uint64_t size)>& visit);
+  static uint64_t guid_of(uint32_t card);
+  static uint32_t lid_of(uint32_t card) { return card + 1; }
+  uint32_t first_card(const Process& process) const;
+  // The card that a path leads to; false: to none.
+  bool resolve(const wire::VerbsPath& path, uint32_t& card) const;
+  template <class T>
+  int end_object(Process& process, uint64_t id);
+  int make_pipe(Process& process, const wire::VerbsMake& m, uint64_t& id, UniqueFd& reader);
+  int make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMade& made);
+  int end_pipe(const Process& process, uint64_t id);
+  Pipe* find_pipe(const Process& process, uint64_t id);
+  void tell(uint64_t pipe, const wire::VerbsEvent& event);
+  // Something has arrived for this process: its threads that poll look again.
+  void wake(uint32_t process);
+  void answer_poll(Waiter& waiter);
+
+  NodeServices& node_;
+  fabric::Network network_;
+  rdma::Cards cards_;
+  std::map<uint64_t, Pipe> pipes_;  // contexts and channels
+  uint64_t next_pipe_ = 1;
+  // Events of cards happen in the order of their times, whatever the schedule.
+  std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
+  uint64_t next_event_ = 0;
+  Time now_ = 0;
+  std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
+};
+
+}  // namespace fb::machine

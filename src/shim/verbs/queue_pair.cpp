@@ -1,0 +1,296 @@
+// Queue pairs, shared receive queues and address handles.
+
+#include <algorithm>
+#include <cstring>
+
+#include "shim/verbs/call.h"
+#include "shim/verbs/objects.h"
+
+namespace fb::shim::verbs {
+namespace {
+
+QueuePair* make_pair(ibv_pd* pd, ibv_qp_init_attr_ex& init) {
+  auto* const pair = new QueuePair;
+  pair->told.cookie = add_cookie(pair);
+  wire::VerbsMake request{.kind = wire::VerbsObject::queue_pair, .parent = of(pd).id};
+  request.cookie = pair->told.cookie;
+  request.send_queue = init.send_cq ? of(init.send_cq).id : 0;
+  request.receive_queue = init.recv_cq ? of(init.recv_cq).id : 0;
+  request.shared_queue = init.srq ? of(init.srq).id : 0;
+  request.type = static_cast<uint32_t>(init.qp_type);
+  request.sends = init.cap.max_send_wr;
+  request.receives = init.srq ? 0 : init.cap.max_recv_wr;
+  request.send_pieces = init.cap.max_send_sge;
+  request.receive_pieces = init.srq ? 0 : init.cap.max_recv_sge;
+  request.inline_bytes = init.cap.max_inline_data;
+  request.signals_all = init.sq_sig_all != 0;
+  wire::VerbsMade made;
+  if (const int error = make_object(request, made); error != 0) {
+    remove_cookie(pair->told.cookie);
+    delete pair;
+    return nothing(error);
+  }
+  init.cap = {.max_send_wr = made.sends,
+              .max_recv_wr = made.receives,
+              .max_send_sge = made.send_pieces,
+              .max_recv_sge = made.receive_pieces,
+              .max_inline_data = made.inline_bytes};
+  pair->id = made.id;
+  pair->limits = init.cap;
+  pair->signals_all = init.sq_sig_all != 0;
+  ibv_qp& base = pair->base.qp_base;
+  base.context = pd->context;
+  base.qp_context = init.qp_context;
+  base.pd = pd;
+  base.send_cq = init.send_cq;
+  base.recv_cq = init.recv_cq;
+  base.srq = init.srq;
+  base.handle = static_cast<uint32_t>(made.id);
+  base.qp_num = made.number;
+  base.state = IBV_QPS_RESET;
+  base.qp_type = init.qp_type;
+  pthread_mutex_init(&base.mutex, nullptr);
+  pthread_cond_init(&base.cond, nullptr);
+  return pair;
+}
+
+// 0: it is none.
+uint32_t mtu_bytes(ibv_mtu code) { return code < IBV_MTU_256 || code > IBV_MTU_4096 ? 0 : 128u << code; }
+
+ibv_mtu mtu_code(uint32_t bytes) {
+  int code = IBV_MTU_256;
+  while (code < IBV_MTU_4096 && (128u << code) < bytes) ++code;
+  return static_cast<ibv_mtu>(code);
+}
+
+template <class T>
+void wait_for_events(T& object, const uint32_t& completed, const uint32_t& told) {
+  pthread_mutex_lock(&object.mutex);
+  while (completed != told) pthread_cond_wait(&object.cond, &object.mutex);
+  pthread_mutex_unlock(&object.mutex);
+}
+
+}  // namespace
+
+wire::VerbsPath path_of(const ibv_ah_attr& address) {
+  wire::VerbsPath path;
+  path.lid = address.dlid;
+  path.global = address.is_global;
+  std::memcpy(path.gid.data(), address.grh.dgid.raw, path.gid.size());
+  return path;
+}
+
+ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* init) {
+  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  constexpr uint64_t kOperations = (IBV_QP_EX_WITH_SEND_WITH_INV << 1) - 1;
+  if ((init->comp_mask & ~kKnown) != 0) return nothing(EOPNOTSUPP);
+  if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return nothing(EINVAL);
+  const bool extended = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+  if (extended && (init->send_ops_flags & ~kOperations) != 0) return nothing(EOPNOTSUPP);
+  QueuePair* const pair = make_pair(init->pd, *init);
+  if (!pair) return nullptr;
+  pair->is_extended = extended;
+  if (extended) set_builders(*pair);
+  return &pair->base.qp_base;
+}
+
+ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* init) {
+  constexpr uint32_t kKnown = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+  if ((init->comp_mask & ~kKnown) != 0) return nothing(EOPNOTSUPP);
+  if ((init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 && init->srq_type != IBV_SRQT_BASIC) return nothing(EOPNOTSUPP);
+  if ((init->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) return nothing(EINVAL);
+  ibv_srq_init_attr plain{.srq_context = init->srq_context, .attr = init->attr};
+  ibv_srq* const made = ibv_create_srq(init->pd, &plain);
+  init->attr = plain.attr;
+  return made;
+}
+
+}  // namespace fb::shim::verbs
+
+using namespace fb::shim::verbs;
+namespace wire = fb::wire;
+
+// Queue pairs
+
+FB_VERBS ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
+  ibv_qp_init_attr_ex extended{};
+  std::memcpy(&extended, init, sizeof *init);  // it begins so
+  QueuePair* const pair = make_pair(pd, extended);
+  if (!pair) return nullptr;
+  init->cap = extended.cap;
+  return &pair->base.qp_base;
+}
+
+FB_VERBS ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) { return of(qp).is_extended ? &of(qp).base : nullptr; }
+
+FB_VERBS int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+  wire::VerbsModify request{.pair = of(qp).id};
+  wire::VerbsAttributes& to = request.to;
+  const auto has = [mask](int bit) { return (mask & bit) != 0; };
+  to.mask = static_cast<uint32_t>(mask);
+  if (has(IBV_QP_STATE)) to.state = static_cast<uint32_t>(attr->qp_state);
+  if (has(IBV_QP_CUR_STATE)) to.current = static_cast<uint32_t>(attr->cur_qp_state);
+  if (has(IBV_QP_ACCESS_FLAGS)) to.access_flags = attr->qp_access_flags;
+  if (has(IBV_QP_QKEY)) to.qkey = attr->qkey;
+  if (has(IBV_QP_PKEY_INDEX)) to.pkey_index = attr->pkey_index;
+  if (has(IBV_QP_PORT)) to.port = attr->port_num;
+  if (has(IBV_QP_PATH_MTU)) to.path_mtu = mtu_bytes(attr->path_mtu);
+  if (has(IBV_QP_DEST_QPN)) to.remote_number = attr->dest_qp_num;
+  if (has(IBV_QP_RQ_PSN)) to.receive_psn = attr->rq_psn;
+  if (has(IBV_QP_SQ_PSN)) to.send_psn = attr->sq_psn;
+  if (has(IBV_QP_MAX_DEST_RD_ATOMIC)) to.reads_in = attr->max_dest_rd_atomic;
+  if (has(IBV_QP_MAX_QP_RD_ATOMIC)) to.reads_out = attr->max_rd_atomic;
+  if (has(IBV_QP_MIN_RNR_TIMER)) to.rnr_timer = attr->min_rnr_timer;
+  if (has(IBV_QP_TIMEOUT)) to.timeout = attr->timeout;
+  if (has(IBV_QP_RETRY_CNT)) to.retry_count = attr->retry_cnt;
+  if (has(IBV_QP_RNR_RETRY)) to.rnr_retry = attr->rnr_retry;
+  if (has(IBV_QP_EN_SQD_ASYNC_NOTIFY)) to.notify_drained = attr->en_sqd_async_notify;
+  if (has(IBV_QP_AV)) to.path = path_of(attr->ah_attr);
+  wire::VerbsResult result;
+  if (!ask<wire::Kind::verbs_modify>(request, result)) return EIO;
+  if (result.error != 0) return static_cast<int>(result.error);
+  if (has(IBV_QP_STATE)) qp->state = attr->qp_state;
+  if (has(IBV_QP_AV)) of(qp).address = attr->ah_attr;
+  return 0;
+}
+
+FB_VERBS int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
+  wire::VerbsPair reply;
+  if (!ask<wire::Kind::verbs_query>({of(qp).id}, reply)) return EIO;
+  if (reply.error != 0) return static_cast<int>(reply.error);
+  const wire::VerbsAttributes& from = reply.attributes;
+  *attr = {};
+  attr->qp_state = attr->cur_qp_state = qp->state = static_cast<ibv_qp_state>(from.state);
+  attr->path_mtu = mtu_code(from.path_mtu);
+  attr->qkey = from.qkey;
+  attr->rq_psn = from.receive_psn;
+  attr->sq_psn = from.send_psn;
+  attr->dest_qp_num = from.remote_number;
+  attr->qp_access_flags = from.access_flags;
+  attr->cap = of(qp).limits;
+  attr->ah_attr = of(qp).address;
+  attr->pkey_index = static_cast<uint16_t>(from.pkey_index);
+  attr->max_rd_atomic = static_cast<uint8_t>(from.reads_out);
+  attr->max_dest_rd_atomic = static_cast<uint8_t>(from.reads_in);
+  attr->min_rnr_timer = static_cast<uint8_t>(from.rnr_timer);
+  attr->port_num = static_cast<uint8_t>(from.port);
+  attr->timeout = static_cast<uint8_t>(from.timeout);
+  attr->retry_cnt = static_cast<uint8_t>(from.retry_count);
+  attr->rnr_retry = static_cast<uint8_t>(from.rnr_retry);
+  if (!init) return 0;
+  *init = {.qp_context = qp->qp_context,
+           .send_cq = qp->send_cq,
+           .recv_cq = qp->recv_cq,
+           .srq = qp->srq,
+           .cap = of(qp).limits,
+           .qp_type = qp->qp_type,
+           .sq_sig_all = of(qp).signals_all ? 1 : 0};
+  return 0;
+}
+
+FB_VERBS int ibv_destroy_qp(ibv_qp* qp) {
+  QueuePair& pair = of(qp);
+  if (const int error = end_object(wire::VerbsObject::queue_pair, pair.id); error != 0) return error;
+  remove_cookie(pair.told.cookie);
+  wait_for_events(*qp, qp->events_completed, pair.told.async_events);
+  delete &pair;
+  return 0;
+}
+
+// No order is promised among the bytes of one message.
+FB_VERBS int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { return 0; }
+
+// Shared receive queues
+
+FB_VERBS ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
+  auto* const queue = new SharedReceiveQueue;
+  queue->told.cookie = add_cookie(queue);
+  wire::VerbsMake request{.kind = wire::VerbsObject::shared_receive_queue, .parent = of(pd).id};
+  request.cookie = queue->told.cookie;
+  request.receives = init->attr.max_wr;
+  request.receive_pieces = init->attr.max_sge;
+  wire::VerbsMade made;
+  if (const int error = make_object(request, made); error != 0) {
+    remove_cookie(queue->told.cookie);
+    delete queue;
+    return nothing(error);
+  }
+  init->attr = {.max_wr = made.receives, .max_sge = made.receive_pieces, .srq_limit = 0};
+  queue->id = made.id;
+  queue->limits = init->attr;
+  ibv_srq& base = queue->base;
+  base.context = pd->context;
+  base.srq_context = init->srq_context;
+  base.pd = pd;
+  base.handle = static_cast<uint32_t>(made.id);
+  pthread_mutex_init(&base.mutex, nullptr);
+  pthread_cond_init(&base.cond, nullptr);
+  return &base;
+}
+
+FB_VERBS int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
+  if (mask == 0 || (mask & ~(IBV_SRQ_LIMIT | IBV_SRQ_MAX_WR)) != 0) return EINVAL;
+  if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;  // as mlx5: queues keep their size
+  wire::VerbsResult result;
+  if (!ask<wire::Kind::verbs_change>({.setting = wire::VerbsSetting::limit, .value = attr->srq_limit, .id = of(srq).id},
+                                     result))
+    return EIO;
+  return static_cast<int>(result.error);
+}
+
+FB_VERBS int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
+  wire::VerbsResult result;
+  if (!ask<wire::Kind::verbs_change>({.setting = wire::VerbsSetting::get_limit, .id = of(srq).id}, result)) return EIO;
+  *attr = of(srq).limits;
+  attr->srq_limit = result.value;
+  return static_cast<int>(result.error);
+}
+
+FB_VERBS int ibv_destroy_srq(ibv_srq* srq) {
+  SharedReceiveQueue& queue = of(srq);
+  if (const int error = end_object(wire::VerbsObject::shared_receive_queue, queue.id); error != 0) return error;
+  remove_cookie(queue.told.cookie);
+  wait_for_events(*srq, srq->events_completed, queue.told.async_events);
+  delete &queue;
+  return 0;
+}
+
+// Address handles
+
+FB_VERBS ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
+  if (attr->port_num != 1) return nothing(EINVAL);
+  wire::VerbsMake request{.kind = wire::VerbsObject::address, .parent = of(pd).id};
+  request.path = path_of(*attr);
+  wire::VerbsMade made;
+  if (const int error = make_object(request, made); error != 0) return nothing(error);
+  auto* const handle = new AddressHandle;
+  handle->id = made.id;
+  handle->base = {.context = pd->context, .pd = pd, .handle = static_cast<uint32_t>(made.id)};
+  return &handle->base;
+}
+
+FB_VERBS int ibv_destroy_ah(ibv_ah* ah) {
+  const int error = end_object(wire::VerbsObject::address, of(ah).id);
+  if (error == 0) delete &of(ah);
+  return error;
+}
+
+FB_VERBS int ibv_init_ah_from_wc(ibv_context*, uint8_t port, ibv_wc* wc, ibv_grh* grh, ibv_ah_attr* attr) {
+  *attr = {};
+  attr->dlid = wc->slid;
+  attr->sl = wc->sl;
+  attr->src_path_bits = wc->dlid_path_bits;
+  attr->port_num = port;
+  if ((wc->wc_flags & IBV_WC_GRH) != 0) {
+    attr->is_global = 1;
+    attr->grh.dgid = grh->sgid;
+    attr->grh.hop_limit = 0xff;
+  }
+  return 0;
+}
+
+FB_VERBS ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, uint8_t port) {
+  ibv_ah_attr attr{};
+  ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr);
+  return ibv_create_ah(pd, &attr);
+}
