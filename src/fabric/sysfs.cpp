@@ -115,6 +115,13 @@ class Tree {
     file(at, "subsystem_vendor", fmt::format("{:#06x}", identity.vendor));
     file(at, "subsystem_device", "0x0000");
     file(at, "revision", "0x00");
+    file(at, "irq", "0");
+    // Address ranges, which libpci wants to see: none.
+    constexpr std::string_view kNone = "0x0000000000000000 0x0000000000000000 0x0000000000000000";
+    constexpr int kRanges = 7;
+    std::string ranges(kNone);
+    for (int k = 1; k < kRanges; ++k) (ranges += '\n') += kNone;
+    file(at, "resource", ranges);
     file(at, "numa_node", fmt::format("{}", numa_node));
     file(at, "local_cpus", mask(near, p_.host.cpus));
     file(at, "local_cpulist", range(near.first, near.count));

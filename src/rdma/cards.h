@@ -23,7 +23,7 @@ struct CardLimits {
   uint32_t completion_queues = 1 << 24;
   uint32_t completions = 4194303;
   uint32_t reads = 16;  // outstanding reads and atomics
-  uint32_t inline_bytes = 220;
+  uint32_t inline_bytes = 956;
   uint32_t mtu = 4096;
   uint64_t message = uint64_t{1} << 30;
   uint32_t objects = 1 << 18;  // of all kinds together, of one process

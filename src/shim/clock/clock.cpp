@@ -20,6 +20,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "shim/clock/cycle_counter.h"
+
 #define FB_API extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -130,6 +132,14 @@ bool is_valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.t
 FB_API void fabricbench_set_host_clock(Now now, Sleep sleep) {
   sleep_on_node.store(sleep, std::memory_order_release);
   now_of_node.store(now, std::memory_order_release);
+}
+
+// For the cycle counter (cycle_counter.cpp).
+uint64_t fabricbench_cycles_of(const void* caller, uint64_t (*nanoseconds)(), bool& is_of_node) {
+  is_of_node = is_virtual(caller);
+  if (!is_of_node) return 0;
+  const Asking guard;
+  return static_cast<uint64_t>(kStartOfMonotonic * kSecond) + nanoseconds();
 }
 
 // Clocks
