@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Debian's programs of verbs (ibverbs-utils, perftest) run unmodified between two virtual nodes. What they print is modelled.
+
+usage: run_programs.py FABRICBENCH pingpong|perftest"""
+
+import re
+import subprocess
+import sys
+
+TOOL, SUITE = sys.argv[1:3]
+# A server on the first node, a client on the second: it starts when the server listens.
+SCRIPT = ("if [ $RANK = 0 ]; then exec PROGRAM; fi; "
+          "until ss -ltnH 2>/dev/null | grep -q ':PORT ' || [ $((n += 1)) -gt 20 ]; do sleep 0.1; done; "
+          "exec PROGRAM localhost")
+next_port = 19_000
+
+
+def call(*words):
+    done = subprocess.run([TOOL, "exec", "--platform", "h100x8_2nodes", "--virtual-clock", *words], capture_output=True,
+                          text=True, timeout=120)
+    text = done.stdout + done.stderr
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{text}")
+    return text
+
+
+def between_nodes(program):
+    global next_port
+    next_port += 1
+    script = SCRIPT.replace("PROGRAM", f"{program} -p {next_port}").replace("PORT", str(next_port))
+    return call("--ranks", "2", "/bin/sh", "--", "-c", script)
+
+
+def expect(holds, what, text):
+    if not holds:
+        sys.exit(f"{what}\n{text}")
+
+
+def devinfo():
+    text = call("--ranks", "1", "/usr/bin/ibv_devinfo")
+    expect(len(re.findall(r"hca_id:\s+mlx5_\d", text)) == 8, "eight cards on a node", text)
+    expect(text.count("PORT_ACTIVE") == 8, "all are active", text)
+    verbose = call("--ranks", "1", "/usr/bin/ibv_devinfo", "--", "-v", "-d", "mlx5_3")
+    expect("active_width:\t\t4X" in verbose and "100.0 Gbps" in verbose, "four lanes of NDR", verbose)
+
+
+def pingpong():
+    devinfo()
+    for program in ("ibv_rc_pingpong -n 200 -c", "ibv_rc_pingpong -n 100 -e", "ibv_rc_pingpong -n 50 -t",
+                    "ibv_rc_pingpong -n 20 -N", "ibv_rc_pingpong -n 20 -m 256 -s 20000 -c", "ibv_rc_pingpong -n 20 -g 0",
+                    "ibv_uc_pingpong -n 100 -c", "ibv_uc_pingpong -n 50 -e",
+                    "ibv_ud_pingpong -n 100 -s 1024 -c", "ibv_ud_pingpong -n 50 -s 1024 -e", "ibv_ud_pingpong -n 20 -s 512 -g 0",
+                    "ibv_srq_pingpong -n 100 -q 4 -c", "ibv_srq_pingpong -n 50 -q 4 -e"):
+        text = between_nodes(program)
+        times = [float(t) for t in re.findall(r"= ([\d.]+) usec/iter", text)]
+        expect(len(times) == 2, f"{program}: both ends finish", text)
+        # Real cards take 3 to 6 us for 4 KiB there and back; several queue pairs work side by side.
+        expect(all(0.5 < t < 30 for t in times), f"{program}: {times}", text)
+        expect("invalid data" not in text, f"{program}: data", text)
+
+
+def column(text, k):
+    rows = [line.split() for line in text.splitlines() if re.match(r"^\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+", line)]
+    return [float(row[k]) for row in rows]
+
+
+def perftest():
+    # Published figures of NDR cards: 392, 329 and 390 Gb/s, in MiB/s; 1.27 us.
+    for program, k, wanted, tolerance in (("ib_write_bw -n 200 -s 65536", 3, 46771, 0.15),
+                                          ("ib_read_bw -n 200 -s 65536", 3, 39174, 0.15),
+                                          ("ib_send_bw -n 200 -s 65536", 3, 46557, 0.15),
+                                          ("ib_send_lat -n 50 -s 2", 4, 1.27, 0.15)):
+        text = between_nodes(program)
+        got = column(text, k)
+        expect(got and all(abs(v / wanted - 1) < tolerance for v in got), f"{program}: {got}, about {wanted} expected", text)
+    for program in ("ib_read_lat -n 20 -s 8", "ib_atomic_bw -n 50", "ib_atomic_bw -n 50 -A CMP_AND_SWAP",
+                    "ib_atomic_lat -n 20", "ib_send_bw -n 50 -c UD -s 2048", "ib_send_bw -n 50 -c UC -s 4096",
+                    "ib_write_bw -n 50 -q 4 -s 4096", "ib_write_lat -n 5 -s 8"):
+        text = between_nodes(program)
+        expect(len(column(text, 1)) >= 1, f"{program}: a row of figures", text)
+
+
+{"pingpong": pingpong, "perftest": perftest}[SUITE]()
