@@ -65,7 +65,8 @@ std::string Node::explain_deadlock() const {
   };
   if (services_.judge)
     state.has_returned = [this](const Process& process) { return services_.judge->has_returned(process); };
-  return explain(gather(state));
+  const std::string stuck = verbs_.explain_stuck();
+  return explain(gather(state)) + (stuck.empty() ? "" : "\nNetwork cards:\n" + stuck);
 }
 
 std::string Node::explain_work() const {
