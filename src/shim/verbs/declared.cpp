@@ -1,5 +1,5 @@
-// The functions that are declared and not real, and the names that programs of 2007 used. No header of verbs here: one
-// shape serves all of them. The second table makes the linker ask for every real one.
+// The functions that are declared and not real. No header of verbs here: one shape serves all of them. The second table
+// makes the linker ask for every real one.
 
 #include <cerrno>
 #include <cstring>
@@ -24,7 +24,6 @@ int not_modelled(const char* function) {
 
 #define GROUP(title)
 #define REAL(name)
-#define OLD(name)
 #define DECLARED(name) \
   FB_API int name();   \
   FB_API int name() { return fb::shim::verbs::not_modelled(#name); }
@@ -37,23 +36,11 @@ int not_modelled(const char* function) {
 #include "api/verbs.def"
 #undef DECLARED
 #undef DECLARED_POINTER
-#undef OLD
 
-// The first version of the interface had other structs; every name of it fails.
-#define DECLARED(name)
-#define DECLARED_POINTER(name)
-#define OLD(name)                                        \
-  FB_API void* old_##name();                             \
-  FB_API void* old_##name() {                            \
-    fb::shim::verbs::not_modelled(#name "@IBVERBS_1.0"); \
-    return nullptr;                                      \
-  }                                                      \
-  __asm__(".symver old_" #name "," #name "@IBVERBS_1.0");
-#include "api/verbs.def"
-#undef OLD
 #undef REAL
 
-#define OLD(name)
+#define DECLARED(name)
+#define DECLARED_POINTER(name)
 extern "C" {
 #define REAL(name) void name();
 #include "api/verbs.def"
