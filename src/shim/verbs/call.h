@@ -25,7 +25,7 @@ template <wire::Kind kKind>
 bool exchange(const typename wire::Message<kKind>::Request& request, typename wire::Message<kKind>::Reply& reply,
               std::span<std::byte> reply_blob, int* descriptor = nullptr) {
   return fabricbench_ask(static_cast<uint16_t>(kKind), &request, sizeof request, &reply, sizeof reply, nullptr, 0,
-                              reply_blob.data(), reply_blob.size(), descriptor) == 0;
+                         reply_blob.data(), reply_blob.size(), descriptor) == 0;
 }
 
 // A number of errno; of a machine that has gone, EIO.
