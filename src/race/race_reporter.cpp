@@ -75,6 +75,15 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.reader_in_write_scope = agents.in_scope(f.edge->write.reach(), f.edge->write.block, f.edge->read.block);
   f.writer_in_read_scope = agents.in_scope(f.edge->read.reach(), f.edge->read.block, f.edge->write.block);
   f.released_to_reader = covers_earlier(*f.edge);
+  // Fences are known of blocks that run: of others nothing is claimed.
+  if (edge.relaxed_read && access.block && same_block(access.block->id, edge.read.block)) {
+    const auto& warps = access.block->warps;
+    const auto reader = std::ranges::find_if(warps, [&](const auto& w) { return w && w->index == edge.read.warp; });
+    const auto comes_behind = [&](const FenceRecord& fence) {
+      return (fence.lanes & edge.read_lanes) != 0 && fence.clock.lane_epoch >= edge.read.epoch;
+    };
+    f.read_is_relaxed = reader != warps.end() && std::ranges::none_of((*reader)->fences, comes_behind);
+  }
   return f;
 }
 

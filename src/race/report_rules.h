@@ -40,6 +40,7 @@ struct RaceFacts {
   bool released_before = false;        // … came after the earlier access, but its last release before it
   bool reader_in_write_scope = false;  // … was written with a scope that includes its reader
   bool writer_in_read_scope = false;   // … was read with a scope that includes its writer
+  bool read_is_relaxed = false;        // … by a load that does not acquire, and no fence has come behind it
   // The edge is not between the two threads but on the way: a flag that was set after the first access, or read before
   // the second, and ordered nothing.
   bool on_the_way = false;

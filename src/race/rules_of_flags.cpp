@@ -26,7 +26,7 @@ std::string writer_scope(const RaceFacts& f) {
 
 // What the reader's side lacks besides; empty: nothing that is known.
 std::string and_acquire(const RaceFacts& f) {
-  if (!f.edge->relaxed_read) return {};
+  if (!f.read_is_relaxed) return {};
   return fmt::format("; the load at {} is relaxed, too: make it an acquire (ld.acquire.{}), or put {} after it",
                      f.flag.read_at, suffix_of(f.needed), fence_of(f.needed));
 }

@@ -299,6 +299,20 @@ TEST(Reports, NameBothSidesOfAFlagThatAreRelaxed) {
   EXPECT_NE(text.find("the load at test.cu:32 is relaxed, too: make it an acquire"), std::string::npos) << text;
 }
 
+TEST(Reports, DoNotAskForAnAcquireWhereAFenceIsBehindTheLoad) {
+  EventRig rig;
+  const Thread writer = rig.thread(0), reader = rig.thread(1);
+  const mem::Address data = rig.memory(), flag = rig.memory();
+  rig.store(writer, data, {.line = 20});
+  rig.store(writer, flag, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .line = 31});
+  rig.load(reader, flag, {.order = MemoryOrder::relaxed, .scope = Scope::sys, .line = 32});
+  rig.fence(reader, Scope::sys);
+  rig.load(reader, data, {.line = 40});
+  ASSERT_FALSE(rig.clean());
+  EXPECT_NE(rig.text().find("make the store at test.cu:31 a release"), std::string::npos) << rig.text();
+  EXPECT_EQ(rig.text().find("is relaxed, too"), std::string::npos) << rig.text();
+}
+
 TEST(Reports, NameBothScopesThatAreTooNarrow) {
   EventRig flags;
   message(flags, kReleaseGpu, kAcquireGpu, flags.thread(0), flags.thread(1));
