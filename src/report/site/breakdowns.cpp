@@ -31,14 +31,23 @@ Html cards(const Summary& summary, Groups groups, std::string_view word) {
   return html("<div class=\"cards\">{}</div>\n", out);
 }
 
+// Where all problems are of one kind there is nothing to compare.
+Html section(const Summary& summary, std::string_view title, Groups groups, std::string_view word = "") {
+  if ((summary.models.front().*groups).size() < 2) return {};
+  return html("<h3>{}</h3>\n{}", title, cards(summary, groups, word));
+}
+
 }  // namespace
 
 Html breakdowns(const Site& site) {
   const Summary& summary = *site.summary;
   if (summary.models.empty()) return {};
-  const Html out = html("<h3>By level</h3>\n{}<h3>By category</h3>\n{}<h3>By library</h3>\n{}",
-                        cards(summary, &Model::by_level, "Level "), cards(summary, &Model::by_category, ""),
-                        cards(summary, &Model::by_library, ""));
+  Html out = section(summary, "By level", &Model::by_level, "Level ");
+  out += section(summary, "By track", &Model::by_track);
+  out += section(summary, "By category", &Model::by_category);
+  out += section(summary, "By library", &Model::by_library);
+  out += section(summary, "By parallelism", &Model::by_parallelism);
+  if (out.empty()) return {};
   return html(
       "<section id=\"breakdowns\"><h2>Pass rate by kind of problem</h2>\n"
       "<p class=\"muted\">The mark is the share of samples that pass, the bar its 95% interval.</p>\n{}</section>\n",

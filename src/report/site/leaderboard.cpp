@@ -168,8 +168,8 @@ Html leaderboard(const Site& site) {
       "<div class=\"scroll\"><table class=\"board sortable\" id=\"board\"><thead>"
       "<tr>{}</tr></thead>\n{}</table></div>\n<p class=\"muted\">Bars show 95% intervals; this run does not separate "
       "models "
-      "with overlapping intervals. Speed is the reference's time divided by the candidate's: 1 is as "
-      "fast as the expert's solution. PASS+Good: passed with at least {} of its speed.</p></section>\n",
+      "with overlapping intervals. Speed is the expert's time divided by the candidate's, and in the kernel track that "
+      "of a plain baseline. PASS+Good: passed with a speed of at least {}.</p></section>\n",
       options, head, bodies, ratio_text(summary.options.good));
 }
 
