@@ -1,5 +1,5 @@
 // problem: sequence_parallel_mlp
-// expect: race|wrong
+// expect: race|wrong|uninitialised
 // mode: quick
 // seconds: 30
 // about: products of cuBLAS are on the default stream: cublasSetStream was forgotten
