@@ -68,7 +68,7 @@ constexpr ReportRule kRules[] = {
     {"flag that is not read", [](const RaceFacts& f) { return f.unread != nullptr; }, std::nullopt,
      [](const RaceFacts& f) {
        return fmt::format(
-           "{} sets a flag at {} behind the first access, and others read it, but not who made the second",
+           "{} sets a flag at {} behind the first access, and others read it, but not the thread of the second",
            f.flag.writer, f.flag.write_at);
      },
      [](const RaceFacts& f) {

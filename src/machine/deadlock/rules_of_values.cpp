@@ -125,7 +125,7 @@ Found epochs_differ(const WaitGraph& g) {
     if (!w.need || !w.need->number() || w.writes.empty() || w.seen == 0) continue;
     const PastWrite& last = w.writes.back();
     if (last.kind != WriteHistory::Kind::store || last.value != w.seen) continue;
-    // Numbers of calls grow: whoever could still write it does not write the needed one any more.
+    // Numbers of calls grow: a thread that could still write it does not write the needed one any more.
     const bool is_past = w.need->relation == Relation::equal && part_of_word(w, w.seen) > *w.need->number();
     if (!w.has_no_writer() && !is_past) continue;
     // A value of an earlier launch says only that there was no signal in this one.
@@ -298,15 +298,16 @@ Found left_out(const WaitGraph& g) {
       const PastWrite& last = w.writes.back();
       const bool is_of_call_before = run->call != 0 && last.kind == WriteHistory::Kind::store && last.call < run->call;
       if (!is_of_call_before || last.call == 0 || !has_come_again(g, last, run->call)) continue;
-      return Finding{Cause::never_signalled,
-                     left_out_sentence(g, w,
-                                       fmt::format("{} has written it in an earlier call, and has not in this one, and "
-                                                   "no thread can still come to that store",
-                                                   written_by(last))),
-                     fmt::format("the condition under which {} is executed: who is waited for must come to it in every "
-                                 "call",
-                                 at),
-                     {k}};
+      return Finding{
+          Cause::never_signalled,
+          left_out_sentence(g, w,
+                            fmt::format("{} has written it in an earlier call, and has not in this one, and "
+                                        "no thread can still come to that store",
+                                        written_by(last))),
+          fmt::format("the condition under which {} is executed: a thread that is waited for must come to it in every "
+                      "call",
+                      at),
+          {k}};
     }
     const bool by_kernel =
         std::ranges::any_of(w.writes, [](const PastWrite& past) { return past.kind != WriteHistory::Kind::operation; });
@@ -326,7 +327,7 @@ Found left_out(const WaitGraph& g) {
                           fmt::format("no kernel has ever written it{}, while {} has written the words on "
                                       "both sides of it, and no thread can still come to that store",
                                       last, at)),
-        fmt::format("the condition under which {} is executed: everyone who is waited for must come to it", at),
+        fmt::format("the condition under which {} is executed: all threads that are waited for must come to it", at),
         {k}};
   }
   return std::nullopt;
