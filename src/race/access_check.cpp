@@ -193,7 +193,8 @@ void AccessCheck::record(const AccessContext& access, Segment& segment) {
   // Prune ordered reads only when the list doubles (amortised).
   auto& more = *segment.more_reads;
   if (more.size() >= kFewReads && std::has_single_bit(more.size())) std::erase_if(more, is_ordered);
-  // A write that is a race with so many reads is one with the later half of them, too.
+  // The list is bounded: of that many unordered reads the older half is dropped, and a race with one of them alone is
+  // missed.
   if (more.size() == kMostReads) more.erase(more.begin(), more.begin() + kMostReads / 2);
   more.push_back(cell);
 }

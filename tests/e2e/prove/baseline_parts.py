@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """No baseline is slower than twice what its parts need: NCCL's and cuBLAS's calls and copies as long as they take, each
-kernel of its own a launch, and the bytes of memory and the operations of the call at the device's peak.
+kernel of its own a launch, and the bytes of memory of the call at the device's peak. Arithmetic of its own kernels is not counted.
 
 usage: baseline_parts.py FABRICBENCH PROBLEMS [NAME…]        without names: all problems with a baseline
 
