@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fuzz/reader.h"
+#include "fuzz/verbs_requests.h"
 #include "machine/node/node.h"
 #include "tests/unit/machine/node_kernels.h"
 
@@ -35,32 +37,6 @@ constexpr uint64_t kStepsAtOnce = 400;
 constexpr uint64_t kMostSteps = 20'000;
 constexpr size_t kProcesses = 2, kThreads = 2;
 
-class Reader {
- public:
-  explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  bool empty() const { return bytes_.empty(); }
-  uint8_t byte() {
-    if (bytes_.empty()) return 0;
-    const uint8_t b = bytes_.front();
-    bytes_ = bytes_.subspan(1);
-    return b;
-  }
-  uint64_t word() {
-    uint64_t w = 0;
-    for (int k = 0; k < 8; ++k) w = w << 8 | byte();
-    return w;
-  }
-  uint32_t below(uint32_t n) { return byte() % n; }
-  bool one_in(uint32_t n) { return below(n) == n - 1; }
-  template <class T, size_t kN>
-  T pick(const T (&values)[kN]) {
-    return values[below(kN)];
-  }
-
- private:
-  std::span<const uint8_t> bytes_;
-};
-
 // What a process has been told.
 struct Client {
   Process* process = nullptr;
@@ -69,6 +45,7 @@ struct Client {
   std::vector<uint64_t> addresses, ranges, registered;
   std::vector<uint64_t> sizes;
   std::array<uint32_t, 8> params = {};  // bytes, of functions by handle
+  VerbsObjects verbs;
 };
 
 struct Shared {
@@ -85,7 +62,7 @@ void remember(std::vector<T>& list, const T& value) {
 
 fabric::Platform small_platform(uint32_t nodes) {
   static const fabric::Platform loaded = [] {
-    auto p = fabric::load_platform("h100x8");
+    auto p = fabric::load_platform("h100x8_2nodes");
     FB_CHECK(p.has_value());
     return *p;
   }();
@@ -93,6 +70,7 @@ fabric::Platform small_platform(uint32_t nodes) {
   p.node.nodes = nodes;
   p.node.devices = 2;
   p.device.sms = 2;
+  p.nic.per_node = 2;
   return p;
 }
 
@@ -223,6 +201,7 @@ class Session {
   }
   void keep(Client&, Kind, const wire::IpcToken& token) { remember(shared_.tokens, token); }
   void keep(Client&, Kind, const wire::CommId& id) { comm_id_ = id; }
+  void keep(Client& client, Kind, const wire::VerbsMade& made) { verbs_.keep(client.verbs, made); }
   void keep(Client& client, Kind kind, const wire::Handle& h) {
     FB_CHECK(h.handle != 0);
     remember(client.handles[static_cast<size_t>(kind)], h.handle);
@@ -527,6 +506,12 @@ class Session {
     m.epilogue = static_cast<wire::BlasEpilogue>(in_.below(4));
     m.may_split = flag();
   }
+  void fill(wire::VerbsMake& m) { verbs_.fill(m, client_->verbs, address(), size()); }
+  template <class Request>
+    requires requires(VerbsRequests& verbs, Request& m, const VerbsObjects& of) { verbs.fill(m, of); }
+  void fill(Request& m) {
+    verbs_.fill(m, client_->verbs);
+  }
   void fill(wire::GraphLaunch& m) { m = {stream(), handle({Kind::graph_create})}; }
 
   std::vector<std::byte> parameters(wire::Id function) {
@@ -619,7 +604,9 @@ class Session {
     };
     if constexpr (std::is_same_v<decltype(m), wire::OfHandle>) {
       if (!in_.one_in(8)) m.handle = handle({maker_for(kKind)});
+      if (kKind == Kind::verbs_query) m.handle = verbs_.object(client_->verbs, wire::VerbsObject::queue_pair);
     }
+    if constexpr (kKind == Kind::verbs_post) blob = verbs_.work(m, client_->verbs, [this] { return address(); });
     if constexpr (kKind == Kind::unregister_host) {
       if (!client_->registered.empty()) m.address = client_->registered.back();
     }
@@ -717,7 +704,7 @@ class Session {
   // Several requests that make sense together: what follows can spoil it.
   void scene(size_t k) {
     constexpr uint64_t kBytes = wire::kGranularity;
-    const uint32_t what = in_.below(4);
+    const uint32_t what = in_.below(5);
     const auto map_for_both = [&](Kind maker) {
       ask(k, 0, Kind::range_reserve, wire::RangeReserve{2 * kBytes, 0, 0});
       if (client_->ranges.empty()) return;
@@ -753,11 +740,56 @@ class Session {
       ask(k, 0, Kind::ipc_export, wire::DescribePointer{client_->addresses.front()});
       if (shared_.tokens.empty()) return;
       ask(1 - k, 0, Kind::ipc_import, wire::IpcImport{shared_.tokens.back(), in_.below(2), 0});
+    } else if (what == 3) {
+      connect();
     } else {
       ask(k, 0, Kind::event_create, wire::EventCreate{0, 0, 1, 0});
       ask(k, 0, Kind::event_record, wire::EventOnStream{stream(), last(Kind::event_create)});
       ask(k, 0, Kind::event_export, wire::OfHandle{last(Kind::event_create)});
       if (!shared_.tokens.empty()) ask(1 - k, 0, Kind::event_import, shared_.tokens.back());
+    }
+  }
+
+  // An RC queue pair in each process, each with a region, ready to send to the other.
+  void connect() {
+    using enum wire::VerbsObject;
+    std::array<wire::VerbsModify, kProcesses> changes;
+    const auto make = [&](size_t k, wire::VerbsObject kind, wire::VerbsMake m) {
+      m.kind = clients_[k].verbs.asked = kind;
+      ask(k, 0, Kind::verbs_make, m);
+      run(64);
+    };
+    const auto newest = [&](size_t k, wire::VerbsObject kind) {
+      const auto& list = clients_[k].verbs.made[static_cast<size_t>(kind)];
+      return list.empty() ? 0 : list.back();
+    };
+    for (size_t k = 0; k < kProcesses; ++k) {
+      make(k, context, {});
+      make(k, domain, {.parent = newest(k, context)});
+      make(k, completion_queue, {.parent = newest(k, context), .receives = 8});
+      const uint64_t memory = clients_[k].addresses.empty() ? 0 : clients_[k].addresses.front();
+      make(k, region, {.parent = newest(k, domain), .address = memory, .bytes = 4096, .iova = memory, .access = 15});
+      const uint64_t queue = newest(k, completion_queue);
+      make(k, queue_pair,
+           {.parent = newest(k, domain),
+            .send_queue = queue,
+            .receive_queue = queue,
+            .type = static_cast<uint32_t>(rdma::QpType::rc),
+            .sends = 8,
+            .receives = 8,
+            .send_pieces = 2,
+            .receive_pieces = 2,
+            .inline_bytes = 64});
+      changes[k].pair = newest(k, queue_pair);
+      changes[1 - k].to.remote_number = verbs_.last_number();
+      changes[1 - k].to.path.lid = static_cast<uint32_t>(1 + clients_[k].process->first_device / 2 * 2);
+    }
+    for (const auto state : {rdma::QpState::init, rdma::QpState::rtr, rdma::QpState::rts}) {
+      for (size_t k = 0; k < kProcesses; ++k) {
+        VerbsRequests::step(changes[k].to, state);
+        ask(k, 0, Kind::verbs_modify, changes[k]);
+        run(64);
+      }
     }
   }
 
@@ -793,6 +825,7 @@ class Session {
   }
 
   Reader in_;
+  VerbsRequests verbs_{in_};
   Node node_;
   std::array<Client, kProcesses> clients_;
   wire::CommId comm_id_;  // the last that was made
