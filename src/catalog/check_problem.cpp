@@ -100,6 +100,10 @@ void check_problem(const Problem& problem, const Places& places, Errors& errors)
   check(problem.cost.tensor_flops, places.flops, "tensor_flops");
   if (problem.cost.least_link_bytes.text() != problem.cost.link_bytes.text())
     check(problem.cost.least_link_bytes, places.least_link_bytes, "least_link_bytes");
+  check(problem.cost.network_bytes, places.network_bytes, "network_bytes");
+  check(problem.cost.network_hops, places.network_bytes, "network_hops");
+  if (problem.cost.least_network_bytes.text() != problem.cost.network_bytes.text())
+    check(problem.cost.least_network_bytes, places.least_network_bytes, "least_network_bytes");
 }
 
 }  // namespace fb::catalog

@@ -50,9 +50,12 @@ struct Rules {
 // Of one call and the worst rank; over the parameters and world.
 struct Cost {
   Expression link_bytes, memory_bytes, flops;
-  Expression least_link_bytes;  // lower bound of any solution; link_bytes by default
-  Expression hops;              // crossings of a link that wait for each other, in any solution; 1 by default
-  Expression tensor_flops;      // of `flops`: products of bf16 or f16 matrices and their sums; 0 by default
+  Expression least_link_bytes;     // lower bound of any solution; link_bytes by default
+  Expression hops;                 // crossings of a link that wait for each other, in any solution; 1 by default
+  Expression tensor_flops;         // of `flops`: products of bf16 or f16 matrices and their sums; 0 by default
+  Expression network_bytes;        // of messages' payload, out of or into the busiest network card; 0 by default
+  Expression least_network_bytes;  // lower bound of any solution; network_bytes by default
+  Expression network_hops;         // messages that wait for each other, in any solution; 0 by default
 };
 
 // A branch or kernel of reference or driver that goes one way only in all sessions, and why that is enough.

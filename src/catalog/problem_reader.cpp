@@ -362,7 +362,8 @@ void ProblemReader::read_cost(const toml::table& file) {
   if (reader_.required(file, "cost") == nullptr) return;
   const toml::table* from = section(file, "cost");
   if (from == nullptr) return;
-  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes", "hops", "tensor_flops"});
+  reader_.refuse_unknown(*from, {"link_bytes", "memory_bytes", "flops", "least_link_bytes", "hops", "tensor_flops",
+                                 "network_bytes", "least_network_bytes", "network_hops"});
   const auto read = [&](std::string_view key, Expression& into, Location& place) {
     const toml::node* node = reader_.required(*from, key);
     if (node == nullptr) return;
@@ -376,9 +377,16 @@ void ProblemReader::read_cost(const toml::table& file) {
   places_.least_link_bytes = places_.link_bytes;
   problem_.cost.hops = one();
   problem_.cost.tensor_flops = Expression::parse("0").value();
+  problem_.cost.network_bytes = problem_.cost.network_hops = problem_.cost.tensor_flops;
   Location ignored;
   if (from->contains("tensor_flops")) read("tensor_flops", problem_.cost.tensor_flops, ignored);
   if (from->contains("hops")) read("hops", problem_.cost.hops, ignored);
+  if (from->contains("network_hops")) read("network_hops", problem_.cost.network_hops, ignored);
+  if (from->contains("network_bytes")) read("network_bytes", problem_.cost.network_bytes, places_.network_bytes);
+  problem_.cost.least_network_bytes = problem_.cost.network_bytes;
+  places_.least_network_bytes = places_.network_bytes;
+  if (from->contains("least_network_bytes"))
+    read("least_network_bytes", problem_.cost.least_network_bytes, places_.least_network_bytes);
   if (from->contains("least_link_bytes"))
     read("least_link_bytes", problem_.cost.least_link_bytes, places_.least_link_bytes);
 }

@@ -13,7 +13,8 @@ namespace fb::catalog {
 // Locations in problem.toml, for errors that are found later.
 struct Places {
   std::vector<Location> tensors, sizes;  // parallel to the vectors of the problem
-  Location category, track, group, link_bytes, memory_bytes, flops, least_link_bytes;
+  Location category, track, group, link_bytes, memory_bytes, flops, least_link_bytes, network_bytes,
+      least_network_bytes;
 };
 
 // Reads the text; errors are added to `errors`. A harmless value replaces a wrong one, so that the checks can go on and

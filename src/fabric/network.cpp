@@ -29,6 +29,8 @@ Network::Flight Network::send(const Message& m, Time at) {
   uint64_t units = m.bytes + packets * nic_.header;
   // The card that answers a read is the one that is slower than its port.
   if (m.fetched) units = static_cast<uint64_t>(static_cast<double>(units) * nic_.bandwidth / nic_.read_bandwidth);
+  ports_[m.from].carried.out += m.bytes;
+  ports_[m.to].carried.in += m.bytes;
   Flight flight;
   flight.left = reserve(ports_[m.from].out, at, units);
   const Time wire = m.from == m.to ? nic_.loopback : nic_.wire;

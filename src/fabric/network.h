@@ -5,6 +5,7 @@
 //
 // Card c of node n has the number n * nic.per_node + c.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,11 @@
 #include "fabric/time.h"
 
 namespace fb::fabric {
+
+// No message of a host is faster: from the doorbell, with its payload, into memory behind another card.
+inline Time least_crossing(const Platform& platform) {
+  return platform.nic.inline_start + std::min(platform.nic.wire, platform.nic.loopback) + platform.nic.deliver;
+}
 
 class Network {
  public:
@@ -34,6 +40,12 @@ class Network {
   };
   Flight send(const Message& message, Time at);
 
+  // Payload of messages so far.
+  struct Carried {
+    uint64_t out = 0, in = 0;
+  };
+  Carried carried(uint32_t card) const { return ports_[card].carried; }
+
   // From the doorbell to the first byte on the wire.
   Time start(bool inlined) const { return inlined ? nic_.inline_start : nic_.start; }
   // From one message of a queue pair to the next.
@@ -42,6 +54,7 @@ class Network {
  private:
   struct Port {
     BandwidthCalendar out, in;
+    Carried carried;
   };
   Time reserve(BandwidthCalendar& resource, Time at, uint64_t units);
 

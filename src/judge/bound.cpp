@@ -51,6 +51,7 @@ std::array<Share, fabric::kGroups.size()> shares_of(const record::Timing& timing
 std::string busiest(const Utilisation& use) {
   constexpr double kAlike = 0.95;
   const double link = std::max(use.egress, use.ingress), host = std::max(use.to_host, use.from_host);
+  if (use.network > std::max({link, host, use.memory})) return "the network";
   if (use.memory > std::max(link, host)) return "HBM";
   if (host > link) return "the link to the host";
   if (std::min(use.egress, use.ingress) > kAlike * link) return "egress and ingress alike";
@@ -64,7 +65,7 @@ std::string per_cent(double share) {
 
 }  // namespace
 
-double Utilisation::links() const { return std::max({egress, ingress, to_host, from_host}); }
+double Utilisation::links() const { return std::max({egress, ingress, to_host, from_host, network}); }
 
 Utilisation utilisation(const record::Timing& timing, const fabric::Platform& platform) {
   const auto share = [&](uint64_t bytes, double rate) {
@@ -74,6 +75,7 @@ Utilisation utilisation(const record::Timing& timing, const fabric::Platform& pl
   const auto& host = platform.host_link;
   Utilisation use;
   use.memory = share(m.memory, platform.memory.bandwidth);
+  if (platform.nic.per_node > 0) use.network = share(std::max(m.network_out, m.network_in), platform.nic.bandwidth);
   if (platform.peer.nvlink) {
     use.egress = share(m.peer_out, platform.peer.copy_bandwidth);
     use.ingress = share(m.peer_in, platform.peer.copy_bandwidth);

@@ -14,6 +14,7 @@ namespace fb::judge {
 struct Utilisation {
   double egress = 0, ingress = 0;     // links to other devices
   double to_host = 0, from_host = 0;  // the link to the host
+  double network = 0;                 // the busiest port of a network card
   double memory = 0;
   double links() const;  // the largest of all links
 };

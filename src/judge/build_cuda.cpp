@@ -82,8 +82,11 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
     for (const std::string& name : request.libraries) {
       const catalog::Library& library = *catalog::find_library(name);
       const std::string header(library.header);
-      reads.push_back(where->sdk + "/include/" + header);
-      fs::create_symlink(reads.back(), place.sources() + "/" + header);
+      // Headers that the SDK does not have are the system's.
+      if (const std::string ours = where->sdk + "/include/" + header; fs::exists(ours)) {
+        reads.push_back(ours);
+        fs::create_symlink(ours, place.sources() + "/" + header);
+      }
       command.insert(command.end(), {"-L" + *objects, std::string(library.link)});
     }
     if (!request.libraries.empty()) reads.push_back(*objects);

@@ -66,6 +66,8 @@ record::Moved busiest(const std::vector<wire::DeviceTraffic>& devices) {
     most.to_host = std::max(most.to_host, one.to_host);
     most.from_host = std::max(most.from_host, one.from_host);
     most.memory = std::max(most.memory, one.memory);
+    most.network_out = std::max(most.network_out, one.network_out);
+    most.network_in = std::max(most.network_in, one.network_in);
   }
   return most;
 }
@@ -253,7 +255,8 @@ void Conversation::add_timing(const Layout& layout, const wire::StepResult& step
     shares = step.shares;
   }
   record::Moved moved = busiest(step.traffic);
-  for (uint64_t* bytes : {&moved.peer_out, &moved.peer_in, &moved.to_host, &moved.from_host, &moved.memory})
+  for (uint64_t* bytes : {&moved.peer_out, &moved.peer_in, &moved.to_host, &moved.from_host, &moved.memory,
+                          &moved.network_out, &moved.network_in})
     *bytes /= step.calls;
   record::Timing timing = {.size = layout.size->name,
                            .world = layout.world,

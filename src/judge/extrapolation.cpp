@@ -47,8 +47,9 @@ Timing merged(const std::vector<Timing>& samples, int64_t value) {
   all.seconds = found->seconds;
   all.line_range = found->range;
   const SamplePoint &first = all.samples.front(), &last = all.samples.back();
-  for (const auto of : {&record::Moved::peer_out, &record::Moved::peer_in, &record::Moved::to_host,
-                        &record::Moved::from_host, &record::Moved::memory})
+  for (const auto of :
+       {&record::Moved::peer_out, &record::Moved::peer_in, &record::Moved::to_host, &record::Moved::from_host,
+        &record::Moved::memory, &record::Moved::network_out, &record::Moved::network_in})
     all.moved.*of = static_cast<uint64_t>(
         on_line(first, static_cast<double>(least.moved.*of), last, static_cast<double>(most.moved.*of), value));
   for (auto& [group, share] : all.sensitivity) {

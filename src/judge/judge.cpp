@@ -168,6 +168,14 @@ class AttemptJudge {
   }
 
   bool prepare() {
+    auto platform = fabric::load_platform(verdict_.platform);
+    if (!platform) throw std::runtime_error(join(platform.error()));
+    platform_ = std::move(*platform);
+    const auto& libraries = problem_.rules.libraries;
+    if (platform_.nic.per_node == 0 && std::ranges::find(libraries, "verbs") != libraries.end())
+      throw std::runtime_error(
+          fmt::format("platform {} has no network cards, and problem {} needs some (its own is {})", verdict_.platform,
+                      problem_.name, problem_.platform));
     if (!request_.use_sandbox) return true;
     auto ability = sandbox::probe();
     if (!ability) {
@@ -305,6 +313,7 @@ class AttemptJudge {
     wanted.candidate = candidate_;
     wanted.driver = driver_;
     wanted.platform = verdict_.platform;
+    wanted.nodes = static_cast<int>(platform_.node.nodes);
     wanted.constants = constants_;
     wanted.look_for_races = request_.look_for_races;
     wanted.verbose = request_.verbose;
@@ -367,13 +376,10 @@ class AttemptJudge {
 
   bool check_floor() {
     if (verdict_.timings.empty()) return true;
-    auto platform = fabric::load_platform(verdict_.platform);
-    if (!platform) throw std::runtime_error(join(platform.error()));
-    platform_ = std::move(*platform);
     for (auto& t : verdict_.timings) {
       const catalog::SizeClass& size = size_of(t);
-      t.limit_seconds = limit_seconds(problem_, size, t.world, *platform_);
-      const double floor = floor_seconds(problem_, size, t.world, *platform_);
+      t.limit_seconds = limit_seconds(problem_, size, t.world, platform_);
+      const double floor = floor_seconds(problem_, size, t.world, platform_);
       if (t.seconds >= kFloorMargin * floor) continue;
       verdict_.location = {.size = t.size, .world = t.world};
       conclude(verdict_, VerdictClass::cheat,
@@ -428,7 +434,7 @@ class AttemptJudge {
       const record::Timing* other = same_call(times, t);
       if (other == nullptr || other->refusal.empty() || !t.refusal.empty()) continue;
       use_largest_sample(t, fmt::format("the {}'s time is not extrapolated: {}", whose, other->refusal));
-      t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, *platform_);
+      t.limit_seconds = limit_seconds(problem_, size_of(t), t.world, platform_);
     }
   }
   void take_seconds(const std::vector<record::Timing>& times, double record::Timing::* to) {
@@ -458,10 +464,10 @@ class AttemptJudge {
 
   // What is said of the times when all of them are there.
   void conclude_times() {
-    if (!platform_) return;
-    if (!verdict_.timings.empty()) verdict_.peaks = peaks_of(*platform_);
-    add_intervals(verdict_, yardstick_, *platform_);
-    for (auto& t : verdict_.timings) add_bound(t, *platform_);
+    if (verdict_.timings.empty()) return;
+    verdict_.peaks = peaks_of(platform_);
+    add_intervals(verdict_, yardstick_, platform_);
+    for (auto& t : verdict_.timings) add_bound(t, platform_);
     add_costliest_line(verdict_);
     if (traced_.empty()) return;
     try {
@@ -480,7 +486,7 @@ class AttemptJudge {
   std::string candidate_, driver_;   // driver_ may be empty
   std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
-  std::optional<fabric::Platform> platform_;                              // where there are times
+  fabric::Platform platform_;
   std::vector<record::Timing> yardstick_;                                 // empty: was not measured
   std::map<std::string, std::map<std::string, double>> session_seconds_;  // processor time by kind and part
   std::vector<record::Timing> traced_;                                    // the timed calls as the timeline has them

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabric/network.h"
+
 namespace fb::judge {
 namespace {
 
 double value_of(const catalog::Expression& expression, const catalog::Problem& problem, const catalog::SizeClass& size,
                 int world) {
   return static_cast<double>(expression.evaluate(problem.values(size, world, 0)).value_or(0));
+}
+
+double network_seconds(const catalog::Expression& bytes, const catalog::Problem& problem,
+                       const catalog::SizeClass& size, int world, const fabric::Platform& platform) {
+  return platform.nic.per_node > 0 ? value_of(bytes, problem, size, world) / platform.nic.bandwidth : 0;
 }
 
 }  // namespace
@@ -18,12 +25,14 @@ record::Peaks peaks_of(const fabric::Platform& platform) {
   const double flops = 2.0 * platform.tensor.products * platform.device.sms * platform.device.clock;
   return {.link_bytes_per_second = platform.peer.copy_bandwidth,
           .memory_bytes_per_second = platform.memory.bandwidth,
+          .network_bytes_per_second = platform.nic.per_node > 0 ? platform.nic.bandwidth : 0,
           .tensor_flops_per_second = flops};
 }
 
 double floor_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
                      const fabric::Platform& platform) {
-  return value_of(problem.cost.least_link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+  const double links = value_of(problem.cost.least_link_bytes, problem, size, world) / platform.peer.copy_bandwidth;
+  return std::max(links, network_seconds(problem.cost.least_network_bytes, problem, size, world, platform));
 }
 
 double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& size, int world,
@@ -33,10 +42,16 @@ double limit_seconds(const catalog::Problem& problem, const catalog::SizeClass& 
   const double memory = value_of(problem.cost.memory_bytes, problem, size, world) / peaks.memory_bytes_per_second;
   constexpr double kSecond = 1e12;  // in picoseconds
   const double hops = value_of(problem.cost.hops, problem, size, world) * static_cast<double>(platform.peer.latency);
+  const double network = network_seconds(problem.cost.network_bytes, problem, size, world, platform);
+  const double messages =
+      value_of(problem.cost.network_hops, problem, size, world) * static_cast<double>(fabric::least_crossing(platform));
   const auto& kernel = platform.kernel;
   const auto launch = static_cast<double>(std::min(kernel.launch, kernel.graph_launch) + kernel.end);
   const double products = value_of(problem.cost.tensor_flops, problem, size, world) / peaks.tensor_flops_per_second;
-  return launch / kSecond + std::max({links, memory, hops / kSecond, products});
+  const double longest = std::max({links, memory, network, hops / kSecond, messages / kSecond, products});
+  // What goes through network cards alone needs no kernel.
+  const bool needs_kernel = value_of(problem.cost.memory_bytes, problem, size, world) > 0;
+  return (needs_kernel ? launch / kSecond : 0) + longest;
 }
 
 void score(record::Verdict& verdict) {

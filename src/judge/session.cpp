@@ -144,6 +144,7 @@ launcher::LaunchRequest make_launch(const SessionRequest& request, const Parts& 
   if (!request.driver.empty()) launch.arguments.insert(launch.arguments.end(), {"--driver", request.driver});
   launch.options.ranks = request.session->world;
   launch.options.platform = request.platform;
+  launch.nodes = request.nodes;
   launch.options.slower = request.slower;
   launch.options.seed = request.session->schedule;
   launch.options.check = request.look_for_races && request.session->looks_for_races;

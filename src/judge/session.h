@@ -37,6 +37,7 @@ struct SessionRequest {
   std::string candidate = {};            // path of the shared object; its PTX is beside it
   std::string driver = {};               // likewise; empty: the problem has no driver
   std::string platform = {};
+  int nodes = 1;               // of the platform
   std::string slower = {};     // launcher::LaunchRequest
   std::string trace = {};      // file to write; empty: none
   bool look_for_races = true;  // where the plan says so

@@ -32,13 +32,16 @@ void MovedBytes::add(const std::vector<record::Timing>& timings) {
     const record::Moved& m = timing.moved;
     size->link_bytes += static_cast<double>(std::max({m.peer_out, m.peer_in, m.to_host, m.from_host}));
     size->memory_bytes += static_cast<double>(m.memory);
+    size->network_bytes += static_cast<double>(std::max(m.network_out, m.network_in));
     ++size->counted;
   }
 }
 
 const MovedBytes::Size& MovedBytes::largest(const catalog::Problem& problem) const {
-  return *std::ranges::max_element(
-      sizes_, {}, [&](const Size& size) { return stated(problem.cost.link_bytes, problem, size.timing); });
+  return *std::ranges::max_element(sizes_, {}, [&](const Size& size) {
+    return stated(problem.cost.link_bytes, problem, size.timing) +
+           stated(problem.cost.network_bytes, problem, size.timing);
+  });
 }
 
 std::string MovedBytes::difference(const catalog::Problem& problem) const {
@@ -50,7 +53,9 @@ std::string MovedBytes::difference(const catalog::Problem& problem) const {
   const std::string text = compare("link_bytes", stated(problem.cost.link_bytes, problem, largest.timing),
                                    largest.link_bytes / largest.counted) +
                            compare("memory_bytes", stated(problem.cost.memory_bytes, problem, largest.timing),
-                                   largest.memory_bytes / largest.counted);
+                                   largest.memory_bytes / largest.counted) +
+                           compare("network_bytes", stated(problem.cost.network_bytes, problem, largest.timing),
+                                   largest.network_bytes / largest.counted);
   if (text.empty()) return "";
   return fmt::format("{}size {} on {} ranks, mean of {} calls", text, largest.timing.size, largest.timing.world,
                      largest.counted);

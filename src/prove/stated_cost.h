@@ -24,9 +24,9 @@ class MovedBytes {
 
  private:
   struct Size {
-    record::Timing timing;                    // the first
-    double link_bytes = 0, memory_bytes = 0;  // sums
-    int counted = 0;                          // calls
+    record::Timing timing;                                       // the first
+    double link_bytes = 0, memory_bytes = 0, network_bytes = 0;  // sums
+    int counted = 0;                                             // calls
   };
   const Size& largest(const catalog::Problem& problem) const;
 

@@ -217,6 +217,8 @@ void visit_fields(T& m, F&& field) {
   field("to_host", m.to_host);
   field("from_host", m.from_host);
   field("memory", m.memory);
+  field("network_out", m.network_out);
+  field("network_in", m.network_in);
 }
 
 // A short form, because it is read by people: [value, seconds].
@@ -277,6 +279,7 @@ void visit_fields(T& p, F&& field) {
   field("link_bytes_per_second", p.link_bytes_per_second);
   field("memory_bytes_per_second", p.memory_bytes_per_second);
   field("tensor_flops_per_second", p.tensor_flops_per_second);
+  field("network_bytes_per_second", p.network_bytes_per_second);
 }
 
 template <FieldsOf<Verdict> T, class F>

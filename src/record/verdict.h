@@ -42,7 +42,8 @@ struct Range {
 struct Moved {
   uint64_t peer_out = 0, peer_in = 0;  // to and from other devices
   uint64_t to_host = 0, from_host = 0;
-  uint64_t memory = 0;  // reads and writes of device memory, by any agent
+  uint64_t network_out = 0, network_in = 0;  // payload of messages, of the busiest card
+  uint64_t memory = 0;                       // reads and writes of device memory, by any agent
   friend bool operator==(const Moved&, const Moved&) = default;
 };
 
@@ -118,7 +119,8 @@ struct Evidence {
 // What the platform can do at most, of one GPU: the roofs that `limit_seconds` is made of. 0: not known.
 struct Peaks {
   double link_bytes_per_second = 0, memory_bytes_per_second = 0;
-  double tensor_flops_per_second = 0;  // products of bf16 or f16, on tensor cores
+  double network_bytes_per_second = 0;  // of a card's port
+  double tensor_flops_per_second = 0;   // products of bf16 or f16, on tensor cores
 
   friend bool operator==(const Peaks&, const Peaks&) = default;
 };

@@ -129,12 +129,13 @@ struct CallTimes {
   uint64_t drained = 0;     // everything that the rank had enqueued when run() returned has ended, on all its streams
   GroupShares shares = {};  // of the later of `returned` and `drained`, since the step has begun
 };
-// Bytes that moved during the step: to and from other devices, of its memory, to and from the host. Transfers
-// of the harness are not included.
+// Bytes that moved during the step: to and from other devices, of its memory, to and from the host; payload of messages
+// of a network card, card k at device k modulo their number. Transfers of the harness are not included.
 struct DeviceTraffic {
   uint64_t peer_out = 0, peer_in = 0;
   uint64_t memory = 0;
   uint64_t to_host = 0, from_host = 0;
+  uint64_t network_out = 0, network_in = 0;
 };
 
 }  // namespace fb::wire

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "machine/judging/memory_words.h"
 #include "machine/node/stream_scheduler.h"
+#include "machine/verbs/verbs.h"
 
 namespace fb::machine {
 namespace {
@@ -240,6 +241,8 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
   done_.devices = node_.platform.devices();
   before_.clear();
   for (uint32_t d = 0; d < done_.devices; ++d) before_.push_back(node_.fabric.counters(d));
+  carried_before_.clear();
+  for (uint32_t card = 0; card < node_.verbs.cards(); ++card) carried_before_.push_back(node_.verbs.carried(card));
   node_.log.add("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
   for (const auto& thread : node_.threads.all()) {
     if (!thread->gone) thread->now = begin;
@@ -368,6 +371,13 @@ std::vector<wire::DeviceTraffic> JudgeSession::traffic() const {
                      .memory = since(memory),
                      .to_host = since(to_host),
                      .from_host = since(from_host)});
+  }
+  // Several cards of one device: the busiest of them.
+  for (uint32_t card = 0; card < carried_before_.size(); ++card) {
+    const auto now = node_.verbs.carried(card);
+    wire::DeviceTraffic& device = moved[card % moved.size()];
+    device.network_out = std::max(device.network_out, now.out - carried_before_[card].out);
+    device.network_in = std::max(device.network_in, now.in - carried_before_[card].in);
   }
   return moved;
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/network.h"
 #include "machine/node/judge_requests.h"
 #include "machine/node/services.h"
 #include "wire/harness.h"
@@ -136,7 +137,8 @@ class JudgeSession final : public JudgeRequests {
   uint64_t steps_ = 0, step_bytes_ = 0;
   uint64_t seed_ = 0;  // of what is drawn in this step; 0: nothing
   wire::JudgeStepDone done_;
-  std::vector<fabric::Counters> before_;  // the step, by device
+  std::vector<fabric::Counters> before_;                  // the step, by device
+  std::vector<fabric::Network::Carried> carried_before_;  // the step, by network card
   std::byte* arena_ = nullptr;
   uint64_t arena_bytes_ = 0;
   uint64_t late_requests_ = 0;

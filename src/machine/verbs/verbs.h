@@ -47,6 +47,9 @@ class Verbs final : rdma::Surroundings {
   // Answers the thread, now or later.
   void poll(HostThread& thread, const wire::VerbsPoll& request);
 
+  uint32_t cards() const { return network_.cards(); }
+  fabric::Network::Carried carried(uint32_t card) const { return network_.carried(card); }
+
   // Paragraphs about queue pairs that wait for ever; empty: none does.
   std::string explain_stuck() const;
 
