@@ -7,6 +7,7 @@
 #include "mutate/operators_index.h"
 #include "mutate/operators_order.h"
 #include "mutate/operators_sequence.h"
+#include "mutate/operators_verbs.h"
 
 namespace fb::mutate {
 namespace {
@@ -43,6 +44,12 @@ constexpr std::array kOperators = {
     Operator{"assume-cleared", "fresh memory is taken to be zero", assume_cleared},
     Operator{"zero-is-empty", "whatever is not zero counts as what was waited for", zero_is_empty},
     Operator{"tear-store", "data and its flag in two stores", tear_store},
+    Operator{"drop-send-flag", "a work request that is not signalled, inline, fenced or solicited", drop_send_flag},
+    Operator{"wrong-opcode", "a read for a write, or a message without its immediate value", wrong_opcode},
+    Operator{"host-byte-order", "an immediate value in the host's byte order", host_byte_order},
+    Operator{"drop-access-right", "memory or a queue pair that the peer may not use as it must", drop_access_right},
+    Operator{"drop-receive", "a receive is not posted", drop_receive},
+    Operator{"drop-stream-wait", "a network card does not wait for a stream", drop_stream_wait},
 };
 
 }  // namespace

@@ -15,6 +15,11 @@ bool begins_with(std::string_view literal, std::initializer_list<std::string_vie
   return std::ranges::any_of(beginnings, [&](std::string_view one) { return literal.substr(1).starts_with(one); });
 }
 
+// What hands work to a network card, and what asks for its completions.
+constexpr std::array<std::string_view, 2> kPosts = {"ibv_post_send", "ibv_wr_complete"};
+constexpr std::array<std::string_view, 4> kPolls = {"ibv_poll_cq", "ibv_start_poll", "ibv_get_cq_event",
+                                                    "wait_for_completion"};
+
 }  // namespace
 
 // A function that calls a signalling one signals, too; members may be called before they are defined, hence twice.
@@ -40,7 +45,7 @@ bool Synchronization::is_atomic_call(size_t at, std::string_view name) const {
 bool Synchronization::stores_flag(Range range) const {
   for (size_t i = range.first; i <= range.last; ++i) {
     if (is_atomic_call(i, "store")) return true;
-    if (code_.is(i, "cuStreamWriteValue32")) return true;
+    if (code_.is(i, "cuStreamWriteValue32") || std::ranges::find(kPosts, code_.text(i)) != kPosts.end()) return true;
     if (code_.token(i).kind == Token::Kind::text &&
         begins_with(code_.text(i), {"st.release", "st.relaxed", "red.", "multimem.red"}))
       return true;
@@ -51,7 +56,7 @@ bool Synchronization::stores_flag(Range range) const {
 bool Synchronization::loads_flag(Range range) const {
   for (size_t i = range.first; i <= range.last; ++i) {
     if (is_atomic_call(i, "load")) return true;
-    if (code_.is(i, "cuStreamWaitValue32")) return true;
+    if (code_.is(i, "cuStreamWaitValue32") || std::ranges::find(kPolls, code_.text(i)) != kPolls.end()) return true;
     if (code_.token(i).kind == Token::Kind::text && begins_with(code_.text(i), {"ld.acquire", "ld.relaxed"}))
       return true;
   }

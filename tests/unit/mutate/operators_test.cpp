@@ -219,7 +219,7 @@ TEST(Operators, EachHasATestHere) {
   // A new row needs a test: the names above.
   std::set<std::string_view> names;
   for (const auto& row : operators()) EXPECT_TRUE(names.insert(row.name).second) << row.name << " is there twice";
-  EXPECT_EQ(names.size(), 30u);
+  EXPECT_EQ(names.size(), 36u);
 }
 
 TEST(Mutants, HaveIdsOfTheirPlaces) {
@@ -250,6 +250,26 @@ TEST(Mutants, OnlyOfTheRegion) {
 }
 
 TEST(Mutants, UnknownOperatorsAreRefused) { EXPECT_FALSE(make_mutants_of("p", "a", 0, 1, {"drop-everything"})); }
+
+TEST(Operators, OfNetworkCards) {
+  EXPECT_EQ(by("drop-send-flag", "w.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;"),
+            in_kernels({"w.send_flags = 0 | IBV_SEND_INLINE;", "w.send_flags = IBV_SEND_SIGNALED | 0;"}));
+  EXPECT_EQ(by("wrong-opcode", "w.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;"),
+            in_kernels({"w.opcode = IBV_WR_RDMA_WRITE;"}));
+  EXPECT_EQ(by("host-byte-order", "w.imm_data = htonl(7);"), in_kernels({"w.imm_data = uint32_t(7);"}));
+  EXPECT_EQ(by("drop-access-right", "reg(p, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);"),
+            in_kernels({"reg(p, 0 | IBV_ACCESS_REMOTE_READ);", "reg(p, IBV_ACCESS_LOCAL_WRITE | 0);"}));
+  EXPECT_EQ(by("drop-receive", "check(ibv_post_recv(q, &w, &b)); rest();"), in_kernels({"; rest();"}));
+  EXPECT_EQ(by("drop-stream-wait", "check(cudaStreamSynchronize(s)); ibv_post_send(q, &w, &b);"),
+            in_kernels({"; ibv_post_send(q, &w, &b);"}));
+  EXPECT_EQ(by("drop-stream-wait", "check(cudaStreamSynchronize(s));"), Texts{});
+}
+
+// Work that is posted is a signal, a completion what is waited for.
+TEST(Operators, CardsSignalAndWait) {
+  EXPECT_EQ(by("drop-signal", "check(ibv_post_send(q, &w, &b)); rest();"), in_kernels({"; rest();"}));
+  EXPECT_EQ(by("drop-wait", "while (ibv_poll_cq(c, 1, &wc) == 0) { } rest();"), in_kernels({"; rest();"}));
+}
 
 }  // namespace
 }  // namespace fb::mutate

@@ -43,21 +43,21 @@ class Solution {
   ~Solution() { cudaFreeHost(report_); }
 
   void run(const Args& args, cudaStream_t stream) {
-    // The card does not wait for the stream: `in` must be there, and `out` must be free, before anybody is told so.
+    // The card does not wait for the stream: `in` must be there, and `out` must be free, before anybody is told so. The
+    // copy of the call before is over, too: report_ is free.
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     send(*from_before_, {}, 0);  // the rank before may write
     await(kReady);
     const ibv_sge piece = {reinterpret_cast<uint64_t>(args.in), static_cast<uint32_t>(4 * args.n), source_->lkey};
     send(*to_next_, piece, static_cast<uint32_t>(rank_) << 16 | (call_++ & 0xffff));
     const ibv_wc arrived = await(kData);
+    // Our own write has read all of `in` only when it is complete: the next call's contents come behind this one.
+    await(kSent);
     report_[0] = ntohl(arrived.imm_data);
     report_[1] = arrived.byte_len;
     fabricbench::check_cuda(
         cudaMemcpyAsync(args.immediate, report_, 2 * sizeof(uint32_t), cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
-    // Our own write has read all of `in` only when it is complete: the next call's contents come behind this one.
-    await(kSent);
-    fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 
  private:
@@ -70,7 +70,7 @@ class Solution {
     fabricbench::check_verbs(ibv_post_recv(&pair, &work, &bad), "ibv_post_recv");
   }
 
-  // Writes with immediate value; without data it is a doorbell, which is not signalled: completions of the data cover it.
+  // A write with immediate value; without data it is a doorbell.
   void send(ibv_qp& pair, ibv_sge piece, uint32_t immediate) {
     ibv_send_wr work = {}, *bad = nullptr;
     work.wr_id = kSent;
