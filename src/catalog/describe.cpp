@@ -86,12 +86,14 @@ std::string rules_as_text(const Problem& problem) {
 
 std::string cost_as_text(const Problem& problem) {
   std::vector<std::vector<std::string>> rows = {{"size", "world", "over links", "of memory", "arithmetic"}};
+  if (problem.uses_network()) rows[0].emplace_back("through a network card");
   for (const SizeClass& size : problem.sizes) {
     if (!size.timed) continue;
     for (const int world : problem.worlds) {
       const Values values = problem.values(size, world, 0);
       rows.push_back({size.name, fmt::format("{}", world), bytes(value_of(problem.cost.link_bytes, values)),
                       bytes(value_of(problem.cost.memory_bytes, values)), flops(value_of(problem.cost.flops, values))});
+      if (problem.uses_network()) rows.back().push_back(bytes(value_of(problem.cost.network_bytes, values)));
     }
   }
   return table(rows);
@@ -154,6 +156,7 @@ Json cost_as_json(const Problem& problem) {
                {"memory_bytes", problem.cost.memory_bytes.text()},
                {"flops", problem.cost.flops.text()},
                {"tensor_flops", problem.cost.tensor_flops.text()},
+               {"network_bytes", problem.cost.network_bytes.text()},
                {"timed", Json::array()}};
   for (const SizeClass& size : problem.sizes) {
     if (!size.timed) continue;
@@ -164,7 +167,8 @@ Json cost_as_json(const Problem& problem) {
                                {"link_bytes", value_of(problem.cost.link_bytes, values)},
                                {"memory_bytes", value_of(problem.cost.memory_bytes, values)},
                                {"flops", value_of(problem.cost.flops, values)},
-                               {"tensor_flops", value_of(problem.cost.tensor_flops, values)}});
+                               {"tensor_flops", value_of(problem.cost.tensor_flops, values)},
+                               {"network_bytes", value_of(problem.cost.network_bytes, values)}});
     }
   }
   return cost;

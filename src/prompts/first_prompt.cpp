@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "catalog/source.h"
+#include "fabric/platform.h"
 #include "prompts/capped_text.h"
 #include "prompts/machine_facts.h"
 #include "prompts/problem_facts.h"
@@ -50,16 +51,24 @@ Result<std::string> machine_of(const catalog::Problem& problem) {
 
 Result<std::string> toolchain_of(const catalog::Problem& problem) {
   const std::string libraries = describe_libraries(problem);
-  const bool nccl = std::ranges::find(problem.rules.libraries, "nccl") != problem.rules.libraries.end();
-  return fill_prompt_file(
-      "parts/toolchain.md",
-      {{"libraries", libraries}, {"no_libraries", libraries.empty() ? "yes" : ""}, {"nccl", nccl ? "yes" : ""}});
+  const auto allowed = [&](std::string_view library) {
+    return std::ranges::find(problem.rules.libraries, library) == problem.rules.libraries.end() ? "" : "yes";
+  };
+  return fill_prompt_file("parts/toolchain.md", {{"libraries", libraries},
+                                                 {"no_libraries", libraries.empty() ? "yes" : ""},
+                                                 {"nccl", allowed("nccl")},
+                                                 {"verbs", allowed("verbs")}});
 }
 
 Result<std::string> judging_of(const catalog::Problem& problem) {
+  const auto platform = fabric::load_platform(problem.platform);
+  if (!platform) return std::unexpected(platform.error());
+  const uint32_t nodes = platform->node.nodes;
   return fill_prompt_file(
       "parts/judging.md",
-      {{"yardstick", problem.baseline.empty() ? "an expert's solution" : "a plain solution (the baseline)"}});
+      {{"yardstick", problem.baseline.empty() ? "an expert's solution" : "a plain solution (the baseline)"},
+       {"one_node", nodes == 1 ? "yes" : ""},
+       {"nodes", nodes == 1 ? "" : fmt::format("{}", nodes)}});
 }
 
 Result<std::string> answer_form(const catalog::Problem& problem) {

@@ -55,6 +55,14 @@ Result<Values> machine_facts(const catalog::Problem& problem) {
   values["kernel_start"] = time(p.kernel.start);
   values["copy_start"] = time(p.copy.start);
   values["fence"] = time(p.fence.system);
+  const auto& nic = p.nic;
+  values["nic"] = nic.per_node == 0 ? "" : fmt::format("{}", nic.per_node);
+  values["nic_bandwidth"] = rate(nic.bandwidth);
+  values["nic_post"] = time(nic.post);
+  values["nic_poll"] = time(nic.poll);
+  values["nic_latency"] = time(nic.start + nic.wire + nic.deliver);
+  values["nic_inline"] = time(nic.inline_start + nic.wire + nic.deliver);
+  values["nic_mtu"] = fmt::format("{}", nic.mtu);
   return values;
 }
 

@@ -72,11 +72,17 @@ std::string sizes(const Problem& problem) {
 Result<std::string> cost(const Problem& problem) {
   const int world = std::ranges::max(problem.worlds);
   std::vector<Row> rows = {{"timed size", "bytes over links", "bytes of memory", "floating-point operations"}};
+  std::vector<const catalog::Expression*> columns = {&problem.cost.link_bytes, &problem.cost.memory_bytes,
+                                                     &problem.cost.flops};
+  if (problem.uses_network()) {
+    rows[0].emplace_back("bytes through a network card");
+    columns.push_back(&problem.cost.network_bytes);
+  }
   for (const SizeClass& size : problem.sizes) {
     if (!size.timed) continue;
     const catalog::Values values = problem.values(size, world, 0);
     Row row = {size.name};
-    for (const auto* expression : {&problem.cost.link_bytes, &problem.cost.memory_bytes, &problem.cost.flops}) {
+    for (const auto* expression : columns) {
       const auto value = expression->evaluate(values);
       if (!value) return std::unexpected(value.error());
       row.push_back(fmt::format("{}", *value));
@@ -100,6 +106,10 @@ std::string_view roundoff(DType type) {
     default:
       return "2^-24";
   }
+}
+
+bool allows(const Problem& problem, std::string_view library) {
+  return std::ranges::find(problem.rules.libraries, library) != problem.rules.libraries.end();
 }
 
 }  // namespace
@@ -173,21 +183,23 @@ std::string describe_rules(const Problem& problem) {
   }
   for (const std::string& symbol : problem.rules.forbid_symbols)
     text += fmt::format("- `{}` must not be used.\n", symbol);
+  text += "- `run` must not exchange data by `fabricbench/rank.h`: that is for set-up.\n";
+  // What a network card does, no stream waits for.
   text +=
-      "- `run` must not exchange data by `fabricbench/rank.h`: that is for set-up.\n"
-      "- All work of a call is enqueued in `run`, on `stream` or on streams that `stream` waits for. Nothing goes on "
-      "after the "
-      "return: no host threads that work later.\n";
+      allows(problem, "verbs")
+          ? "- All work of a call is done in `run`, or enqueued there on `stream` or on streams that `stream` waits "
+            "for. Nothing goes on after the return: no host threads that work later, no work requests that are not "
+            "complete.\n"
+          : "- All work of a call is enqueued in `run`, on `stream` or on streams that `stream` waits for. Nothing "
+            "goes on after the return: no host threads that work later.\n";
   for (const std::string& name : problem.rules.libraries) {
     const catalog::Library* library = catalog::find_library(name);
     text += fmt::format("- {} may be called (`#include <{}>`; it is linked).\n", library->about, library->header);
   }
-  const auto other = [&](std::string_view library) {
-    return std::ranges::find(problem.rules.libraries, library) == problem.rules.libraries.end() ? "" : "other ";
-  };
+  const bool communicates = allows(problem, "nccl") || allows(problem, "verbs");
   text += fmt::format(
       "- No {}communication libraries, no {}BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n",
-      other("nccl"), other("cublas"));
+      communicates ? "other " : "", allows(problem, "cublas") ? "other " : "");
   return std::string(trim(text));
 }
 
