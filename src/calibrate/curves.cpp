@@ -34,19 +34,23 @@ class CurveReader {
 
  private:
   void read_harness(const std::string& name, const toml::table& table) {
-    reader_.refuse_unknown(table, {"before", "at_least", "source"});
+    reader_.refuse_unknown(table, {"before", "at_least", "copies", "copy_bandwidth", "source"});
     reader_.text(table, "source");
-    harnesses_[name] = {table["before"].value_or(0.0), table["at_least"].value_or(0.0)};
+    const double copies = table["copies"].value_or(0.0), bandwidth = table["copy_bandwidth"].value_or(0.0);
+    if ((copies > 0) != (bandwidth > 0)) reader_.complain(table, "copies and copy_bandwidth (GB/s) belong together");
+    harnesses_[name] = {table["before"].value_or(0.0), table["at_least"].value_or(0.0),
+                        bandwidth > 0 ? copies / (bandwidth * 1e3) : 0};
   }
 
   Curve read_curve(const toml::table& table) {
-    reader_.refuse_unknown(table, {"id", "about", "from", "platform", "split", "program", "algorithm", "ranks",
-                                   "ranks_are_sizes", "exact", "harness", "points"});
+    reader_.refuse_unknown(table, {"id", "about", "from", "source", "platform", "split", "program", "algorithm",
+                                   "cards", "ranks", "ranks_are_sizes", "exact", "harness", "points"});
     Curve curve{.id = reader_.text(table, "id"),
                 .about = reader_.text(table, "about"),
                 .platform = reader_.text(table, "platform"),
                 .program = reader_.text(table, "program"),
                 .algorithm = reader_.optional_text(table, "algorithm").value_or("")};
+    curve.cards = reader_.flag(table, "cards");
     const std::string split = reader_.text(table, "split");
     if (split != "fit" && split != "held_out") reader_.complain(table, "split is \"fit\" or \"held_out\"");
     curve.split = split == "fit" ? CurveUse::fit : CurveUse::held_out;

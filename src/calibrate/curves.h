@@ -21,12 +21,14 @@ struct Point {
 struct Harness {
   double before = 0;    // before each operation
   double at_least = 0;  // a floor: the host enqueues no faster
+  double per_byte = 0;  // the host copies
 };
 
 struct Curve {
   std::string id = {}, about = {}, platform = {};
   CurveUse split = CurveUse::held_out;
   std::string program = {}, algorithm = {};
+  bool cards = false;  // the program uses network cards, and the host's clock
   uint32_t ranks = 0;  // 0: the sizes are numbers of ranks
   uint64_t exact = 0;  // the largest size that is simulated; 0: all
   Harness harness = {};

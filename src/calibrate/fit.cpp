@@ -43,12 +43,15 @@ double square(const Vector& v) {
 
 class Fit {
  public:
-  Fit(const Curves& curves, const FitOptions& options, Values start)
-      : curves_(curves), options_(options), text_(read_file(options.platform_file)), start_(std::move(start)) {}
+  Fit(const Curves& curves, const FitOptions& options, const std::vector<Parameter>& parameters, Values start)
+      : curves_(curves),
+        options_(options),
+        parameters_(parameters),
+        text_(read_file(options.platform_file)),
+        start_(std::move(start)) {}
 
   Result<Values> run() {
-    const auto& parameters = fitted_parameters();
-    Vector x(parameters.size());  // ln(value / start)
+    Vector x(parameters_.size());  // ln(value / start)
     auto residuals = residuals_at(x);
     if (!residuals) return std::unexpected(residuals.error());
     Vector best = x;
@@ -95,7 +98,7 @@ class Fit {
   Values values_at(const Vector& x) const {
     Values values;
     for (size_t p = 0; p < x.size(); ++p) {
-      const std::string key = fitted_parameters()[p].key;
+      const std::string key = parameters_[p].key;
       values[key] = start_.at(key) * std::exp(x[p]);
     }
     return values;
@@ -119,7 +122,7 @@ class Fit {
     }
     // Moving a constant by its freedom costs as much as this error in one curve.
     constexpr double kUnit = 0.05;
-    for (size_t p = 0; p < x.size(); ++p) residuals.push_back(kUnit * x[p] / fitted_parameters()[p].freedom);
+    for (size_t p = 0; p < x.size(); ++p) residuals.push_back(kUnit * x[p] / parameters_[p].freedom);
     return residuals;
   }
 
@@ -129,6 +132,7 @@ class Fit {
 
   const Curves& curves_;
   const FitOptions& options_;
+  const std::vector<Parameter>& parameters_;
   std::string text_;
   Values start_;
 };
@@ -136,8 +140,8 @@ class Fit {
 }  // namespace
 
 // Constants that no curve determines are not listed: their values are priors, as their sources in the file say.
-const std::vector<Parameter>& fitted_parameters() {
-  static const std::vector<Parameter> all = {
+std::vector<Parameter> fitted_parameters(const Curves& curves, std::string_view platform_text) {
+  static const std::vector<Parameter> kDevices = {
       {"peer.latency", 0.1},          {"peer.copy_bandwidth", 0.3},
       {"peer.store_bandwidth", 0.3},  {"multicast.duplex_bandwidth", 0.3},
       {"memory.latency", 0.3},        {"memory.l2_latency", 0.3},
@@ -145,15 +149,28 @@ const std::vector<Parameter>& fitted_parameters() {
       {"fence.system", 0.3},          {"copy.start", 0.3},
       {"kernel.launch", 0.3},         {"kernel.start", 0.3},
   };
+  static const std::vector<Parameter> kCards = {
+      {"nic.bandwidth", 0.3}, {"nic.loopback_bandwidth", 0.3}, {"nic.loopback", 0.3}, {"nic.message", 0.3}};
+  std::vector<Parameter> all;
+  for (const auto& [kind, of_cards] : {std::pair(&kDevices, false), std::pair(&kCards, true)}) {
+    const bool measured = std::ranges::any_of(
+        curves.curves, [&](const Curve& c) { return c.split == CurveUse::fit && c.cards == of_cards; });
+    if (!measured) continue;
+    for (const Parameter& p : *kind) {
+      if (read_values(platform_text, {p.key})) all.push_back(p);
+    }
+  }
   return all;
 }
 
 Result<Values> fit(const Curves& curves, const FitOptions& options) {
+  const std::string text = read_file(options.platform_file);
+  const std::vector<Parameter> parameters = fitted_parameters(curves, text);
   std::vector<std::string> keys;
-  for (const Parameter& parameter : fitted_parameters()) keys.emplace_back(parameter.key);
-  auto start = read_values(read_file(options.platform_file), keys);
+  for (const Parameter& parameter : parameters) keys.emplace_back(parameter.key);
+  auto start = read_values(text, keys);
   if (!start) return start;
-  return Fit(curves, options, std::move(*start)).run();
+  return Fit(curves, options, parameters, std::move(*start)).run();
 }
 
 }  // namespace fb::calibrate

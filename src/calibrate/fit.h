@@ -18,7 +18,8 @@ struct Parameter {
   const char* key;
   double freedom;
 };
-const std::vector<Parameter>& fitted_parameters();
+// Those that curves of this kind determine, and that the platform's file gives itself.
+std::vector<Parameter> fitted_parameters(const Curves& curves, std::string_view platform_text);
 
 struct FitStep {
   int number = 0;

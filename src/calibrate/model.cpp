@@ -23,13 +23,14 @@ constexpr std::chrono::minutes kTimeLimit{10};
 struct Run {
   std::string program, algorithm;
   uint32_t ranks = 0;
+  bool cards = false;
   friend auto operator<=>(const Run&, const Run&) = default;
 };
 using Sizes = std::set<uint64_t>;
 using Times = std::map<uint64_t, double>;  // size → microseconds
 
 Run run_of(const Curve& curve, uint64_t size) {
-  return {curve.program, curve.algorithm, curve.ranks != 0 ? curve.ranks : static_cast<uint32_t>(size)};
+  return {curve.program, curve.algorithm, curve.ranks != 0 ? curve.ranks : static_cast<uint32_t>(size), curve.cards};
 }
 
 bool is_exact(const Curve& curve, uint64_t size) { return curve.exact == 0 || size <= curve.exact; }
@@ -55,6 +56,7 @@ std::vector<std::string> command_of(const std::string& folder, const std::string
                                       "-std=c++20",  "-lcuda",
                                       "-lnccl",      fmt::format("{}/{}.cu", folder, run.program),
                                       "--"};
+  if (run.cards) command.insert(command.begin() + 2, {"--virtual-clock", "-libverbs"});
   if (!run.algorithm.empty()) command.push_back(run.algorithm);
   for (const uint64_t size : sizes) command.push_back(std::to_string(size));
   return command;
@@ -120,7 +122,8 @@ Result<std::vector<Modelled>> model_curves(const Curves& curves, const ModelOpti
       const Times& times = all->at(run_of(curve, point.size));
       const bool exact = is_exact(curve, point.size);
       const double time = exact ? times.at(point.size) : extrapolated(curve, times, point.size);
-      modelled[c].microseconds.push_back(std::max(time + curve.harness.before, curve.harness.at_least));
+      const double host = curve.harness.before + curve.harness.per_byte * static_cast<double>(point.size);
+      modelled[c].microseconds.push_back(std::max(time + host, curve.harness.at_least));
       modelled[c].extrapolated.push_back(!exact);
     }
   }

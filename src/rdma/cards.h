@@ -110,6 +110,9 @@ class Cards {
   Status bind(const QueuePair& pair, const Bind& bind);
   Status invalidate(const QueuePair& pair, uint32_t key);
   void unbind(Window& window);
+  // Whether the first piece, or what a message will be written to, is memory of a GPU.
+  bool is_on_device(const QueuePair& pair, std::span<const Piece> pieces) const;
+  bool lands_on_device(const Message& message) const;
 
   // Requester (requester.cpp)
   int check(const QueuePair& pair, const SendWork& work) const;

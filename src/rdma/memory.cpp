@@ -69,6 +69,26 @@ bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint6
          contains(first, w.bytes, m.remote_address, m.bytes);
 }
 
+bool Cards::is_on_device(const QueuePair& pair, std::span<const Piece> pieces) const {
+  const auto piece = std::ranges::find_if(pieces, [](const Piece& p) { return p.bytes != 0; });
+  if (piece == pieces.end()) return false;
+  const auto found = region_by_key_.find(piece->key);
+  if (found == region_by_key_.end()) return false;
+  const Region& r = *found->second;
+  return around_.is_device_memory(pair.process, r.address + (piece->address - r.iova));
+}
+
+// Of a send it is asked when it leaves: the next receive is taken for the one that it will get.
+bool Cards::lands_on_device(const Message& m) const {
+  const QueuePair* const peer = m.payload.empty() ? nullptr : find_pair(m.to_card, m.to_number);
+  if (!peer) return false;
+  uint64_t at = 0;
+  if (m.opcode == Opcode::write || m.opcode == Opcode::write_immediate)
+    return reach(*peer, m, access::remote_write, at) && around_.is_device_memory(peer->process, at);
+  const std::deque<ReceiveWork>& receives = peer->srq ? peer->srq->work : peer->receives;
+  return !receives.empty() && is_on_device(*peer, receives.front().pieces);
+}
+
 void Cards::unbind(Window& window) {
   if (window.region) --window.region->users;
   window.region = nullptr;

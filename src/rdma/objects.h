@@ -225,6 +225,7 @@ struct QueuePair : Object {
   uint32_t responding = 0;                                          // reads and atomics whose answers have not left yet
   std::deque<std::pair<uint32_t, std::vector<std::byte>>> atomics;  // latest answers by psn, for repeated requests
   Time last_answer = 0;
+  Time next_answer = 0;  // to a read
   bool established = false;
   bool told_last_receive = false;
   std::shared_ptr<const Message> starved;  // a message of the peer that waits for a receive

@@ -77,7 +77,8 @@ int Cards::post(QueuePair& pair, SendWork work) {
   SendEntry entry;
   entry.index = pair.posted++;
   entry.bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes_of(work), ~0u));
-  entry.available = around_.now() + around_.fetch((work.flags & send_flags::inline_data) != 0);
+  const bool inlined = (work.flags & send_flags::inline_data) != 0;
+  entry.available = around_.started(inlined, !is_fetching(work.opcode) && is_on_device(pair, work.pieces));
   entry.work = std::move(work);
   pair.sends.push_back(std::move(entry));
   // A send queue that has stopped takes work, and gives it back.
@@ -127,7 +128,7 @@ void Cards::serve(QueuePair& pair) {
   SendEntry* const entry = next_to_send(pair);
   if (!entry) return;
   ++pair.next;
-  pair.ready = around_.now() + around_.interval();
+  pair.ready = around_.after_message(around_.now());
   launch(pair, *entry);
   serve_soon(pair);
 }
@@ -176,7 +177,11 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   if (is_fetching(work.opcode)) ++pair.outstanding;
   const bool reachable = datagram ? work.destination->reachable : a.reachable;
   const auto flight = around_.fly(pair.card, reachable ? message->to_card : pair.card,
-                                  {.bytes = message->payload.size(), .mtu = a.path_mtu});
+                                  {.bytes = message->payload.size(),
+                                   .mtu = a.path_mtu,
+                                   .inlined = (work.flags & send_flags::inline_data) != 0,
+                                   .from_device = !message->payload.empty() && is_on_device(pair, work.pieces),
+                                   .to_device = lands_on_device(*message)});
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] { reachable ? arrive(message) : lost(message); });
   if (pair.type == QpType::rc) return;

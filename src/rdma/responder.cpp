@@ -99,7 +99,7 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
     if (pair.starved) return;  // the peer will begin again with the one that starves
     const uint32_t ahead = (message->psn - pair.expected_psn) & kPsnMask;
     if (ahead > kPsnMask / 2) return repeat(pair, message);
-    const Time told = around_.fly(pair.card, message->from_card, {}).arrived;
+    const Time told = around_.fly(pair.card, message->from_card, {.answers = true}).arrived;
     around_.at(told, [this, message, expected = pair.expected_psn] { out_of_sequence(message, expected); });
     return;
   }
@@ -162,9 +162,20 @@ void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
 }
 
 void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {
-  const auto flight =
-      around_.fly(pair.card, message->from_card,
-                  {.bytes = data.size(), .mtu = pair.attributes.path_mtu, .fetched = message->opcode == Opcode::read});
+  Surroundings::Load load{.bytes = data.size(), .mtu = pair.attributes.path_mtu, .answers = true};
+  load.atomic = is_atomic(message->opcode);
+  if (!data.empty()) {
+    uint64_t at = 0;
+    load.from_device =
+        reach(pair, *message, right_for(message->opcode), at) && around_.is_device_memory(pair.process, at);
+    QueuePair* sender = nullptr;
+    const SendEntry* const entry = entry_of(message, sender);
+    load.to_device = entry && is_on_device(*sender, entry->work.pieces);
+  }
+  // A queue pair answers one read after the other: it looks at the next one when the last byte has left.
+  if (message->opcode == Opcode::read) load.not_before = pair.next_answer;
+  const auto flight = around_.fly(pair.card, message->from_card, load);
+  if (message->opcode == Opcode::read) pair.next_answer = around_.after_message(flight.left);
   if (is_fetching(message->opcode) && status == Status::success) {
     ++pair.responding;
     around_.at(flight.left, [this, id = pair.id, epoch = pair.epoch] {
@@ -276,7 +287,7 @@ void Cards::starve(QueuePair& pair, const MessagePtr& message) {
     pair.starves_for_ever = true;
     return;
   }
-  const Time told = around_.fly(pair.card, message->from_card, {}).arrived;
+  const Time told = around_.fly(pair.card, message->from_card, {.answers = true}).arrived;
   around_.at(told, [this, message, delay = rnr_delay(pair)] { receiver_not_ready(message, delay); });
 }
 

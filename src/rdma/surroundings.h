@@ -22,20 +22,28 @@ class Surroundings {
   virtual bool read(uint32_t process, uint64_t address, std::span<std::byte> to) = 0;
   virtual bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) = 0;
 
-  // A message that leaves a card now, for another or for the same one: when its last byte has left and has arrived.
+  // Whether it is a GPU's.
+  virtual bool is_device_memory(uint32_t process, uint64_t address) const = 0;
+
+  // A message that leaves a card now, for another or for the same one: when its last byte has left, and when its first
+  // and its last one have arrived.
   struct Flight {
-    Time left = 0, arrived = 0;
+    Time left = 0, first = 0, arrived = 0;
   };
   struct Load {
     uint64_t bytes = 0;
-    uint32_t mtu = 4096;   // of its packets
-    bool fetched = false;  // the answer to a read
+    uint32_t mtu = 4096;  // of its packets
+    bool inlined = false;
+    bool answers = false;                         // a request
+    bool atomic = false;                          // … for an atomic operation
+    bool from_device = false, to_device = false;  // GPU memory
+    Time not_before = 0;                          // the queue pair is busy until then
   };
   virtual Flight fly(uint32_t from, uint32_t to, const Load& load) = 0;
-  // From a doorbell to the first byte on the wire; `inlined`: the payload came with the doorbell.
-  virtual Time fetch(bool inlined) const = 0;
-  // Between two messages of one queue pair.
-  virtual Time interval() const = 0;
+  // When the first byte is on the wire of a request whose doorbell is rung now; `inlined`: the payload came with it.
+  virtual Time started(bool inlined, bool from_device) = 0;
+  // When a queue pair can send again, that has begun to send a message at `at`.
+  virtual Time after_message(Time at) = 0;
 
   // The name of a card in global addresses.
   virtual std::array<std::byte, 16> gid(uint32_t card) const = 0;

@@ -107,9 +107,21 @@ void Verbs::fire() {
 }
 
 Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
-  const auto flight =
-      network_.send({.from = from, .to = to, .bytes = load.bytes, .mtu = load.mtu, .fetched = load.fetched}, now());
-  return {flight.left, flight.arrived};
+  using Kind = fabric::Network::Kind;
+  Time at = std::max(now(), load.not_before);
+  if (load.answers && load.from_device) at = network_.fetch_from_device(at);
+  const auto flight = network_.send({.from = from,
+                                     .to = to,
+                                     .bytes = load.bytes,
+                                     .mtu = load.mtu,
+                                     .kind = load.atomic    ? Kind::from_atomic
+                                             : load.answers ? Kind::answer
+                                                            : Kind::request,
+                                     .inlined = load.inlined,
+                                     .from_device = load.from_device,
+                                     .to_device = load.to_device},
+                                    at);
+  return {flight.left, flight.first, flight.arrived};
 }
 
 // Memory
@@ -118,6 +130,12 @@ Process* Verbs::find_process(uint32_t number) const {
   const auto found = std::ranges::find_if(
       node_.processes, [&](const auto& process) { return process->number == number && !process->gone; });
   return found == node_.processes.end() ? nullptr : found->get();
+}
+
+bool Verbs::is_device_memory(uint32_t number, uint64_t address) const {
+  const Process* const process = find_process(number);
+  const mem::Window* const w = process ? process->all.find(address) : nullptr;
+  return w && w->allocation && w->allocation->device != fabric::kHost;
 }
 
 bool Verbs::for_each_piece(uint32_t number, uint64_t address, uint64_t bytes,
@@ -199,7 +217,9 @@ void Verbs::poll(HostThread& thread, const wire::VerbsPoll& request) {
 void Verbs::answer_poll(Waiter& waiter) {
   if (std::exchange(waiter.done, true) || waiter.thread->gone) return;
   HostThread& thread = *waiter.thread;
-  thread.now = std::max(thread.now, now());
+  // What comes while a thread polls is seen one look later.
+  if (now() > thread.now)
+    thread.now = node_.fabric.shares().later(now(), node_.platform.nic.poll, fabric::Group::launch);
   Answer answer;
   wire::VerbsPolled polled;
   std::vector<rdma::Completion> entries;

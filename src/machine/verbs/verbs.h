@@ -74,8 +74,9 @@ class Verbs final : rdma::Surroundings {
   bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override;
   bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
   Flight fly(uint32_t from, uint32_t to, const Load& load) override;
-  Time fetch(bool inlined) const override { return network_.start(inlined); }
-  Time interval() const override { return network_.interval(); }
+  bool is_device_memory(uint32_t process, uint64_t address) const override;
+  Time started(bool inlined, bool from_device) override { return network_.start(now(), inlined, from_device); }
+  Time after_message(Time at) override { return network_.after_message(at); }
   std::array<std::byte, 16> gid(uint32_t card) const override;
   void completed(rdma::CompletionQueue& queue) override { wake(queue.process); }
   void notify(rdma::CompletionQueue& queue) override;

@@ -33,15 +33,22 @@ TEST(Constants, ThatTheFileDoesNotHaveAreNamed) {
 }
 
 TEST(Constants, ThatAreFittedAreInThePlatformAndMakeADifference) {
-  const std::string text = read_file(FB_SOURCE_DIR "/platforms/b300x8.toml");
-  std::vector<std::string> keys;
-  for (const Parameter& parameter : fitted_parameters()) keys.emplace_back(parameter.key);
-  const auto values = read_values(text, keys);
-  ASSERT_TRUE(values) << to_string(values.error(), "");
-  for (const auto& [key, value] : *values) {
-    const std::string changed = with_values(text, {{key, value * 1.5}});
-    EXPECT_NE(changed, text) << key;
-    EXPECT_TRUE(fabric::parse_platform(changed)) << key;
+  for (const auto& [platform, first] :
+       {std::pair("b300x8", "peer.latency"), std::pair("gh200x2", "nic.loopback_bandwidth")}) {
+    const std::string text = read_file(std::string(FB_SOURCE_DIR "/platforms/") + platform + ".toml");
+    const auto curves = load_curves(platform);
+    ASSERT_TRUE(curves);
+    std::vector<std::string> keys;
+    for (const Parameter& parameter : fitted_parameters(*curves, text)) keys.emplace_back(parameter.key);
+    ASSERT_FALSE(keys.empty());
+    EXPECT_EQ(keys.front(), first);
+    const auto values = read_values(text, keys);
+    ASSERT_TRUE(values) << to_string(values.error(), "");
+    for (const auto& [key, value] : *values) {
+      const std::string changed = with_values(text, {{key, value * 1.5}});
+      EXPECT_NE(changed, text) << key;
+      EXPECT_TRUE(fabric::parse_platform(changed)) << key;
+    }
   }
 }
 

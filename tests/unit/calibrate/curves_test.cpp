@@ -38,7 +38,17 @@ TEST_F(OwnCurves, AreReadWithWhatTheirHostDid) {
   EXPECT_DOUBLE_EQ(curves->curves[0].harness.before, 3);
   EXPECT_DOUBLE_EQ(curves->curves[0].points[1].microseconds, 3);
   EXPECT_EQ(curves->curves[1].ranks, 0u);
+  EXPECT_FALSE(curves->curves[0].cards);
   ASSERT_EQ(curves->pairs.size(), 1u);
+}
+
+TEST_F(OwnCurves, CopiesOfTheHostCostTimeByBytes) {
+  const auto curves = load("[harness.h]\ncopies = 2\ncopy_bandwidth = 20.0\nsource = \"x\"\n" +
+                           curve("a", "ranks = 1\ncards = true\nharness = \"h\"\npoints = [[1, 2.5]]"));
+  ASSERT_TRUE(curves) << to_string(curves.error(), "");
+  EXPECT_TRUE(curves->curves[0].cards);
+  EXPECT_DOUBLE_EQ(curves->curves[0].harness.per_byte, 1e-4);
+  EXPECT_FALSE(load("[harness.h]\ncopies = 2\nsource = \"x\"\n" + curve("a", "ranks = 1\npoints = [[1, 2.5]]")));
 }
 
 TEST_F(OwnCurves, AreCheckedStrictly) {

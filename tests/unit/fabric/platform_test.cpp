@@ -38,7 +38,8 @@ std::string complaint(const std::string& section, const std::string& key, const 
 
 TEST(Platform, EveryShippedPlatformLoadsAndEveryConstantHasASource) {
   const std::vector<std::string> names = platform_names();
-  for (const char* name : {"b300x8", "gb200_nvl72", "h100x8", "h100x8_2nodes", "pcie_x4"}) {
+  for (const char* name :
+       {"b300x8", "gb200_nvl72", "h100x8", "gh200x2", "h100x8_2nodes", "ib_hdr200_2nodes", "pcie_x4"}) {
     EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
   }
   for (const std::string& name : names) {
@@ -55,11 +56,32 @@ TEST(Platform, NoConstantIsChosenFromHeldOutCurves) {
     const auto platform = load_platform(name);
     ASSERT_TRUE(platform.has_value());
     for (const Provenance& p : platform->sources) {
-      for (const char* curve :
-           {"peer_memcpy_small", "ipc_copy", "device_barrier", "all_reduce_nccl_2_small", "reduce_scatter_nccl_2",
-            "all_reduce_multimem_8_large", "all_reduce_one_shot_pull_8", "all_gather_full_mesh_8",
-            "all_gather_multicast_8", "reduce_scatter_multimem_8", "all_to_all_8", "all_to_all_tma_8",
-            "rdma_write_rc_small", "rdma_send_uc_gpudirect", "rdma_atomic_fetch_add", "mbarrier_producer_consumer"}) {
+      for (const char* curve : {"peer_memcpy_small",
+                                "ipc_copy",
+                                "device_barrier",
+                                "all_reduce_nccl_2_small",
+                                "reduce_scatter_nccl_2",
+                                "all_reduce_multimem_8_large",
+                                "all_reduce_one_shot_pull_8",
+                                "all_gather_full_mesh_8",
+                                "all_gather_multicast_8",
+                                "reduce_scatter_multimem_8",
+                                "all_to_all_8",
+                                "all_to_all_tma_8",
+                                "rdma_write_rc_small",
+                                "rdma_send_uc_gpudirect",
+                                "rdma_atomic_fetch_add",
+                                "rdma_atomic_cmp_swp",
+                                "rdma_write_imm_small",
+                                "rdma_write_2sge",
+                                "rdma_send_recv_exchange",
+                                "rdma_send_lat_ndr",
+                                "rdma_read_bw_ndr",
+                                "rdma_send_bw_ndr",
+                                "rdma_write_bw_hdr",
+                                "ib_send_lat",
+                                "ib_read_bw",
+                                "mbarrier_producer_consumer"}) {
         EXPECT_EQ(p.source.find(curve), std::string::npos) << name << " " << p.key;
       }
     }
@@ -150,7 +172,7 @@ TEST(Platform, AnUnknownNameListsTheKnownOnes) {
   ASSERT_FALSE(platform.has_value());
   const std::string text = to_string(platform.error(), "exec");
   EXPECT_NE(text.find("no platform is called 'h200x8'"), std::string::npos) << text;
-  EXPECT_NE(text.find("b300x8 gb200_nvl72 h100x8"), std::string::npos) << text;
+  EXPECT_NE(text.find("b300x8 gb200_nvl72 gh200x2 h100x8"), std::string::npos) << text;
 }
 
 TEST(Platform, FilesAreFoundByPathAndInTheFolderOfTheEnvironment) {

@@ -41,11 +41,12 @@ class World final : public Surroundings {
     return to != nullptr;
   }
   Flight fly(uint32_t, uint32_t, const Load& load) override {
-    const Time left = now_ + load.bytes * fabric::kNanosecond;
-    return {left, left + kHop};
+    const Time begin = std::max(now_, load.not_before), left = begin + load.bytes * fabric::kNanosecond;
+    return {left, begin + kHop, left + kHop};
   }
-  Time fetch(bool inlined) const override { return inlined ? 100 * fabric::kNanosecond : 500 * fabric::kNanosecond; }
-  Time interval() const override { return 10 * fabric::kNanosecond; }
+  bool is_device_memory(uint32_t, uint64_t) const override { return false; }
+  Time started(bool inlined, bool) override { return now_ + (inlined ? 100 : 500) * fabric::kNanosecond; }
+  Time after_message(Time at) override { return at + 10 * fabric::kNanosecond; }
   std::array<std::byte, 16> gid(uint32_t card) const override {
     std::array<std::byte, 16> name{std::byte{0xfe}, std::byte{0x80}};
     name[15] = std::byte(card + 1);
