@@ -50,6 +50,18 @@ Table read_nccl() {
   return table;
 }
 
+Table read_verbs() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#define DECLARED_POINTER(name) table.add(#name, #name, false);
+#include "api/verbs.def"
+#undef DECLARED_POINTER
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
 Table read_cublas() {
   Table table;
 #define REAL(name) table.add(#name, #name, true);
@@ -121,6 +133,11 @@ std::span<const Row> nvml() {
 
 std::span<const Row> nccl() {
   static const Table table = read_nccl();
+  return table.rows();
+}
+
+std::span<const Row> verbs() {
+  static const Table table = read_verbs();
   return table.rows();
 }
 

@@ -80,6 +80,7 @@ ApiCoverage measure_api_coverage() {
       read_api("cuda_driver", "CUDA driver", api::cuda_driver(), api::cuda_driver_aliases(), counted, real));
   c.apis.push_back(read_api("nvml", "NVIDIA Management Library", api::nvml(), {}, counted, real));
   c.apis.push_back(read_api("nccl", "NCCL", api::nccl(), {}, counted, real));
+  c.apis.push_back(read_api("verbs", "libibverbs", api::verbs(), {}, counted, real));
   c.apis.push_back(read_api("cublas", "cuBLAS", api::cublas(), {}, counted, real));
   c.apis.push_back(read_api("cublaslt", "cuBLASLt", api::cublaslt(), {}, counted, real));
   for (ApiCall& call : c.calls) {
