@@ -96,7 +96,7 @@ struct Problem {
   // What expressions may name: the parameters, world and rank.
   Values values(const SizeClass& size, int world, int rank) const;
   // Whether solutions send messages through network cards.
-  bool uses_network() const { return cost.network_bytes.text() != "0"; }
+  bool uses_network() const { return !cost.network_bytes.text().empty() && cost.network_bytes.text() != "0"; }
   // The product of the tensor's shape.
   Result<int64_t> elements(const Tensor& tensor, const Values& values) const;
 };

@@ -332,6 +332,18 @@ TEST_F(Loader, ReadsWhatNoSolutionCanDoWithout) {
   expect_only("problem.toml:48:20: least_link_bytes: '1 - zeta' is -99 at size 'large' and world 4");
 }
 
+TEST_F(Loader, ReadsWhatGoesThroughNetworkCards) {
+  EXPECT_FALSE(load().uses_network());
+  spoil("link_bytes = ", "network_hops = \"2\"\nnetwork_bytes = \"4 * zeta\"\nlink_bytes = ");
+  const Problem p = load();
+  EXPECT_TRUE(p.uses_network());
+  EXPECT_EQ(p.cost.network_bytes.text(), "4 * zeta");
+  EXPECT_EQ(p.cost.least_network_bytes.text(), "4 * zeta") << "nothing else is said";
+  EXPECT_EQ(p.cost.network_hops.text(), "2");
+  spoil("\"4 * zeta\"", "\"4 - zeta\"");
+  expect_only("problem.toml:49:17: network_bytes: '4 - zeta' is -96 at size 'large' and world 4");
+}
+
 TEST_F(Loader, NamesMissingAndEmptyAndUnknownFiles) {
   remove("oracle.cpp");
   write("statement.md", " \n");

@@ -59,6 +59,15 @@ TEST_F(Bound, OfBandwidthNamesTheBusiest) {
   EXPECT_THAT(sentence(0, 1, 0, 0, 0, {.to_host = 40'000'000}), HasSubstr("bandwidth: the link to the host ("));
 }
 
+TEST_F(Bound, OfMessagesIsTheNetwork) {
+  const record::Moved moved{.peer_out = 1'000'000, .network_out = 9'000'000, .network_in = 8'000'000};
+  EXPECT_THAT(sentence(0, 1, 0, 0, 0, moved), HasSubstr("bandwidth: egress (")) << "there are no cards";
+  platform_.nic.per_node = 1;
+  platform_.nic.bandwidth = 10e9;
+  EXPECT_THAT(sentence(0, 1, 0, 0, 0, moved), HasSubstr("bandwidth: the network (100 %"));
+  EXPECT_THAT(sentence(0, 1, 0, 0, 0, moved), HasSubstr("links at 90 % of their peak"));
+}
+
 TEST_F(Bound, WithoutNvlinkPeersShareTheLinkToTheHost) {
   platform_.peer.nvlink = false;
   record::Timing t{.seconds = 1e-3, .moved = {.peer_out = 20'000'000, .to_host = 20'000'000}};

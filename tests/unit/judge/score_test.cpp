@@ -97,6 +97,31 @@ TEST_F(Limit, TheLimitIsTheSlowerOfLinksAndMemory) {
   EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 5, platform_), 40);
 }
 
+TEST_F(Limit, NetworkCardsHaveOne) {
+  problem_.cost.network_bytes = catalog::Expression::parse("2 * n").value();
+  problem_.cost.least_network_bytes = catalog::Expression::parse("n").value();
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10) << "there are none";
+  platform_.nic.per_node = 1;
+  platform_.nic.bandwidth = 10;
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 200);
+  EXPECT_DOUBLE_EQ(floor_seconds(problem_, size_, 2, platform_), 100);
+}
+
+TEST_F(Limit, MessagesThatWaitForEachOtherTakeTheirTime) {
+  problem_.cost.network_hops = catalog::Expression::parse("3").value();
+  platform_.nic.inline_start = 4'000'000'000'000;  // picoseconds
+  platform_.nic.wire = 5'000'000'000'000;
+  platform_.nic.loopback = 6'000'000'000'000;
+  platform_.nic.deliver = 1'000'000'000'000;
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 30);
+}
+
+TEST_F(Limit, WhatNoKernelMovesIsNotLaunched) {
+  platform_.kernel.launch = platform_.kernel.graph_launch = 3'000'000'000'000;
+  problem_.cost.memory_bytes = catalog::Expression::parse("0").value();
+  EXPECT_DOUBLE_EQ(limit_seconds(problem_, size_, 2, platform_), 10);
+}
+
 TEST_F(Limit, IsMadeOfThePeaks) {
   const record::Peaks peaks = peaks_of(platform_);
   EXPECT_EQ(peaks.link_bytes_per_second, platform_.peer.copy_bandwidth);
