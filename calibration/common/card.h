@@ -63,6 +63,9 @@ class Card {
     ibv_dereg_mr(mr_);
   }
 
+  void* memory() const { return memory_; }
+  bool promises_order() const { return ibv_query_qp_data_in_order(qp_, IBV_WR_RDMA_WRITE, 0) != 0; }
+
   Address address() const {
     ibv_port_attr port{};
     ibv_query_port(context_, 1, &port);

@@ -50,6 +50,7 @@ uint32_t Engine::add_gpu(const DeviceLimits& limits, Time cycle, uint32_t cycles
 
 void Engine::set_schedule(ScheduleKind kind, uint64_t seed) {
   FB_CHECK(runs_.empty());
+  seed_ = seed;
   auto found = std::ranges::find_if(policies_, [&](const OwnedPolicy& p) { return p.kind == kind && p.seed == seed; });
   if (found == policies_.end()) {
     policies_.push_back({kind, seed, make_policy(kind, seed, options_.choices, steps_)});

@@ -143,6 +143,7 @@ class Engine {
 
   // The order of everything that comes from now on. No grid may be running; events that are left fire first.
   void set_schedule(ScheduleKind kind, uint64_t seed);
+  uint64_t seed() const { return seed_; }
 
   // For the listener that counts synchronisation steps.
   SyncSteps& sync_steps() { return steps_; }
@@ -266,8 +267,9 @@ class Engine {
     uint64_t seed = 0;
     std::unique_ptr<SchedulePolicy> policy;
   };
-  std::vector<OwnedPolicy> policies_;      // all that were used: a policy that is used again goes on where it was
-  SchedulePolicy* policy_ = nullptr;       // the current one
+  std::vector<OwnedPolicy> policies_;  // all that were used: a policy that is used again goes on where it was
+  SchedulePolicy* policy_ = nullptr;   // the current one
+  uint64_t seed_ = 0;
   SchedulePolicy* policy_left_ = nullptr;  // the one before, while it may have events
   bool timed_ = false;                     // SchedulePolicy::is_timed()
   simt::Watch watch_;

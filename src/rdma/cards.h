@@ -134,7 +134,16 @@ class Cards {
   void go_back(QueuePair& pair, uint64_t index);
   void note_drained(QueuePair& pair);
 
+  // Landing (landing.cpp)
+  // Between the arrival of its first byte and that of its last.
+  void plan_landing(const std::shared_ptr<Message>& message, Time first, Time last);
+  void land_part(const MessagePtr& message, uint32_t part);
+  bool write_part(const QueuePair& pair, const Message& message, uint32_t part, uint64_t at);
+  bool land_rest(const QueuePair& pair, const Message& message, uint64_t at);
+
   // Responder (responder.cpp)
+  // Whether nothing but its key can keep the pair from executing a write that is arriving.
+  bool would_take(const QueuePair& pair, const Message& message) const;
   void arrive(const MessagePtr& message);
   void arrive_reliable(QueuePair& pair, const MessagePtr& message);
   void arrive_unreliable(QueuePair& pair, const MessagePtr& message);

@@ -131,6 +131,12 @@ struct SendWork {
   std::vector<std::byte> inlined;  // with send_flags::inline_data, instead of pieces
 };
 
+// How much of a message is in memory already.
+struct Landing {
+  uint64_t part = 0;  // bytes
+  std::vector<bool> landed;
+};
+
 // A message on the wire.
 struct Message {
   uint64_t sender = 0;  // Object::id of the queue pair
@@ -151,6 +157,7 @@ struct Message {
   bool global = false;
   uint32_t bytes = 0;  // of the payload; of a read: those that are asked for
   std::vector<std::byte> payload;
+  std::shared_ptr<Landing> landing;  // null: it lands as a whole
 };
 
 struct QpLimits {

@@ -182,7 +182,9 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
                                    .inlined = (work.flags & send_flags::inline_data) != 0,
                                    .from_device = !message->payload.empty() && is_on_device(pair, work.pieces),
                                    .to_device = lands_on_device(*message)});
+  const Time first = std::max(flight.first, pair.last_arrival);
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
+  if (reachable) plan_landing(message, first, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] { reachable ? arrive(message) : lost(message); });
   if (pair.type == QpType::rc) return;
   // No answer will come.

@@ -93,6 +93,14 @@ void Cards::arrive(const MessagePtr& message) {
   reliable ? arrive_reliable(*pair, message) : arrive_unreliable(*pair, message);
 }
 
+bool Cards::would_take(const QueuePair& pair, const Message& m) const {
+  const QpAttributes& a = pair.attributes;
+  if (pair.type != m.type || !can_receive(pair.state())) return false;
+  if (a.remote_number != m.from_number || a.remote_card != m.from_card) return false;
+  if (m.type == QpType::rc && (pair.starved || m.psn != pair.expected_psn)) return false;
+  return (a.access_flags & right_for(m.opcode)) != 0 && (!takes_receive(m.opcode) || has_receive(pair));
+}
+
 void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
   if (pair.starved && !is_current(*pair.starved)) forget_starved(pair);
   if (message->psn != pair.expected_psn) {
@@ -211,7 +219,7 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
     std::memcpy(bytes.data(), &value, sizeof value);
     return around_.write(pair.process, at, bytes) ? Status::success : Status::remote_access;
   }
-  if (m.bytes != 0 && !around_.write(pair.process, at, m.payload)) return Status::remote_access;
+  if (!land_rest(pair, m, at)) return Status::remote_access;
   return m.opcode == Opcode::write_immediate ? receive(pair, m) : Status::success;
 }
 

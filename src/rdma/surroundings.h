@@ -24,6 +24,8 @@ class Surroundings {
 
   // Whether it is a GPU's.
   virtual bool is_device_memory(uint32_t process, uint64_t address) const = 0;
+  // What the order of the parts of the next message is drawn from; 0: they land in order.
+  virtual uint64_t draw_order() { return 0; }
 
   // A message that leaves a card now, for another or for the same one: when its last byte has left, and when its first
   // and its last one have arrived.

@@ -124,6 +124,12 @@ Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
   return {flight.left, flight.first, flight.arrived};
 }
 
+// Without a seed everything happens in the order that is the most likely one.
+uint64_t Verbs::draw_order() {
+  const uint64_t seed = node_.engine.seed();
+  return seed == 0 ? 0 : std::max<uint64_t>(1, mix(seed, ++drawn_));
+}
+
 // Memory
 
 Process* Verbs::find_process(uint32_t number) const {

@@ -75,6 +75,7 @@ class Verbs final : rdma::Surroundings {
   bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
   Flight fly(uint32_t from, uint32_t to, const Load& load) override;
   bool is_device_memory(uint32_t process, uint64_t address) const override;
+  uint64_t draw_order() override;
   Time started(bool inlined, bool from_device) override { return network_.start(now(), inlined, from_device); }
   Time after_message(Time at) override { return network_.after_message(at); }
   std::array<std::byte, 16> gid(uint32_t card) const override;
@@ -111,6 +112,7 @@ class Verbs final : rdma::Surroundings {
   // Events of cards happen in the order of their times, whatever the schedule.
   std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
   uint64_t next_event_ = 0;
+  uint64_t drawn_ = 0;  // orders of parts of messages
   Time now_ = 0;
   std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
 };

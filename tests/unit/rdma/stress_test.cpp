@@ -195,6 +195,7 @@ struct Program {
   bool chance(int percent) { return below(100) < static_cast<uint64_t>(percent); }
 
   explicit Program(uint64_t seed) : random(seed), world(4) {
+    world.order = seed;
     const auto type = std::array{QpType::rc, QpType::rc, QpType::uc, QpType::ud}[below(4)];
     const size_t count = type == QpType::ud ? 2 + below(3) : chance(50) ? 2 : 4;
     model.ends.resize(count);

@@ -45,6 +45,7 @@ class World final : public Surroundings {
     return {left, begin + kHop, left + kHop};
   }
   bool is_device_memory(uint32_t, uint64_t) const override { return false; }
+  uint64_t draw_order() override { return order; }
   Time started(bool inlined, bool) override { return now_ + (inlined ? 100 : 500) * fabric::kNanosecond; }
   Time after_message(Time at) override { return at + 10 * fabric::kNanosecond; }
   std::array<std::byte, 16> gid(uint32_t card) const override {
@@ -96,6 +97,7 @@ class World final : public Surroundings {
   std::vector<std::pair<AsyncEvent, uint64_t>> happened_events;
   std::vector<uint64_t> notified;
   int completions = 0;
+  uint64_t order = 0;  // of the parts of messages
 
  private:
   Time now_ = 0;
