@@ -58,8 +58,8 @@ void AccessCheck::apply(AccessContext& access, const ShadowRange& range, uint64_
 // Of an operation that touches memory itself. Older contents of what it writes are not kept: a load that could return
 // them is not ordered behind it, and that is a race whatever the load returns.
 bool AccessCheck::is_bulk(const AccessContext& access, const ShadowRange& range) const {
-  return !access.warp && access.operation && access.cell.spread == kOneLane && !access.cell.strong &&
-         !history_.watches(*range.shadow);
+  return !access.warp && access.operation && access.cell.spread == kOneLane &&
+         (!access.cell.strong || access.cell.of_card()) && !history_.watches(*range.shadow);
 }
 
 // Whole pages at once, as long as everything in them is ordered before the access; otherwise line by line.
@@ -110,8 +110,8 @@ void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef
   if (access.cell.writes()) {
     line.merge(begin, end);
     if (stale_.enabled() && at.host) stale_.keep(access, line, at, begin, end);
-    // A weak store over a flag ends its release sequence.
-    if (line.extras && !access.cell.strong) line.extras->flags.erase(begin, end);
+    // A weak store over a flag ends its release sequence. What a card's writes release is found by the write.
+    if (line.extras && (!access.cell.strong || access.cell.of_card())) line.extras->flags.erase(begin, end);
   } else if (access.may_be_stale && stale_.enabled() && line.extras && !line.extras->stale.empty()) {
     stale_.choose(access, line, begin, end);
   }

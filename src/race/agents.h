@@ -14,7 +14,27 @@
 
 namespace fb::race {
 
-// An operation that a host has put on a stream: a kernel, a copy, …
+// What a network card does for a work request. Each part is an agent of its own.
+enum class CardRole : uint8_t {
+  none,
+  gather,   // reads what it sends
+  land,     // writes what was sent to it
+  fetch,    // reads for another card
+  update,   // an atomic operation for another card
+  scatter,  // writes what it has fetched
+};
+struct CardPart {
+  CardRole role = CardRole::none;
+  uint64_t pair = 0;     // the requester's queue pair
+  uint64_t request = 0;  // the number of the work request in its send queue
+  bool relaxed = false;  // it lands in memory that is registered for relaxed ordering
+  // What a strong load acquires that reads a word of it: everything that happens before it, and, where the message is
+  // a word, itself.
+  ClockRef release = nullptr;
+  bool releases_itself = false;
+};
+
+// An operation that a host has put on a stream: a kernel, a copy, …; a part of a work request; or accesses of a host.
 struct OperationInfo {
   std::string name;
   int32_t rank = -1;  // -1: a program of one process
@@ -28,6 +48,10 @@ struct OperationInfo {
   // The host's call, where it is known.
   std::string file;
   uint32_t line = 0;
+  CardPart card = {};  // `device` is the card's number then
+  bool of_host = false;
+
+  bool of_card() const { return card.role != CardRole::none; }
 };
 
 struct BlockInfo {

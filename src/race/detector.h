@@ -30,6 +30,7 @@
 #include "race/stale_values.h"
 #include "race/sync_async.h"
 #include "race/sync_barriers.h"
+#include "race/sync_cards.h"
 #include "race/sync_fences.h"
 #include "race/sync_flags.h"
 #include "race/sync_state.h"
@@ -70,8 +71,18 @@ class Detector final : public simt::Listener {
     streams_.wait_value(operation, allocation, offset, bytes);
   }
 
+  // Bytes that a network card reads, writes or updates for a work request: words, as others may poll them.
+  void card_access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset, uint64_t bytes) {
+    cards_.access(operation, kind, allocation, offset, bytes);
+  }
+  // What has been released to a card that reads these words.
+  ClockRef released_to_card(mem::Allocation& allocation, uint64_t offset, uint64_t bytes) {
+    return cards_.released(allocation, offset, bytes);
+  }
+
   // The clock of a host process: acquired from its devices through shared memory, or by waiting for operations.
   ClockRef host_clock(uint32_t host) const { return state_.hosts.of(host); }
+  const std::unordered_map<uint32_t, ClockRef>& host_clocks() const { return state_.hosts.all(); }
   void host_acquires(uint32_t host, const ClockRef& clock) { state_.hosts.acquire(host, clock); }
   // Joins of clocks of operations outside the detector use the same memo.
   ClockRef join(const ClockRef& a, const ClockRef& b) { return state_.joiner.join(a, b); }
@@ -137,6 +148,7 @@ class Detector final : public simt::Listener {
   BarrierSync barriers_;
   AsyncSync copies_;
   StreamSync streams_;
+  CardSync cards_;
   bool is_thinned_out_ = false;
 };
 

@@ -13,8 +13,23 @@ Mask lanes_of(const AccessContext& access, uint32_t offset) {
 
 }  // namespace
 
+// Cards access memory word by word, and in any order. Their atomic operations are atomic among those of one card only
+// (IBV_ATOMIC_HCA); a word that one card updates, others may read.
+bool HappensBefore::are_words_of_cards(const ShadowCell& a, const ShadowCell& b) const {
+  constexpr uint32_t kLargestWord = 3;
+  const auto is_word = [](const ShadowCell& c) { return (c.of_card() ? c.whole : c.element) <= kLargestWord; };
+  const bool is_of_one_card =
+      a.of_card() && b.of_card() && agents_.block(a.block).device == agents_.block(b.block).device;
+  const auto is_update = [](const ShadowCell& c) { return c.of_card() && c.access() == AccessKind::atomic; };
+  if ((is_update(a) || is_update(b)) && a.writes() && b.writes() && !is_of_one_card) return false;
+  if (a.of_card() && b.of_card()) return is_word(a) && is_word(b);
+  return is_word(a.of_card() ? b : a) && agents_.in_scope(a.reach(), a.block, b.block) &&
+         agents_.in_scope(b.reach(), b.block, a.block);
+}
+
 bool HappensBefore::are_morally_strong(const ShadowCell& a, const ShadowCell& b) const {
   if (!a.strong || !b.strong) return false;
+  if (a.of_card() || b.of_card()) return are_words_of_cards(a, b);
   // Hardware performs accesses of up to 16 bytes as a whole, in whatever elements.
   if (a.element != b.element && (strict_ || a.whole != b.whole)) return false;
   if ((a.through() == Proxy::async) != (b.through() == Proxy::async)) return false;
@@ -90,7 +105,7 @@ bool HappensBefore::depends_on_byte(const AccessContext& access, const ShadowCel
 bool HappensBefore::has_seen(const AccessContext& access, const ShadowCell& write, const LineRef& at,
                              uint32_t offset) const {
   if (!access.warp || !write.strong) return false;
-  const uint32_t element = uint32_t{1} << write.element;
+  const uint32_t element = uint32_t{1} << (write.of_card() ? access.cell.element : write.element);
   const SeenWrite seen{&at.shadow->line(at.line),
                        offset / element * element,
                        write.block,

@@ -25,6 +25,7 @@ class HappensBefore {
   bool are_morally_strong(const ShadowCell& a, const ShadowCell& b) const;
 
  private:
+  bool are_words_of_cards(const ShadowCell& a, const ShadowCell& b) const;
   bool covers(const AccessContext& access, const ShadowCell& cell, Mask lanes, Mask mine, bool async,
               const ClockRef& clock) const;
 

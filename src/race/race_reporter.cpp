@@ -10,6 +10,13 @@
 
 namespace fb::race {
 
+std::string RaceReporter::line_of(const ShadowCell& cell) const {
+  const OperationInfo& op = state_.agents.operation_of(cell.block);
+  std::string line = names_.line(cell.site);
+  if (line.empty() && op.line != 0) line = fmt::format("{}:{}", op.file, op.line);
+  return line.empty() ? fmt::format("\"{}\"", op.name) : line;
+}
+
 RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& earlier, uint32_t offset) {
   const Agents& agents = state_.agents;
   const ShadowCell& later = access.cell;
@@ -20,13 +27,8 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
   f.later = later;
   f.earlier_op = &agents.operation_of(earlier.block);
   f.later_op = &agents.operation_of(later.block);
-  const auto line_of = [&](const ShadowCell& cell, const OperationInfo& op) {
-    std::string line = names_.line(cell.site);
-    if (line.empty() && op.line != 0) line = fmt::format("{}:{}", op.file, op.line);
-    return line.empty() ? fmt::format("\"{}\"", op.name) : line;
-  };
-  f.earlier_at = line_of(earlier, *f.earlier_op);
-  f.later_at = line_of(later, *f.later_op);
+  f.earlier_at = line_of(earlier);
+  f.later_at = line_of(later);
   f.morally_strong = order_.are_morally_strong(earlier, later);
   f.earlier_in_scope = agents.in_scope(earlier.reach(), earlier.block, later.block);
   f.later_in_scope = agents.in_scope(later.reach(), later.block, earlier.block);
@@ -46,6 +48,7 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
     }
   }
   f.edge = state_.log.last_between(earlier, earlier_lane, later);
+  if (!f.edge && f.earlier_op->of_card()) f.edge = state_.log.last_of_card(f.earlier_op->card.pair, later);
   // Threads of one block have their own barrier: a flag of others would be a guess.
   if (!f.edge && !same_block(earlier.block, later.block)) {
     f.edge = state_.log.missed_on_the_way(earlier, later);
@@ -62,6 +65,7 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
     if (unread && covers_earlier(*unread)) f.unread = unread;
     return f;
   }
+  f.flag_op = &agents.operation_of(f.edge->write.block);
   // A flag on the way hands on to others what it was told: it needs the scope of the whole way.
   const Scope of_flag = needed_between(f.edge->write.block, f.edge->read.block);
   f.needed = f.on_the_way ? std::max(f.needed, of_flag) : of_flag;
@@ -89,8 +93,8 @@ RaceFacts RaceReporter::facts_of(const AccessContext& access, const ShadowCell& 
 
 FlagNames RaceReporter::names_of(const SyncEdge& edge) const {
   return {names_.agent(edge.write, edge.write_lane),
-          names_.agent(edge.read, static_cast<uint32_t>(std::countr_zero(edge.read_lanes))),
-          names_.line(edge.write.site), names_.line(edge.read.site), names_.line(edge.release_site)};
+          names_.agent(edge.read, static_cast<uint32_t>(std::countr_zero(edge.read_lanes))), line_of(edge.write),
+          line_of(edge.read), names_.line(edge.release_site)};
 }
 
 // Operations that are not kernels have no instructions: each is its own.

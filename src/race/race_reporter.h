@@ -41,6 +41,8 @@ class RaceReporter {
 
   RaceFacts facts_of(const AccessContext& access, const ShadowCell& earlier, uint32_t offset);
   FlagNames names_of(const SyncEdge& edge) const;
+  // "file.cu:12", or the name of the operation.
+  std::string line_of(const ShadowCell& cell) const;
 
   uint64_t pair_of(const ShadowCell& earlier, const ShadowCell& later, bool same_value) const;
   std::string text_of(const RaceFacts& f, const ReportRule& rule, RaceClass kind, bool same_value, const LineRef& at,

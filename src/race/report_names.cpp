@@ -22,6 +22,7 @@ std::string ReportNames::agent(const ShadowCell& cell, uint32_t lane) const {
   const OperationInfo& op = agents_.operation(block.operation);
   std::string text =
       op.rank >= 0 ? fmt::format("rank {} (device {})", op.rank, op.device) : fmt::format("device {}", op.device);
+  if (op.of_card() || op.of_host) return op.rank >= 0 ? fmt::format("rank {}, {}", op.rank, op.name) : op.name;
   if (op.of_judge) return text + ", the judge";
   if (!op.kernel) return fmt::format("{}, {}", text, op.name);
   const std::string thread = lane < simt::kLanes ? fmt::format("thread {}", cell.warp * simt::kLanes + lane)
@@ -52,7 +53,12 @@ std::string ReportNames::instruction(const ShadowCell& cell) const {
     return cell.writes() ? "it overwrites the tensor for the next call, after the work of `stream`"
                          : "it takes the result when the work of `stream` has ended";
   const OperationInfo& op = agents_.operation_of(cell.block);
-  if (!program && op.line != 0) return fmt::format("called at {}", text_of({.file = op.file, .line = op.line}));
+  if (!program && op.line != 0)
+    return fmt::format("{}{}",
+                       op.of_host     ? ""
+                       : op.of_card() ? "posted at "
+                                      : "called at ",
+                       text_of({.file = op.file, .line = op.line}));
   if (!program) return "as an operation of its stream";
   const simt::SourceLocation location = locate_(*program, origin);
   return fmt::format("{} ({})", text_of(location), location.text);

@@ -77,7 +77,7 @@ std::string_view suffix_of(Scope scope) {
 }
 
 const ReportRule& first_rule(const RaceFacts& f) {
-  for (const auto& rules : {rules_of_accesses(), rules_of_flags(), rules_of_order()}) {
+  for (const auto& rules : {rules_of_cards(), rules_of_accesses(), rules_of_flags(), rules_of_order()}) {
     for (const ReportRule& rule : rules) {
       if (rule.applies(f)) return rule;
     }

@@ -46,7 +46,8 @@ struct RaceFacts {
   bool on_the_way = false;
   // A flag that carries a release behind the earlier access, and that only others have read.
   const SyncEdge* unread = nullptr;
-  FlagNames flag;  // of `edge`, or else of `unread`; filled in after the rule has been chosen
+  const OperationInfo* flag_op = nullptr;  // that wrote the flag of `edge`
+  FlagNames flag;                          // of `edge`, or else of `unread`; filled in after the rule has been chosen
 
   // Both are work of the same call of run.
   bool is_of_one_call() const { return earlier_op->call != 0 && earlier_op->call == later_op->call; }
@@ -60,8 +61,10 @@ struct ReportRule {
   std::string (*change)(const RaceFacts& f);     // the smallest change that orders the two
 };
 
-// In this order. The two accesses decide (rules_of_accesses.cpp), the flag between them (rules_of_flags.cpp), or the
+// In this order. A network card made one of the accesses (rules_of_cards.cpp), the two accesses decide
+// (rules_of_accesses.cpp), the flag between them (rules_of_flags.cpp), or the
 // lack of any synchronisation (rules_of_order.cpp). The last rule of the last table always applies.
+std::span<const ReportRule> rules_of_cards();
 std::span<const ReportRule> rules_of_accesses();
 std::span<const ReportRule> rules_of_flags();
 std::span<const ReportRule> rules_of_order();

@@ -26,7 +26,8 @@ constexpr ReportRule kRules[] = {
     {"strong accesses of different sizes",
      [](const RaceFacts& f) {
        const bool asynchronous = f.earlier.through() == Proxy::async || f.later.through() == Proxy::async;
-       return both_strong(f) && !asynchronous && f.earlier.element != f.later.element;
+       return both_strong(f) && !asynchronous && !f.earlier.of_card() && !f.later.of_card() &&
+              f.earlier.element != f.later.element;
      },
      RaceClass::mixed_size,
      [](const RaceFacts& f) {

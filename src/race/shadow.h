@@ -62,6 +62,7 @@ struct Line {
     split(end);
     for (size_t k = first_after(begin); k < parts->size() && (*parts)[k].begin < end; ++k) f((*parts)[k]);
   }
+  const Segment& at(uint32_t offset) const { return parts ? (*parts)[first_after(offset)] : whole; }
   // Merges segments in [begin, end) that were written together.
   void merge(uint32_t begin, uint32_t end);
   LineExtras& extra() {

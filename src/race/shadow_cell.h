@@ -25,6 +25,10 @@ using Site = uint32_t;  // an instruction of a program: see Agents
 // ShadowCell::spread of an access by one lane, and of one by all lanes to the same bytes.
 inline constexpr uint32_t kOneLane = 6, kEveryLane = 7;
 
+// ShadowCell::element of a network card's access: any of its words may be a flag, of whatever size. `whole` is its size
+// where that is one word, else this as well.
+inline constexpr uint32_t kAnyWord = 7;
+
 struct ShadowCell {
   BlockId block = 0;  // 0: none
   Epoch epoch = 0;
@@ -48,6 +52,7 @@ struct ShadowCell {
   bool writes() const { return access() != AccessKind::load; }
   Scope reach() const { return static_cast<Scope>(scope); }
   Proxy through() const { return static_cast<Proxy>(proxy); }
+  bool of_card() const { return strong && element == kAnyWord && through() != Proxy::async; }
 
   // The lanes that accessed the byte at `offset` of the line.
   Mask lanes_at(uint32_t offset) const {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "race/sync_cards.h"
+
 namespace fb::race {
 namespace {
 
@@ -65,11 +67,16 @@ void FlagSync::read_flags(WarpState& s, const simt::Access& access, const Access
       if (range.allocation && range.allocation->shared && acquires(access.order) && context.cell.reach() == Scope::sys)
         s.acquire(same, {state_.hosts.of(state_.agents.operation_of(s.block->id).host), nullptr}, state_.joiner);
       Line& line = range.shadow->line(range.offset / kLineBytes);  // a vector does not cross lines
-      if (!line.extras) return;
       const auto begin = static_cast<uint32_t>(range.offset % kLineBytes);
+      for (uint32_t at = begin; at < begin + access.bytes; at += element)
+        read_word_of_card(s, access, context, same, line, at, element);
+      if (!line.extras) return;
       for (uint32_t at = begin; at < begin + access.bytes; at += element) {
-        for (const Flag& flag : line.extras->flags.at(at, at + element))
-          read_flag(s, access, context, same, line, flag, at, element);
+        for (const Flag& flag : line.extras->flags.at(at, at + element)) {
+          const bool is_found =
+              access.kind == AccessKind::load && !flag.releases->empty() && flag.releases->front().write.of_card();
+          if (!is_found) read_flag(s, access, context, same, line, flag, at, element);
+        }
       }
     });
     if (acquires(access.order)) acquire_pending(s, same, context.cell.reach(), &access);
@@ -130,6 +137,23 @@ void FlagSync::read_flag(WarpState& s, const simt::Access& access, const AccessC
     return p.flag_line == pending.flag_line && p.flag_offset == pending.flag_offset && (p.lanes & ~lanes) == 0;
   });
   if (!pending.releases.empty()) s.pending.push_back(std::move(pending));
+}
+
+void FlagSync::read_word_of_card(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes,
+                                 Line& line, uint32_t offset, uint32_t bytes) {
+  // An atomic has replaced the write by its own.
+  if (access.kind != AccessKind::load) return;
+  Release release;
+  if (!release_of_card(state_.agents, line.at(offset).write, release)) return;
+  Flag flag{static_cast<uint8_t>(offset), static_cast<uint8_t>(bytes), std::make_shared<const Releases>(1, release),
+            std::make_shared<const Releases>()};
+  read_flag(s, access, context, lanes, line, flag, offset, bytes);
+  if (release.clock.lane_epoch != 0 || (context.stale & lanes) != 0) return;
+  // Of a larger message only this word has been seen.
+  auto seen = std::make_shared<Clock>();
+  seen->add(SeenWrite{&line, offset, release.write.block, static_cast<uint16_t>(release.write.warp + 1), release.lane,
+                      release.write.epoch});
+  s.acquire(lanes, {nullptr, nullptr, std::move(seen)}, state_.joiner);
 }
 
 void FlagSync::acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt::Access* load) {

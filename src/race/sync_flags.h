@@ -27,6 +27,9 @@ class FlagSync {
   void read_flags(WarpState& s, const simt::Access& access, const AccessContext& context);
   void read_flag(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes, Line& line,
                  const Flag& flag, uint32_t offset, uint32_t bytes);
+  // A word that a network card has written last.
+  void read_word_of_card(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes, Line& line,
+                         uint32_t offset, uint32_t bytes);
   // `load`: the acquiring load; null: a fence.
   void acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt::Access* load);
   bool acquire_release(WarpState& s, Mask lanes, Scope scope, const Release& release, uint64_t edge,

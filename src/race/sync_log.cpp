@@ -17,6 +17,24 @@ SyncEdge* SyncLog::edge(uint64_t number) {
   return slot < edges_.size() && edges_[slot].number == number ? &edges_[slot] : nullptr;
 }
 
+bool SyncLog::is_read_before(const SyncEdge& e, const ShadowCell& later) const {
+  if (same_block(e.read.block, later.block)) return true;
+  const StreamEpoch read = agents_.block(e.read.block).stream_epoch, now = agents_.block(later.block).stream_epoch;
+  return read.stream != 0 && read.stream == now.stream && read.seq < now.seq;
+}
+
+const SyncEdge* SyncLog::last_of_card(uint64_t pair, const ShadowCell& later) const {
+  const SyncEdge* best = nullptr;
+  const auto rank = [&](const SyncEdge& e) {
+    return std::tuple(agents_.operation_of(e.write.block).card.pair == pair, e.number);
+  };
+  for (const SyncEdge& e : edges_) {
+    if (e.number == 0 || !agents_.operation_of(e.write.block).of_card() || !is_read_before(e, later)) continue;
+    if (!best || rank(e) > rank(*best)) best = &e;
+  }
+  return best;
+}
+
 const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, const ShadowCell& later) const {
   // Carried on by a read-modify-write of another thread.
   const auto carries_its_release = [&](const SyncEdge& e) {
@@ -29,11 +47,6 @@ const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, 
            e.writer_clock->covers(agents_.block(earlier.block).stream_epoch, earlier.block,
                                   static_cast<uint16_t>(earlier.warp + 1), Mask{1} << lane, earlier.epoch);
   };
-  const auto read_before = [&](const SyncEdge& e) {
-    if (same_block(e.read.block, later.block)) return true;
-    const StreamEpoch read = agents_.block(e.read.block).stream_epoch, now = agents_.block(later.block).stream_epoch;
-    return read.stream != 0 && read.stream == now.stream && read.seq < now.seq;
-  };
   // Missed synchronisation explains more than one that worked; then the closer to both threads, the better.
   const auto rank = [&](const SyncEdge& e) {
     const bool its_block = same_block(e.write.block, earlier.block) || carries_its_release(e);
@@ -43,7 +56,7 @@ const SyncEdge* SyncLog::last_between(const ShadowCell& earlier, uint32_t lane, 
   };
   const SyncEdge* best = nullptr;
   for (const SyncEdge& e : edges_) {
-    if (e.number == 0 || !read_before(e) || !written_after(e)) continue;
+    if (e.number == 0 || !is_read_before(e, later) || !written_after(e)) continue;
     if (!best || rank(e) > rank(*best)) best = &e;
   }
   return best;

@@ -47,12 +47,18 @@ class SyncLog {
   // The last flag that ordered nothing and was set by the block of `earlier` after it, or was read by the block of
   // `later`: a link of a chain through other threads. Null: none.
   const SyncEdge* missed_on_the_way(const ShadowCell& earlier, const ShadowCell& later) const;
+  // The last flag of a network card that the block of `later`, or an earlier operation of its stream, read; one of this
+  // queue pair before others. Null: none.
+  const SyncEdge* last_of_card(uint64_t pair, const ShadowCell& later) const;
   // The last flag that the block of `earlier` has released behind it and that others than the block of `later` have
   // read. Null: none.
   const SyncEdge* read_by_others(const ShadowCell& earlier, const ShadowCell& later) const;
 
  private:
   static constexpr size_t kEdges = 4096;
+
+  // By the block of `later`, or by an earlier operation of its stream.
+  bool is_read_before(const SyncEdge& edge, const ShadowCell& later) const;
 
   const Agents& agents_;
   std::vector<SyncEdge> edges_;  // a ring: number % kEdges

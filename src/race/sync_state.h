@@ -21,6 +21,7 @@ class HostClocks {
     const auto found = clocks_.find(host);
     return found == clocks_.end() ? nullptr : found->second;
   }
+  const std::unordered_map<uint32_t, ClockRef>& all() const { return clocks_; }
   void acquire(uint32_t host, const ClockRef& clock) {
     ClockRef& own = clocks_[host];
     own = joiner_.join(own, clock);

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "race/sync_cards.h"
+
 namespace fb::race {
 
 ClockRef StreamSync::end_operation(uint32_t operation) {
@@ -96,8 +98,10 @@ void StreamSync::wait_value(uint32_t operation, mem::Allocation& allocation, uin
   AccessContext context = context_of(*op, AccessKind::load);
   Line& line = access_word(context, allocation, offset, bytes);
   if (allocation.shared) op->outgoing = joiner.join(op->outgoing, state_.hosts.of(agents.operation(op->number).host));
-  if (!line.extras) return;
   const auto in_line = static_cast<uint32_t>(offset % kLineBytes);
+  if (Release release; release_of_card(agents, line.at(in_line).write, release))
+    op->outgoing = joiner.join(op->outgoing, joiner.flatten(release.clock));
+  if (!line.extras) return;
   for (const Flag& flag : line.extras->flags.at(in_line, in_line + bytes)) {
     if (flag.offset != in_line || flag.bytes != bytes) continue;
     for (const Release& release : *flag.releases) {

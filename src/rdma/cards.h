@@ -104,9 +104,10 @@ class Cards {
   // Whether the pieces are regions of the pair's domain, with these rights.
   bool are_covered(const QueuePair& pair, std::span<const Piece> pieces, uint32_t rights) const;
   bool gather(const QueuePair& pair, const SendWork& work, std::vector<std::byte>& into);
-  bool scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from);
+  bool scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from,
+               const Touch& touch);
   // Where in the process that is what a peer of `pair` names; false: it may not have it.
-  bool reach(const QueuePair& pair, const Message& message, uint32_t right, uint64_t& at) const;
+  bool reach(const QueuePair& pair, const Message& message, uint32_t right, uint64_t& at, bool& relaxed) const;
   Status bind(const QueuePair& pair, const Bind& bind);
   Status invalidate(const QueuePair& pair, uint32_t key);
   void unbind(Window& window);

@@ -35,29 +35,42 @@ bool Cards::gather(const QueuePair& pair, const SendWork& work, std::vector<std:
     const Region& r = *region_by_key_.at(piece.key);
     const size_t begin = into.size();
     into.resize(begin + piece.bytes);
+    around_.touches(pair.process, r.address + (piece.address - r.iova), piece.bytes,
+                    {.role = Touch::Role::gather, .card = pair.card, .request = work.token, .receive = nullptr});
     if (!around_.read(pair.process, r.address + (piece.address - r.iova), std::span(into).subspan(begin))) return false;
   }
   return true;
 }
 
-bool Cards::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from) {
+bool Cards::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from,
+                    const Touch& touch) {
+  const size_t whole = from.size();
   if (!are_covered(pair, pieces, access::local_write)) return false;
   for (const Piece& piece : pieces) {
     if (from.empty()) break;
     if (piece.bytes == 0) continue;
     const Region& r = *region_by_key_.at(piece.key);
     const size_t bytes = std::min<size_t>(piece.bytes, from.size());
-    if (!around_.write(pair.process, r.address + (piece.address - r.iova), from.first(bytes))) return false;
+    const uint64_t at = r.address + (piece.address - r.iova);
+    around_.touches(pair.process, at, bytes,
+                    {.role = touch.role,
+                     .card = pair.card,
+                     .request = touch.request,
+                     .receive = touch.receive,
+                     .relaxed = (r.access & access::relaxed_ordering) != 0,
+                     .alone = bytes == whole});
+    if (!around_.write(pair.process, at, from.first(bytes))) return false;
     from = from.subspan(bytes);
   }
   return from.empty();
 }
 
-bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint64_t& at) const {
+bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint64_t& at, bool& relaxed) const {
   if (m.bytes == 0) return true;
   if (const auto found = region_by_key_.find(m.remote_key); found != region_by_key_.end()) {
     const Region& r = *found->second;
     at = r.address + (m.remote_address - r.iova);
+    relaxed = (r.access & access::relaxed_ordering) != 0;
     return r.domain == pair.domain && (r.access & right) != 0 && contains(r.iova, r.bytes, m.remote_address, m.bytes);
   }
   const auto found = window_by_key_.find(m.remote_key);
@@ -65,6 +78,7 @@ bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint6
   const Window& w = *found->second;
   const uint64_t first = (w.access & access::zero_based) != 0 ? 0 : w.address;
   at = w.region->address + (w.address - w.region->iova) + (m.remote_address - first);
+  relaxed = (w.region->access & access::relaxed_ordering) != 0;
   return w.domain == pair.domain && (w.type == 1 || w.bound_by == &pair) && (w.access & right) != 0 &&
          contains(first, w.bytes, m.remote_address, m.bytes);
 }

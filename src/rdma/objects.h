@@ -61,6 +61,9 @@ struct Address : Object {
   bool global = false;  // messages carry a GRH
 };
 
+// What those around keep with a work request: it travels with its message, and comes back with its completion.
+using Token = std::shared_ptr<const void>;
+
 struct Piece {
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -80,6 +83,7 @@ struct Completion {
   Time at = 0;
   uint64_t sender = 0;  // Object::id of the queue pair whose send queue it frees; 0: a receive
   uint64_t send_index = 0;
+  Token request;  // that it completes; of a receive, the sender's
 };
 
 struct CompletionQueue : Object {
@@ -94,6 +98,7 @@ struct CompletionQueue : Object {
 struct ReceiveWork {
   uint64_t id = 0;
   std::vector<Piece> pieces;
+  Token token = {};
 };
 
 struct SharedReceiveQueue : Object {
@@ -129,6 +134,7 @@ struct SendWork {
   Bind bind;
   std::vector<Piece> pieces;
   std::vector<std::byte> inlined;  // with send_flags::inline_data, instead of pieces
+  Token token;
 };
 
 // How much of a message is in memory already.
@@ -158,6 +164,7 @@ struct Message {
   uint32_t bytes = 0;  // of the payload; of a read: those that are asked for
   std::vector<std::byte> payload;
   std::shared_ptr<Landing> landing;  // null: it lands as a whole
+  Token token;  // of the work request
 };
 
 struct QpLimits {

@@ -174,6 +174,7 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   message->qkey = (work.remote_qkey >> 31) != 0 ? a.qkey : work.remote_qkey;
   message->global = datagram ? work.destination->global : a.global;
   message->bytes = entry.bytes;
+  message->token = work.token;
   if (is_fetching(work.opcode)) ++pair.outstanding;
   const bool reachable = datagram ? work.destination->reachable : a.reachable;
   const auto flight = around_.fly(pair.card, reachable ? message->to_card : pair.card,
@@ -270,7 +271,9 @@ void Cards::acknowledge(const MessagePtr& message, Status status, std::span<cons
   QueuePair* pair = nullptr;
   SendEntry* const entry = entry_of(message, pair);
   if (!entry) return;
-  if (is_fetching(entry->work.opcode) && status == Status::success && !scatter(*pair, entry->work.pieces, data))
+  if (is_fetching(entry->work.opcode) && status == Status::success &&
+      !scatter(*pair, entry->work.pieces, data,
+               {.role = Touch::Role::scatter, .request = entry->work.token, .receive = nullptr}))
     status = Status::local_protection;
   settle(*pair, *entry, status);
 }
@@ -320,6 +323,7 @@ void Cards::complete(QueuePair& pair, const SendEntry& entry) {
   c.queue_pair = pair.number;
   c.sender = pair.id;
   c.send_index = entry.index;
+  c.request = entry.work.token;
   push(*pair.send_cq, c, false);
 }
 

@@ -200,7 +200,15 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
   const bool atomic = is_atomic(m.opcode);
   if (atomic && m.remote_address % sizeof(uint64_t) != 0) return Status::remote_invalid_request;
   uint64_t at = 0;
-  if (!reach(pair, m, right_for(m.opcode), at)) return Status::remote_access;
+  bool relaxed = false;
+  if (!reach(pair, m, right_for(m.opcode), at, relaxed)) return Status::remote_access;
+  const Touch::Role role = atomic                     ? Touch::Role::update
+                           : m.opcode == Opcode::read ? Touch::Role::fetch
+                                                      : Touch::Role::land;
+  if (m.bytes != 0)
+    around_.touches(
+        pair.process, at, m.bytes,
+        {.role = role, .card = pair.card, .request = m.token, .receive = nullptr, .relaxed = relaxed, .alone = true});
   if (m.opcode == Opcode::read) {
     data.resize(m.bytes);
     return m.bytes == 0 || around_.read(pair.process, at, data) ? Status::success : Status::remote_access;
@@ -242,6 +250,7 @@ Status Cards::receive(QueuePair& pair, const Message& m) {
   const ReceiveWork work = take_receive(pair);
   Completion c;
   c.id = work.id;
+  c.request = m.token;
   c.queue_pair = pair.number;
   c.remote_queue_pair = m.from_number;
   c.remote_card = m.from_card;
@@ -266,7 +275,8 @@ Status Cards::receive(QueuePair& pair, const Message& m) {
     if (room_of(work) < content.size()) {
       c.status = Status::local_length;
       status = Status::remote_invalid_request;
-    } else if (!scatter(pair, work.pieces, content)) {
+    } else if (!scatter(pair, work.pieces, content,
+                        {.role = Touch::Role::land, .request = m.token, .receive = work.token})) {
       c.status = Status::local_protection;
       status = Status::remote_operation;
     } else if (m.opcode == Opcode::send_invalidate) {

@@ -12,6 +12,23 @@
 
 namespace fb::rdma {
 
+// Why a card touches memory.
+struct Touch {
+  enum class Role : uint8_t {
+    gather,   // the requester's card reads what it will send
+    land,     // the responder's card writes what was sent
+    fetch,    // the responder's card reads for the requester
+    update,   // … or reads and writes: an atomic operation
+    scatter,  // the requester's card writes what it has fetched
+  };
+  Role role{};
+  uint32_t card = 0;
+  const Token& request;
+  const Token& receive;  // null: it does not land in a receive
+  bool relaxed = false;  // the region has access::relaxed_ordering
+  bool alone = false;    // nothing else of the message lands
+};
+
 class Surroundings {
  public:
   virtual Time now() const = 0;
@@ -21,6 +38,8 @@ class Surroundings {
   // Memory of a process. False: it is not there.
   virtual bool read(uint32_t process, uint64_t address, std::span<std::byte> to) = 0;
   virtual bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) = 0;
+  // Just before either, of an update once: for a check of what is ordered.
+  virtual void touches(uint32_t /*process*/, uint64_t /*address*/, uint64_t /*bytes*/, const Touch& /*touch*/) {}
 
   // Whether it is a GPU's.
   virtual bool is_device_memory(uint32_t process, uint64_t address) const = 0;

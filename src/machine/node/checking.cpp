@@ -57,6 +57,8 @@ namespace {
 
 // Pseudo-streams for accesses of the judge, and for closes of memory by a host.
 constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
+// Instead of a device: queue pairs of network cards.
+constexpr uint32_t kCards = ~uint32_t{0};
 
 }  // namespace
 
@@ -77,11 +79,20 @@ simt::Listener& Checking::listener() { return *both_; }
 
 void Checking::issued(Operation& op, bool hosts_talk) {
   const uint32_t own = op.process->number;
-  op.incoming = detector_.join(op.incoming, detector_.host_clock(own));
+  op.incoming = detector_.join(op.incoming, host_knows(own, hosts_talk));
   if (!hosts_talk) return;
   for (const auto& [process, clock] : ended_before_) {
     if (process != own) op.incoming = detector_.join(op.incoming, clock);
   }
+}
+
+race::ClockRef Checking::host_knows(uint32_t process, bool hosts_talk) {
+  race::ClockRef clock = detector_.host_clock(process);
+  if (!hosts_talk) return clock;
+  for (const auto& [other, known] : known_before_) {
+    if (other != process) clock = detector_.join(clock, known);
+  }
+  return clock;
 }
 
 race::StreamEpoch Checking::next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
@@ -152,6 +163,18 @@ void Checking::access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocat
   if (bytes != 0) detector_.access(part, kind, allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
 }
 
+race::StreamEpoch Checking::card_stream(uint32_t process, uint64_t pair, uint32_t kind) {
+  return next_epoch(process, kCards, pair, kind);
+}
+
+void Checking::card_touches(CardTouch&& touch, mem::Allocation& allocation, const std::byte* at, uint64_t bytes) {
+  touch.info.number = ++numbers_[touch.info.host];
+  set_line(touch.info, touch.where);
+  const uint32_t operation = detector_.begin_operation(std::move(touch.info), touch.incoming);
+  detector_.card_access(operation, touch.kind, allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
+  detector_.end_operation(operation);
+}
+
 void Checking::host_acquires(uint32_t process, const Operation& op) { detector_.host_acquires(process, op.outgoing); }
 
 void Checking::synchronise_hosts(const std::vector<uint32_t>& processes) {
@@ -166,7 +189,10 @@ void Checking::hosts_acquire_all(const std::vector<uint32_t>& processes) {
   }
 }
 
-void Checking::all_hosts_wait() { ended_before_ = ended_; }
+void Checking::all_hosts_wait() {
+  ended_before_ = ended_;
+  known_before_ = detector_.host_clocks();
+}
 
 void Checking::opened(uint32_t process, uint64_t token) { openings_[token][process] = std::nullopt; }
 

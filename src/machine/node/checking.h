@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "machine/node/findings.h"
@@ -53,6 +55,23 @@ class Checking {
   race::ClockRef join(const race::ClockRef& a, const race::ClockRef& b) { return detector_.join(a, b); }
   void access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocation& allocation, const std::byte* at,
                       uint64_t bytes);
+  // A part of a work request of a network card, from its beginning to its end. `epoch`: its place among those with
+  // which it is in order (card_stream).
+  race::StreamEpoch card_stream(uint32_t process, uint64_t pair, uint32_t kind);
+  struct CardTouch {
+    race::OperationInfo info;  // all but `number`
+    std::string_view where;    // the line of the request
+    simt::AccessKind kind{};
+    race::ClockRef incoming;
+  };
+  void card_touches(CardTouch&& touch, mem::Allocation& allocation, const std::byte* at, uint64_t bytes);
+  race::ClockRef released_to_card(mem::Allocation& allocation, const std::byte* at, uint64_t bytes) {
+    return detector_.released_to_card(allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
+  }
+  // What a host knows when it makes a call; where hosts may talk unobserved, what others knew when all last waited.
+  race::ClockRef host_knows(uint32_t process, bool hosts_talk);
+  void host_learns(uint32_t process, const race::ClockRef& clock) { detector_.host_acquires(process, clock); }
+
   // The host of this process has waited for the operation.
   void host_acquires(uint32_t process, const Operation& op);
   // A barrier of these hosts.
@@ -89,8 +108,9 @@ class Checking {
   Findings findings_;
   race::Detector detector_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
-  std::map<uint32_t, race::ClockRef> ended_, ended_before_;  // by process; before: when all hosts last waited
-  std::map<uint32_t, uint32_t> numbers_;                     // of operations, by process
+  std::map<uint32_t, race::ClockRef> ended_, ended_before_;    // by process; before: when all hosts last waited
+  std::unordered_map<uint32_t, race::ClockRef> known_before_;  // by process: what hosts knew then
+  std::map<uint32_t, uint32_t> numbers_;                       // of operations, by process
   bool in_steps_ = false;
   std::map<uint32_t, int32_t> freed_in_step_;  // process → rank
   // By token, and by the process that opened it: when it was closed.

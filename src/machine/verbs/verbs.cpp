@@ -22,7 +22,8 @@ Verbs::Verbs(NodeServices& node)
     : node_(node),
       network_(node.platform, node.fabric.shares()),
       cards_(*this, network_.cards(), rdma::CardLimits{},
-             mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)) {}
+             mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)),
+      order_(node) {}
 
 Verbs::~Verbs() = default;
 
@@ -177,6 +178,12 @@ bool Verbs::write(uint32_t process, uint64_t address, std::span<const std::byte>
   return done;
 }
 
+void Verbs::touches(uint32_t process, uint64_t address, uint64_t bytes, const rdma::Touch& touch) {
+  if (!node_.checking) return;
+  for_each_piece(process, address, bytes,
+                 [&](const Bytes& at, uint64_t, uint64_t size) { order_.touch(process, touch, at, size); });
+}
+
 // What processes hear
 
 void Verbs::tell(uint64_t id, const wire::VerbsEvent& event) {
@@ -238,6 +245,7 @@ void Verbs::answer_poll(Waiter& waiter) {
   }
   polled.count = static_cast<uint32_t>(entries.size());
   for (const rdma::Completion& c : entries) {
+    order_.polled(thread.process->number, c);
     wire::VerbsCompletion to;
     to.id = c.id;
     to.nanoseconds = c.at / kPicosecondsPerNanosecond;

@@ -20,6 +20,7 @@
 #include "fabric/network.h"
 #include "machine/node/call.h"
 #include "machine/node/services.h"
+#include "machine/verbs/card_order.h"
 #include "rdma/cards.h"
 
 namespace fb::machine {
@@ -73,6 +74,7 @@ class Verbs final : rdma::Surroundings {
   void at(Time time, std::function<void()> call) override;
   bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override;
   bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
+  void touches(uint32_t process, uint64_t address, uint64_t bytes, const rdma::Touch& touch) override;
   Flight fly(uint32_t from, uint32_t to, const Load& load) override;
   bool is_device_memory(uint32_t process, uint64_t address) const override;
   uint64_t draw_order() override;
@@ -107,6 +109,7 @@ class Verbs final : rdma::Surroundings {
   NodeServices& node_;
   fabric::Network network_;
   rdma::Cards cards_;
+  CardOrder order_;
   std::map<uint64_t, Pipe> pipes_;  // contexts and channels
   uint64_t next_pipe_ = 1;
   // Events of cards happen in the order of their times, whatever the schedule.

@@ -171,6 +171,7 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
       break;
     case VerbsObject::region:
       error = end_object<rdma::Region>(process, m.id);
+      if (error == 0) order_.end_region(process.number);
       break;
     case VerbsObject::window:
       error = end_object<rdma::Window>(process, m.id);
@@ -189,6 +190,7 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
       error = end_object<rdma::SharedReceiveQueue>(process, m.id);
       break;
     case VerbsObject::queue_pair:
+      if (const auto* const pair = cards_.find<rdma::QueuePair>(process.number, m.id)) order_.end_pair(*pair);
       error = end_object<rdma::QueuePair>(process, m.id);
       break;
   }

@@ -65,10 +65,11 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
       return reply;
     }
     int error = 0;
+    const std::string_view where(w.where, strnlen(w.where, sizeof w.where));
     if (to_shared) {
-      error = cards_.post(*shared, rdma::ReceiveWork{w.id, std::move(pieces)});
+      error = cards_.post(*shared, rdma::ReceiveWork{w.id, std::move(pieces), order_.post_receive(process, where)});
     } else if (m.kind == wire::VerbsQueue::receive) {
-      error = cards_.post(*pair, rdma::ReceiveWork{w.id, std::move(pieces)});
+      error = cards_.post(*pair, rdma::ReceiveWork{w.id, std::move(pieces), order_.post_receive(process, where)});
     } else if (w.opcode > static_cast<uint32_t>(rdma::Opcode::send_invalidate)) {
       error = EINVAL;
     } else {
@@ -92,6 +93,7 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
       if (const rdma::Address* const to = cards_.find<rdma::Address>(process.number, w.address);
           to && to->domain == pair->domain)
         send.destination = rdma::SendWork::Destination{to->to, to->reachable, to->global};
+      send.token = order_.post(process, *pair, send, where);
       error = cards_.post(*pair, std::move(send));
     }
     if (error == 0) continue;

@@ -12,6 +12,7 @@ Building& begin(ibv_qp_ex* qp, ibv_wr_opcode opcode) {
   b.work.id = qp->wr_id;
   b.work.flags = qp->wr_flags & ~static_cast<unsigned int>(IBV_SEND_INLINE);
   b.work.opcode = static_cast<uint32_t>(opcode);
+  set_line(of(qp).building, of(qp).building.size() - 1, nullptr);
   return b;
 }
 

@@ -119,6 +119,8 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init);
 void set_builders(QueuePair& pair);
 // Posts what was built, in order; a number of errno, and how many were taken.
+// The line of the call that made the requests from `first` on. Null: it is looked for.
+void set_line(std::vector<Building>& requests, size_t first, const void* return_address);
 int post_built(uint64_t queue, wire::VerbsQueue kind, const std::vector<Building>& requests, size_t& done);
 
 // EOPNOTSUPP; the run's record counts it by name.

@@ -4,6 +4,7 @@
 
 #include "shim/verbs/call.h"
 #include "shim/verbs/objects.h"
+#include "shim/where/where.h"
 
 namespace fb::shim::verbs {
 namespace {
@@ -108,6 +109,13 @@ std::vector<Building> build_receives(const ibv_recv_wr* wr, uint32_t most, int& 
 
 }  // namespace
 
+void set_line(std::vector<Building>& requests, size_t first, const void* return_address) {
+  if (requests.size() <= first) return;
+  line_of_call(return_address, "infiniband/verbs.h", requests[first].work.where);
+  for (size_t k = first + 1; k < requests.size(); ++k)
+    std::memcpy(requests[k].work.where, requests[first].work.where, sizeof requests[k].work.where);
+}
+
 int post_built(uint64_t queue, wire::VerbsQueue kind, const std::vector<Building>& requests, size_t& done) {
   std::vector<std::byte> blob;
   while (done < requests.size()) {
@@ -144,18 +152,21 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
     built.pop_back();
     break;
   }
+  set_line(built, 0, __builtin_return_address(0));
   return post_list(of(qp).id, wire::VerbsQueue::send, wr, built, error, bad);
 }
 
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   int error = 0;
-  const auto built = build_receives(wr, qp->srq ? ~0u : of(qp).limits.max_recv_sge, error);
+  auto built = build_receives(wr, qp->srq ? ~0u : of(qp).limits.max_recv_sge, error);
+  set_line(built, 0, __builtin_return_address(0));
   return post_list(of(qp).id, wire::VerbsQueue::receive, wr, built, error, bad);
 }
 
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   int error = 0;
-  const auto built = build_receives(wr, of(srq).limits.max_sge, error);
+  auto built = build_receives(wr, of(srq).limits.max_sge, error);
+  set_line(built, 0, __builtin_return_address(0));
   return post_list(of(srq).id, wire::VerbsQueue::shared_receive, wr, built, error, bad);
 }
 

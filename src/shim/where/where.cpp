@@ -15,15 +15,26 @@
 namespace fb::shim {
 namespace {
 
+struct Wanted {
+  std::string* line;
+  std::string_view besides;  // lines of files with this end are passed over; empty: none
+  bool passed_over = false;
+};
+
 int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
   if (!file) return 0;
+  auto& wanted = *static_cast<Wanted*>(into);
   std::string_view whole = file;
+  if (!wanted.besides.empty() && whole.ends_with(wanted.besides)) {
+    wanted.passed_over = true;
+    return 0;
+  }
   if (whole.starts_with("./")) whole.remove_prefix(2);
   constexpr size_t kLongest = 40;
   const size_t slash = whole.size() > kLongest ? whole.rfind('/') : std::string_view::npos;
   const auto name = slash == std::string_view::npos ? whole : whole.substr(slash + 1);
-  *static_cast<std::string*>(into) = std::string(name) + ":" + std::to_string(line);
-  return 1;  // the innermost is enough
+  *wanted.line = std::string(name) + ":" + std::to_string(line);
+  return 1;  // the innermost that is wanted
 }
 
 void ignore(void*, const char*, int) {}
@@ -36,10 +47,50 @@ const char* program_of(const void* address) {
   return has_proc || dladdr(address, &info) == 0 ? nullptr : info.dli_fname;
 }
 
+backtrace_state* state_for(const void* address) {
+  static backtrace_state* const state = backtrace_create_state(program_of(address), 1, &ignore, nullptr);
+  return state;
+}
+
 struct Search {
   const void* own = nullptr;  // where this library was loaded
   const void* found = nullptr;
 };
+
+struct Line {
+  std::string text;
+  bool is_beyond = false;  // only lines of the header were found: its caller is another frame
+};
+
+Line line_besides(const void* return_address, std::string_view header) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<const void*, Line>;
+  const std::lock_guard lock(mutex);
+  const auto [found, fresh] = known->try_emplace(return_address);
+  if (backtrace_state* const state = state_for(return_address); fresh && state) {
+    Wanted wanted{&found->second.text, header};
+    backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+    found->second.is_beyond = found->second.text.empty() && wanted.passed_over;
+  }
+  return found->second;
+}
+
+struct LineSearch {
+  const void* own = nullptr;
+  std::string_view header;
+  std::string found;
+};
+
+_Unwind_Reason_Code look_for_line(_Unwind_Context* frame, void* into) {
+  auto& search = *static_cast<LineSearch*>(into);
+  const auto* const address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+  Dl_info info;
+  if (!address || dladdr(address, &info) == 0) return _URC_END_OF_STACK;
+  if (info.dli_fbase == search.own) return _URC_NO_REASON;
+  const Line line = line_besides(address, search.header);
+  search.found = line.text;
+  return line.is_beyond ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
 
 _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* into) {
   auto& search = *static_cast<Search*>(into);
@@ -56,12 +107,29 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* into) {
 void line_of(const void* return_address, std::span<char> into) {
   static std::mutex mutex;
   static auto* const known = new std::map<const void*, std::string>;
-  static backtrace_state* const state = backtrace_create_state(program_of(return_address), 1, &ignore, nullptr);
+  backtrace_state* const state = state_for(return_address);
   const std::lock_guard lock(mutex);
   const auto [found, fresh] = known->try_emplace(return_address);
-  if (fresh && state)
-    backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &found->second);
+  if (fresh && state) {
+    Wanted wanted{&found->second, {}};
+    backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+  }
   std::snprintf(into.data(), into.size(), "%s", found->second.c_str());
+}
+
+void line_of_call(const void* return_address, std::string_view header, std::span<char> into) {
+  Line line{{}, true};
+  if (return_address) line = line_besides(return_address, header);
+  if (line.is_beyond) {
+    LineSearch search{nullptr, header, {}};
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&look_at_frame), &info) != 0) {
+      search.own = info.dli_fbase;
+      _Unwind_Backtrace(&look_for_line, &search);
+    }
+    line.text = search.found;
+  }
+  std::snprintf(into.data(), into.size(), "%s", line.text.c_str());
 }
 
 const void* caller_outside() {

@@ -1,0 +1,39 @@
+#pragma once
+
+// Network cards: their accesses to memory, and flags that they write for others and read for their hosts.
+//
+// A part of a work request is an operation that begins with what the card promises to happen before it
+// (machine/verbs/card_order.h). A word that it writes can be a flag: a strong load that reads it acquires
+// CardPart::release.
+
+#include <cstdint>
+
+#include "mem/address_space.h"
+#include "race/access_check.h"
+#include "race/flag.h"
+#include "race/looked_at.h"
+#include "race/shadow_memory.h"
+#include "race/sync_state.h"
+
+namespace fb::race {
+
+// The release that a card's write carries to an agent that reads a word of it; false: it is no write of a card.
+bool release_of_card(const Agents& agents, const ShadowCell& write, Release& release);
+
+class CardSync {
+ public:
+  CardSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, const LookedAt& looked_at)
+      : state_(state), memory_(memory), check_(check), looked_at_(looked_at) {}
+
+  void access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset, uint64_t bytes);
+  // By the flags in these words.
+  ClockRef released(mem::Allocation& allocation, uint64_t offset, uint64_t bytes);
+
+ private:
+  SyncState& state_;
+  ShadowMemory& memory_;
+  AccessCheck& check_;
+  const LookedAt& looked_at_;
+};
+
+}  // namespace fb::race
