@@ -139,6 +139,7 @@ class Cards {
   // Between the arrival of its first byte and that of its last.
   void plan_landing(const std::shared_ptr<Message>& message, Time first, Time last);
   void land_part(const MessagePtr& message, uint32_t part);
+  void tell_landing(const QueuePair& pair, const Message& message, uint64_t at, bool relaxed);
   bool write_part(const QueuePair& pair, const Message& message, uint32_t part, uint64_t at);
   bool land_rest(const QueuePair& pair, const Message& message, uint64_t at);
 
@@ -167,6 +168,8 @@ class Cards {
   void reset(QueuePair& pair);
   void push(CompletionQueue& queue, const Completion& entry, bool solicited);
 
+  // Bytes of payload that messages hold. Those that outlive the cards still count.
+  std::shared_ptr<uint64_t> under_way_ = std::make_shared<uint64_t>(0);
   Surroundings& around_;
   const uint32_t count_;
   const CardLimits limits_;

@@ -44,8 +44,23 @@ void Cards::land_part(const MessagePtr& message, uint32_t part) {
   if (m.type == QpType::rc && !is_current(m)) return;
   const QueuePair* const pair = find_pair(m.to_card, m.to_number);
   uint64_t at = 0;
-  if (!pair || !would_take(*pair, m) || !reach(*pair, m, access::remote_write, at)) return;
+  bool relaxed = false;
+  if (!pair || !would_take(*pair, m) || !reach(*pair, m, access::remote_write, at, relaxed)) return;
+  tell_landing(*pair, m, at, relaxed);
   write_part(*pair, m, part, at);
+}
+
+// Of a message as a whole, when its first part lands.
+void Cards::tell_landing(const QueuePair& pair, const Message& m, uint64_t at, bool relaxed) {
+  if (m.bytes == 0 || (m.landing && m.landing->told)) return;
+  if (m.landing) m.landing->told = true;
+  around_.touches(pair.process, at, m.bytes,
+                  {.role = Touch::Role::land,
+                   .card = pair.card,
+                   .request = m.token,
+                   .receive = nullptr,
+                   .relaxed = relaxed,
+                   .alone = true});
 }
 
 bool Cards::write_part(const QueuePair& pair, const Message& m, uint32_t part, uint64_t at) {

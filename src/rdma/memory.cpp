@@ -97,8 +97,9 @@ bool Cards::lands_on_device(const Message& m) const {
   const QueuePair* const peer = m.payload.empty() ? nullptr : find_pair(m.to_card, m.to_number);
   if (!peer) return false;
   uint64_t at = 0;
+  bool relaxed = false;
   if (m.opcode == Opcode::write || m.opcode == Opcode::write_immediate)
-    return reach(*peer, m, access::remote_write, at) && around_.is_device_memory(peer->process, at);
+    return reach(*peer, m, access::remote_write, at, relaxed) && around_.is_device_memory(peer->process, at);
   const std::deque<ReceiveWork>& receives = peer->srq ? peer->srq->work : peer->receives;
   return !receives.empty() && is_on_device(*peer, receives.front().pieces);
 }

@@ -141,6 +141,7 @@ struct SendWork {
 struct Landing {
   uint64_t part = 0;  // bytes
   std::vector<bool> landed;
+  bool told = false;  // Surroundings::touches
 };
 
 // A message on the wire.
@@ -164,7 +165,8 @@ struct Message {
   uint32_t bytes = 0;  // of the payload; of a read: those that are asked for
   std::vector<std::byte> payload;
   std::shared_ptr<Landing> landing;  // null: it lands as a whole
-  Token token;  // of the work request
+  std::shared_ptr<void> charge;      // counts the payload among what is under way
+  Token token;                       // of the work request
 };
 
 struct QpLimits {

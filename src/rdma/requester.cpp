@@ -54,6 +54,9 @@ uint64_t bytes_of(const SendWork& work) {
                          [](uint64_t sum, const Piece& piece) { return sum + piece.bytes; });
 }
 
+constexpr uint64_t kMostUnderWay = 512 << 20;  // bytes of payload, of all cards
+constexpr Time kRetry = 10'000'000;            // 10 us
+
 // Local acknowledgement timeout: 4.096 us times a power of two.
 Time timeout_of(const QueuePair& pair) { return Time{4'096'000} << std::min(pair.attributes.timeout, 31u); }
 
@@ -127,6 +130,11 @@ void Cards::serve_soon(QueuePair& pair) {
 void Cards::serve(QueuePair& pair) {
   SendEntry* const entry = next_to_send(pair);
   if (!entry) return;
+  // No program that goes on has so much under way: it only must not fill the host's memory.
+  if (*under_way_ > kMostUnderWay) {
+    pair.ready = around_.now() + kRetry;
+    return serve_soon(pair);
+  }
   ++pair.next;
   pair.ready = around_.after_message(around_.now());
   launch(pair, *entry);
@@ -184,6 +192,13 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
                                    .from_device = !message->payload.empty() && is_on_device(pair, work.pieces),
                                    .to_device = lands_on_device(*message)});
   const Time first = std::max(flight.first, pair.last_arrival);
+  if (!message->payload.empty()) {
+    *under_way_ += message->payload.size();
+    message->charge = std::shared_ptr<void>(
+        nullptr, [counter = under_way_, bytes = message->payload.size()](void*) { *counter -= bytes; });
+  }
+  // A card reads the payload of a queue pair's next message when that of this one has gone.
+  pair.ready = std::max(pair.ready, flight.left);
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
   if (reachable) plan_landing(message, first, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] { reachable ? arrive(message) : lost(message); });

@@ -174,8 +174,9 @@ void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, st
   load.atomic = is_atomic(message->opcode);
   if (!data.empty()) {
     uint64_t at = 0;
+    bool relaxed = false;
     load.from_device =
-        reach(pair, *message, right_for(message->opcode), at) && around_.is_device_memory(pair.process, at);
+        reach(pair, *message, right_for(message->opcode), at, relaxed) && around_.is_device_memory(pair.process, at);
     QueuePair* sender = nullptr;
     const SendEntry* const entry = entry_of(message, sender);
     load.to_device = entry && is_on_device(*sender, entry->work.pieces);
@@ -202,13 +203,17 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
   uint64_t at = 0;
   bool relaxed = false;
   if (!reach(pair, m, right_for(m.opcode), at, relaxed)) return Status::remote_access;
-  const Touch::Role role = atomic                     ? Touch::Role::update
-                           : m.opcode == Opcode::read ? Touch::Role::fetch
-                                                      : Touch::Role::land;
-  if (m.bytes != 0)
-    around_.touches(
-        pair.process, at, m.bytes,
-        {.role = role, .card = pair.card, .request = m.token, .receive = nullptr, .relaxed = relaxed, .alone = true});
+  if (!atomic && m.opcode != Opcode::read) {
+    tell_landing(pair, m, at, relaxed);
+  } else if (m.bytes != 0) {
+    around_.touches(pair.process, at, m.bytes,
+                    {.role = atomic ? Touch::Role::update : Touch::Role::fetch,
+                     .card = pair.card,
+                     .request = m.token,
+                     .receive = nullptr,
+                     .relaxed = relaxed,
+                     .alone = true});
+  }
   if (m.opcode == Opcode::read) {
     data.resize(m.bytes);
     return m.bytes == 0 || around_.read(pair.process, at, data) ? Status::success : Status::remote_access;
