@@ -2,6 +2,7 @@
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "args.h"
@@ -84,8 +85,8 @@ class Driver {
     // A layer is computed and sent while the one before it comes in from the other side.
     for (int k = 0; k <= shape_.layers; ++k) {
       if (k < shape_.layers) {
-        proof::compute<<<2 * counts[0], kThreads, 0, stream>>>(shape_, order[static_cast<size_t>(k)], args.in,
-                                                               args.from_pages, from_.memory);
+        proof::compute<<<2 * counts[0], threads_for(shape_.words), 0, stream>>>(shape_, order[static_cast<size_t>(k)],
+                                                                                args.in, args.from_pages, from_.memory);
         fabricbench::check_cuda(cudaStreamSynchronize(stream), "compute");
         solution_.send(order[static_cast<size_t>(k)]);
       }
@@ -93,22 +94,23 @@ class Driver {
         const int layer = solution_.receive();
         arrived[static_cast<size_t>(k) - 1] = layer;
         if (layer < 0 || layer >= shape_.layers) continue;
-        proof::gather<<<2 * shape_.pages, kThreads, 0, stream>>>(shape_, layer, counts[1], to_.memory, args.to_pages,
-                                                                 args.out);
+        proof::gather<<<2 * shape_.pages, threads_for(shape_.words), 0, stream>>>(shape_, layer, counts[1], to_.memory,
+                                                                                  args.to_pages, args.out);
       }
     }
     solution_.end();
     fabricbench::check_cuda(
         cudaMemcpyAsync(args.arrived, arrived.data(), sizeof(int32_t) * arrived.size(), cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
-    proof::count_strays<<<2 * shape_.layers, kThreads, 0, stream>>>(shape_, counts[1], to_.memory, args.to_pages,
-                                                                    args.strays);
+    proof::count_strays<<<2 * shape_.layers, threads_for(8 * shape_.pool), 0, stream>>>(shape_, counts[1], to_.memory,
+                                                                                        args.to_pages, args.strays);
     // The pages of this call are read: the rank before may have them for the next one.
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 
  private:
-  static constexpr int kThreads = 1024;
+  // A thread moves eight words of a page where there are enough.
+  static int threads_for(int words) { return std::clamp((words / 8 + 31) / 32 * 32, 32, 1024); }
 
   struct Cache {
     explicit Cache(size_t bytes) {
