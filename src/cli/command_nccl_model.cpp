@@ -39,6 +39,15 @@ Result<std::string> table_of(const Options& o) {
   q.in_windows = o.windows;
   std::string text =
       fmt::format("# {}, {} of {} GPUs: what the model says of NCCL (docs/nccl.md)\n", o.platform, o.op, q.ranks);
+  if (q.nodes > 1) {
+    const auto net = fabric::nccl_network(*platform, std::max(1u, q.ranks / q.nodes));
+    text += fmt::format(
+        "# {} nodes: {} cards of each, {:.1f} GB/s each way; {:.1f} us from a GPU to one of another node, {:.1f} of "
+        "them "
+        "for the cards\n",
+        q.nodes, net.rails, net.bandwidth * 1e-9, static_cast<double>(net.hop) * 1e-6,
+        static_cast<double>(net.card) * 1e-6);
+  }
   text += fmt::format("{:>12} {:>11} {:>8} {:>8}  {:<9} {:<7} {:>8}\n", "size (B)", "time (us)", "algbw", "busbw",
                       "algorithm", "proto", "channels");
   for (q.bytes = std::max<uint64_t>(1, o.smallest); q.bytes <= o.largest; q.bytes *= 2) {

@@ -29,6 +29,8 @@ struct Model {
   const NcclQuestion& q;
   uint32_t n = q.ranks;
 
+  NcclNetwork net = nccl_network(p, inside());
+
   uint32_t inside() const { return std::max(1u, n / std::max(1u, q.nodes)); }  // ranks of a node
 
   // Through the busiest device's port, each way.
@@ -63,12 +65,24 @@ struct Model {
     return q.op == NcclOp::all_reduce ? 2 * (q.nodes - 1) : q.nodes - 1;
   }
 
-  // What the links between devices carry at most, and between nodes the network cards of one together.
+  // What the links between devices carry at most.
   double limit(double bandwidth) const {
     const double link = p.peer.nvlink ? p.peer.copy_bandwidth
                                       : std::min(p.host_link.to_host_bandwidth, p.host_link.from_host_bandwidth);
-    bandwidth = std::min(bandwidth, link);
-    return q.nodes > 1 ? std::min(bandwidth, p.nic.bandwidth * p.nic.per_node) : bandwidth;
+    return std::min(bandwidth, link);
+  }
+
+  // Through the busiest network card, each way.
+  double card_bytes(NcclAlgorithm algorithm) const {
+    if (q.nodes < 2) return 0;
+    const double s = static_cast<double>(q.bytes), rails = net.rails;
+    // Two trees have half of the bytes each: of two nodes each sends them once, of more the busiest one twice.
+    if (algorithm == NcclAlgorithm::tree || algorithm == NcclAlgorithm::nvls_tree)
+      return (q.nodes == 2 ? 1 : 2) * s / rails;
+    if (algorithm == NcclAlgorithm::ring) return port_bytes() / rails;
+    if (q.op == NcclOp::send_receive) return s;
+    const double crossing = port_bytes() * (n - inside()) / (n - 1);
+    return q.op == NcclOp::all_to_all ? crossing * inside() / rails : crossing;
   }
 
   uint32_t channels(uint32_t most) const {
@@ -88,19 +102,23 @@ struct Model {
     c.protocol = protocol;
     c.channels = channels(most_channels);
     c.latency = latency;
-    const double alone = bytes / (bandwidth * share(most_channels));
+    c.wire = protocol == NcclProtocol::ll ? kWireLl : protocol == NcclProtocol::ll128 ? kWireLl128 : 1;
+    // Links and cards work at the same time.
+    double alone = bytes / (bandwidth * share(most_channels));
+    const double over_cards = card_bytes(algorithm);
+    if (over_cards > 0) alone = std::max(alone, over_cards * c.wire / net.bandwidth);
     c.transfer = picoseconds(alone + 2 * std::sqrt(seconds(fill) * alone));
     c.port_bytes = static_cast<uint64_t>(std::llround(bytes));
-    c.wire = protocol == NcclProtocol::ll ? kWireLl : protocol == NcclProtocol::ll128 ? kWireLl128 : 1;
+    c.card_bytes = static_cast<uint64_t>(std::llround(over_cards));
     return c;
   }
 
   Time ring_latency(Time base, Time hop) const {
     const uint32_t between = steps_between_nodes();
-    return base + (steps() - std::min(steps(), between)) * hop + between * p.nccl.hop_net;
+    return base + (steps() - std::min(steps(), between)) * hop + between * net.hop;
   }
   Time tree_latency(Time base, Time hop) const {
-    return base + 2 * (Time{inside() - 1} * hop + Time{std::bit_width(q.nodes) - 1u} * p.nccl.hop_net);
+    return base + 2 * (Time{inside() - 1} * hop + Time{std::bit_width(q.nodes) - 1u} * net.hop);
   }
 
   void add_rings(std::vector<NcclChoice>& all) const {
@@ -129,10 +147,16 @@ struct Model {
 
   void add_switch(std::vector<NcclChoice>& all) const {
     const bool possible = q.op == NcclOp::all_reduce && q.switch_reduces && p.multicast.supported && n > 2;
-    if (!possible || q.nodes > 1) return;
+    if (!possible || inside() < 3) return;
     // Measured kernels of the switch take longer from the first byte on than the tuner takes into account.
-    all.push_back(make(NcclAlgorithm::nvls, NcclProtocol::simple, p.nccl.nvls_start + p.nccl.nvls, port_bytes(),
-                       p.nccl.nvls_bandwidth, p.nccl.nvls_fill, p.nccl.nvls_channels));
+    const Time latency = p.nccl.nvls_start + p.nccl.nvls;
+    const auto add = [&](NcclAlgorithm algorithm, Time from_start, double bytes) {
+      all.push_back(make(algorithm, NcclProtocol::simple, from_start, bytes, p.nccl.nvls_bandwidth, p.nccl.nvls_fill,
+                         p.nccl.nvls_channels));
+    };
+    if (q.nodes < 2) return add(NcclAlgorithm::nvls, latency, port_bytes());
+    const double within = 2.0 * static_cast<double>(q.bytes) * (inside() - 1) / inside();
+    add(NcclAlgorithm::nvls_tree, latency + 2 * Time{std::bit_width(q.nodes) - 1u} * net.hop, within);
   }
 
   void add_symmetric(std::vector<NcclChoice>& all) const {
@@ -154,13 +178,13 @@ struct Model {
   void add_direct(std::vector<NcclChoice>& all) const {
     const auto& k = p.nccl;
     const double bandwidth = limit(k.p2p_bandwidth), bytes = port_bytes();
-    const Time net = q.nodes > 1 ? k.hop_net : 0;
+    const Time hop = q.nodes > 1 ? net.hop : 0;
     // NCCL chooses by the size of a message alone, not by its tuner.
     const uint64_t message = q.op == NcclOp::send_receive ? q.bytes : q.bytes / n;
     if (message <= kMostMessageLl)
-      all.push_back(make(NcclAlgorithm::direct, NcclProtocol::ll, k.base_ll + k.hop_ll + net, bytes,
+      all.push_back(make(NcclAlgorithm::direct, NcclProtocol::ll, k.base_ll + k.hop_ll + hop, bytes,
                          std::min(k.ll_bandwidth, 0.5 * bandwidth), 0, k.channels));
-    all.push_back(make(NcclAlgorithm::direct, NcclProtocol::simple, k.base_simple + k.hop_simple + net, bytes,
+    all.push_back(make(NcclAlgorithm::direct, NcclProtocol::simple, k.base_simple + k.hop_simple + hop, bytes,
                        bandwidth, k.fill, k.channels));
   }
 };
@@ -180,13 +204,25 @@ std::optional<NcclOp> nccl_op_from(std::string_view name) {
 }
 
 std::string_view name_of(NcclAlgorithm algorithm) {
-  constexpr std::array<std::string_view, 5> kNames = {"Ring", "Tree", "NVLS", "Symmetric", "Direct"};
+  constexpr std::array<std::string_view, 6> kNames = {"Ring", "Tree", "NVLS", "NVLSTree", "Symmetric", "Direct"};
   return kNames[static_cast<size_t>(algorithm)];
 }
 
 std::string_view name_of(NcclProtocol protocol) {
   constexpr std::array<std::string_view, 3> kNames = {"LL", "LL128", "Simple"};
   return kNames[static_cast<size_t>(protocol)];
+}
+
+// A block of GPU memory is posted by a thread of the host, and polled by one at the other end.
+NcclNetwork nccl_network(const Platform& p, uint32_t ranks_of_a_node) {
+  const Platform::Nic& nic = p.nic;
+  NcclNetwork net;
+  net.rails = std::max(1u, std::min(ranks_of_a_node, nic.per_node));
+  net.bandwidth =
+      std::min({nic.bandwidth, nic.memory_bandwidth, nic.device_read_bandwidth, nic.device_write_bandwidth});
+  net.card = nic.post + nic.start + nic.device_fetch + nic.wire + nic.deliver + nic.device_deliver + nic.poll;
+  net.hop = net.card + p.nccl.hop_net;
+  return net;
 }
 
 double bus_factor(NcclOp op, uint32_t ranks) {

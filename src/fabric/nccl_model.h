@@ -29,6 +29,7 @@ enum class NcclAlgorithm : uint8_t {
   ring,
   tree,
   nvls,       // the switch reduces
+  nvls_tree,  // the switch of each node, and trees of nodes
   symmetric,  // kernels on windows, which all ranks have mapped
   direct,     // from each rank to each other one
 };
@@ -57,8 +58,18 @@ struct NcclChoice {
   Time transfer = 0;        // of all bytes, without other traffic
   uint64_t port_bytes = 0;  // through the busiest device's port, each way
   double wire = 1;          // bytes on the link for each of these
+  uint64_t card_bytes = 0;  // through the busiest network card, each way; 0: none is used
   Time time() const { return latency + transfer; }
 };
+
+// What crosses nodes.
+struct NcclNetwork {
+  uint32_t rails = 0;    // cards of a node that are used
+  double bandwidth = 0;  // of one, each way, GPU memory at both ends
+  Time card = 0;         // from a GPU to one of another node: what the cards take
+  Time hop = 0;          // … and with the threads that serve them
+};
+NcclNetwork nccl_network(const Platform& platform, uint32_t ranks_of_a_node);
 
 // Times that nccl-tests multiplies the algorithm bandwidth with.
 double bus_factor(NcclOp op, uint32_t ranks);

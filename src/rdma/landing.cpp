@@ -1,5 +1,5 @@
-// How the payload of a write comes into memory: part by part while it arrives, in any order. Whoever looks meanwhile
-// sees some of it; what completes behind the write is behind all of it.
+// How the payload of a write comes into memory: part by part while it arrives, in any order. A look in between sees
+// some of it; what completes behind the write is behind all of it.
 
 #include <algorithm>
 #include <numeric>

@@ -191,6 +191,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
                                    .inlined = (work.flags & send_flags::inline_data) != 0,
                                    .from_device = !message->payload.empty() && is_on_device(pair, work.pieces),
                                    .to_device = lands_on_device(*message)});
+  // One message after the other: queue pairs and all others that use the card come in between.
+  pair.ready = std::max(pair.ready, flight.left);
   const Time first = std::max(flight.first, pair.last_arrival);
   if (!message->payload.empty()) {
     *under_way_ += message->payload.size();

@@ -80,7 +80,8 @@ class Pieces {
   // `count` elements from element `from` of all send buffers, to element `to` of the targets.
   void add_sum(uint64_t from, uint64_t to, uint64_t count, uint32_t last, const Targets& targets) {
     Reduction how{v_->type, v_->op, Accumulation::rounded_at_each_hop, n_};
-    if (v_->algorithm == NcclAlgorithm::nvls || v_->algorithm == NcclAlgorithm::symmetric)
+    if (v_->algorithm == NcclAlgorithm::nvls || v_->algorithm == NcclAlgorithm::nvls_tree ||
+        v_->algorithm == NcclAlgorithm::symmetric)
       how.accumulation = Accumulation::in_f32;
     const auto ranks = order(last);
     for (uint64_t done = 0; done < count; done += most_) {

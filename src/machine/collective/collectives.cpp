@@ -10,10 +10,12 @@
 #include <set>
 #include <utility>
 
+#include "fabric/nccl_cards.h"
 #include "machine/collective/collective_values.h"
 #include "machine/collective/reduction.h"
 #include "machine/node/operand_fault.h"
 #include "machine/node/stream_scheduler.h"
+#include "machine/verbs/verbs.h"
 
 namespace fb::machine {
 
@@ -28,6 +30,8 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // of a buffer: more than an
 constexpr uint64_t kMostAtOnce = 8 << 20;
 // A collective shares links piece by piece.
 constexpr uint64_t kSliceBytes = 1 << 20, kMostSlices = 64;
+// Alone it is as fast as the model says: its pieces weigh a little less.
+constexpr double kAlone = 0.97;
 // Of a block of NCCL's kernels.
 constexpr uint32_t kRegistersPerThread = 96;
 
@@ -416,7 +420,11 @@ void Collectives::begin(const std::shared_ptr<Communicator>& comm, const Exchang
   for (const PostedPart& p : exchange->posts) latest = std::max(latest, p.at);
   auto question = question_of(*comm, exchange->posts.front().call());
   question.in_windows = !exchange->message && in_windows(*comm, *exchange);
-  if (exchange->message && exchange->ranks[0] == exchange->ranks[1]) question.ranks = 1;
+  if (exchange->message) {
+    const auto node_of = [&](size_t k) { return node_.platform.node_of(comm->members[exchange->ranks[k]].device); };
+    question.nodes = node_of(0) == node_of(1) ? 1 : 2;
+    if (exchange->ranks[0] == exchange->ranks[1]) question.ranks = 1;
+  }
   const fabric::NcclChoice choice = fabric::choose_nccl(node_.platform, question);
   for (const PostedPart& p : exchange->posts) {
     const OperationPtr op = p.launch->op.lock();
@@ -452,18 +460,24 @@ void Collectives::transfer(const std::shared_ptr<Communicator>& comm, const Exch
     uint64_t slices = 1, done = 0;
     double weight = 1;
     Time next = 0;
+    std::vector<fabric::CardEdge> cards;
   };
   auto flow = std::make_shared<Flow>();
   flow->slices = std::clamp<uint64_t>(choice.port_bytes / kSliceBytes, 1, kMostSlices);
   flow->next = at;
   if (choice.port_bytes != 0 && choice.transfer != 0) {
     // Alone it is as fast as the model says: its bytes weigh no more than the link carries in that time.
-    const double room = 0.97 * node_.fabric.port_bandwidth() * static_cast<double>(choice.transfer) * 1e-12;
+    const double room = kAlone * node_.fabric.port_bandwidth() * static_cast<double>(choice.transfer) * 1e-12;
     const double wanted = choice.wire * node_.fabric.store_weight();
     flow->weight = std::min(wanted, room / static_cast<double>(choice.port_bytes));
   }
   const auto kind = exchange->posts.front().call().kind;
   const auto root = static_cast<uint32_t>(exchange->posts.front().call().peer);
+  if (choice.card_bytes != 0) {
+    std::vector<uint32_t> devices;
+    for (const uint32_t rank : exchange->ranks) devices.push_back(comm->members[rank].device);
+    flow->cards = fabric::card_edges(node_.platform, op_of(kind), choice.algorithm, devices, has_root(kind) ? root : 0);
+  }
   auto step = std::make_shared<std::function<void()>>();
   *step = [this, comm, exchange, choice, flow, kind, root, weak = std::weak_ptr(step)] {
     const Time begin = flow->next;
@@ -474,6 +488,12 @@ void Collectives::transfer(const std::shared_ptr<Communicator>& comm, const Exch
       if (exchange->message) use = k == 0 ? PortUse{use.out, 0} : PortUse{0, use.in};
       end = std::max(end, node_.fabric.pass_through(comm->members[rank].device, use.out, use.in, use.out + use.in,
                                                     flow->weight, begin));
+    }
+    for (const fabric::CardEdge& edge : flow->cards) {
+      const double bytes = kAlone * choice.wire * edge.share * static_cast<double>(choice.card_bytes);
+      end = std::max(
+          end, node_.verbs.network().stream(edge.from, edge.to,
+                                            static_cast<uint64_t>(bytes / static_cast<double>(flow->slices)), begin));
     }
     flow->next = end;
     const bool last = ++flow->done == flow->slices;

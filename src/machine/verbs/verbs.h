@@ -50,6 +50,8 @@ class Verbs final : rdma::Surroundings {
 
   uint32_t cards() const { return network_.cards(); }
   fabric::Network::Carried carried(uint32_t card) const { return network_.carried(card); }
+  // Shared with all that crosses nodes.
+  fabric::Network& network() { return network_; }
 
   // Paragraphs about queue pairs that wait for ever; empty: none does.
   std::string explain_stuck() const;
