@@ -31,6 +31,10 @@ Cards::Table<Domain>& Cards::table() {
   return domains_;
 }
 template <>
+Cards::Table<XrcDomain>& Cards::table() {
+  return xrc_domains_;
+}
+template <>
 Cards::Table<Region>& Cards::table() {
   return regions_;
 }
@@ -61,6 +65,7 @@ T* Cards::find(uint32_t process, uint64_t id) {
   return found == table<T>().end() || found->second->process != process ? nullptr : found->second.get();
 }
 template Domain* Cards::find(uint32_t, uint64_t);
+template XrcDomain* Cards::find(uint32_t, uint64_t);
 template Region* Cards::find(uint32_t, uint64_t);
 template Window* Cards::find(uint32_t, uint64_t);
 template Address* Cards::find(uint32_t, uint64_t);
@@ -75,6 +80,10 @@ T* Cards::add(T object) {
   object.id = next_id_++;
   return (table<T>()[object.id] = std::make_unique<T>(std::move(object))).get();
 }
+
+// Those that xrc.cpp makes.
+template XrcDomain* Cards::add(XrcDomain);
+template QueuePair* Cards::add(QueuePair);
 
 // The low byte is left to programs, which change it in windows of type 2.
 uint32_t Cards::new_key() {
@@ -159,9 +168,17 @@ int Cards::resize(CompletionQueue& queue, uint32_t entries) {
   return 0;
 }
 
-int Cards::make_shared_receive_queue(Domain& domain, uint32_t work, uint32_t pieces, SharedReceiveQueue*& made) {
+int Cards::make_shared_receive_queue(Domain& domain, uint32_t work, uint32_t pieces, SharedReceiveQueue*& made,
+                                     XrcDomain* xrc, CompletionQueue* cq) {
   if (work == 0 || work > limits_.work_requests || pieces > limits_.pieces) return EINVAL;
+  if ((xrc == nullptr) != (cq == nullptr)) return EINVAL;
+  if (xrc && (xrc->process != domain.process || xrc->card != domain.card || cq->process != domain.process ||
+              cq->card != domain.card))
+    return EINVAL;
   SharedReceiveQueue queue;
+  queue.number = ++next_srq_ & kPsnMask;
+  queue.xrc = xrc;
+  queue.cq = cq;
   queue.process = domain.process;
   queue.card = domain.card;
   queue.domain = &domain;
@@ -170,6 +187,8 @@ int Cards::make_shared_receive_queue(Domain& domain, uint32_t work, uint32_t pie
   made = add(std::move(queue));
   if (!made) return ENOMEM;
   ++domain.users;
+  if (xrc) ++xrc->users;
+  if (cq) ++cq->users;
   return 0;
 }
 
@@ -178,18 +197,22 @@ int Cards::set_limit(SharedReceiveQueue& queue, uint32_t limit) {
   queue.limit = limit;
   if (queue.work.size() < limit) {
     queue.limit = 0;
+    ++queue.past.limits_told;
     around_.happened(AsyncEvent::srq_limit_reached, queue);
   }
   return 0;
 }
 
 int Cards::make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& made) {
-  if (wanted.type != QpType::rc && wanted.type != QpType::uc && wanted.type != QpType::ud) return EOPNOTSUPP;
+  const bool xrc = wanted.type == QpType::xrc_send;
+  if (!xrc && wanted.type != QpType::rc && wanted.type != QpType::uc && wanted.type != QpType::ud) return EOPNOTSUPP;
   const QpLimits& asked = wanted.limits;
-  if (!wanted.send_cq || !wanted.receive_cq) return EINVAL;
-  if (wanted.send_cq->process != domain.process || wanted.receive_cq->process != domain.process) return EINVAL;
-  if (wanted.srq && (wanted.srq->domain != &domain || wanted.type == QpType::uc)) return EINVAL;
-  if (wanted.send_cq->card != domain.card || wanted.receive_cq->card != domain.card) return EINVAL;
+  // A sending queue pair of XRC receives nothing.
+  const CompletionQueue* const receive_cq = xrc ? wanted.send_cq : wanted.receive_cq;
+  if (!wanted.send_cq || !receive_cq || (xrc && (wanted.srq || asked.receives != 0))) return EINVAL;
+  if (wanted.send_cq->process != domain.process || receive_cq->process != domain.process) return EINVAL;
+  if (wanted.srq && (wanted.srq->domain != &domain || wanted.type == QpType::uc || wanted.srq->xrc)) return EINVAL;
+  if (wanted.send_cq->card != domain.card || receive_cq->card != domain.card) return EINVAL;
   if (asked.sends > limits_.work_requests || asked.receives > limits_.work_requests ||
       asked.send_pieces > limits_.pieces || asked.receive_pieces > limits_.pieces ||
       asked.inline_bytes > limits_.inline_bytes)
@@ -198,7 +221,7 @@ int Cards::make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& 
   static_cast<Object&>(pair) = {.process = domain.process, .card = domain.card};
   pair.type = wanted.type;
   pair.send_cq = wanted.send_cq;
-  pair.receive_cq = wanted.receive_cq;
+  pair.receive_cq = xrc ? wanted.send_cq : wanted.receive_cq;
   pair.srq = wanted.srq;
   pair.limits = asked;
   pair.signals_all = wanted.signals_all;
@@ -208,10 +231,7 @@ int Cards::make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& 
   pair.limits.receives = pair.srq || asked.receives == 0 ? 0 : rounded_up(asked.receives);
   pair.limits.send_pieces = std::max(asked.send_pieces, 1u);
   pair.limits.receive_pieces = pair.srq ? 0 : std::max(asked.receive_pieces, 1u);
-  do {
-    next_number_ = (next_number_ + 1) & kPsnMask;
-    pair.number = next_number_;
-  } while (pair.number < 16 || by_number_.contains({domain.card, pair.number}));
+  pair.number = new_number(domain.card);
   made = add(std::move(pair));
   if (!made) return ENOMEM;
   by_number_[{made->card, made->number}] = made;
@@ -222,7 +242,20 @@ int Cards::make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& 
   return 0;
 }
 
+uint32_t Cards::new_number(uint32_t card) {
+  do {
+    next_number_ = (next_number_ + 1) & kPsnMask;
+  } while (next_number_ < 16 || by_number_.contains({card, next_number_}));
+  return next_number_;
+}
+
 // Ending
+
+int Cards::destroy(XrcDomain& domain) {
+  if (domain.users != 0) return EBUSY;
+  erase(xrc_domains_, domain, objects_);
+  return 0;
+}
 
 int Cards::destroy(Domain& domain) {
   if (domain.users != 0) return EBUSY;
@@ -260,7 +293,12 @@ int Cards::destroy(CompletionQueue& queue) {
 
 int Cards::destroy(SharedReceiveQueue& queue) {
   if (queue.users != 0) return EBUSY;
+  for (auto& [id, pair] : pairs_) {
+    if (pair->type == QpType::xrc_receive && pair->srq == &queue) forget_adopted(*pair);
+  }
   --queue.domain->users;
+  if (queue.xrc) --queue.xrc->users;
+  if (queue.cq) --queue.cq->users;
   erase(shared_, queue, objects_);
   return 0;
 }
@@ -270,10 +308,14 @@ int Cards::destroy(QueuePair& pair) {
   for (auto& [id, window] : windows_) {
     if (window->bound_by == &pair) unbind(*window);
   }
-  --pair.domain->users;
-  --pair.send_cq->users;
-  --pair.receive_cq->users;
-  if (pair.srq) --pair.srq->users;
+  if (pair.type == QpType::xrc_receive) {
+    --pair.xrc->users;
+  } else {
+    --pair.domain->users;
+    --pair.send_cq->users;
+    --pair.receive_cq->users;
+    if (pair.srq) --pair.srq->users;
+  }
   by_number_.erase({pair.card, pair.number});
   erase(pairs_, pair, objects_);
   return 0;
@@ -287,12 +329,19 @@ void Cards::remove_process(uint32_t process) {
     }
     for (const uint64_t id : ids) FB_CHECK(destroy(*table.at(id)) == 0);
   };
+  // Queue pairs that others have opened stay.
+  for (auto& [id, pair] : pairs_) {
+    while (std::ranges::find(pair->openers, process, &QueuePair::Opener::process) != pair->openers.end() ||
+           (pair->process == process && !pair->openers.empty()))
+      close_opened(*pair, process);
+  }
   remove_all(pairs_);
   remove_all(addresses_);
   remove_all(windows_);
   remove_all(regions_);
   remove_all(shared_);
   remove_all(completion_queues_);
+  remove_all(xrc_domains_);
   remove_all(domains_);
 }
 

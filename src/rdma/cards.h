@@ -42,19 +42,30 @@ class Cards {
 
   // Objects. Null out: see the number.
   int make_domain(uint32_t process, uint32_t card, Domain*& made);
+  // `identity` 0: one of its own.
+  int make_xrc_domain(uint32_t process, uint32_t card, uint64_t identity, XrcDomain*& made);
+  bool is_known_xrc(uint32_t card, uint64_t identity) const;
   int make_region(Domain& domain, uint64_t address, uint64_t bytes, uint64_t iova, uint32_t access, Region*& made);
   int make_window(Domain& domain, uint8_t type, Window*& made);
   int make_address(Domain& domain, const Address& address, Address*& made);
   int make_completion_queue(uint32_t process, uint32_t card, uint32_t entries, CompletionQueue*& made);
   int resize(CompletionQueue& queue, uint32_t entries);
-  int make_shared_receive_queue(Domain& domain, uint32_t work, uint32_t pieces, SharedReceiveQueue*& made);
+  // `xrc` and `cq`: of XRC, both or none.
+  int make_shared_receive_queue(Domain& domain, uint32_t work, uint32_t pieces, SharedReceiveQueue*& made,
+                                XrcDomain* xrc = nullptr, CompletionQueue* cq = nullptr);
   int set_limit(SharedReceiveQueue& queue, uint32_t limit);
   // `wanted`: as asked for; its granted limits are at least those.
   int make_queue_pair(Domain& domain, const QueuePair& wanted, QueuePair*& made);
+  // A receiving queue pair of XRC; and one that there is, for a further process or once more for the same.
+  int make_xrc_target(XrcDomain& xrc, QueuePair*& made);
+  int open_xrc_target(XrcDomain& xrc, uint32_t number, QueuePair*& opened);
+  // The process has opened it. True: others have it still.
+  bool close_opened(QueuePair& pair, uint32_t process);
   int modify(QueuePair& pair, const QpAttributes& to, uint32_t mask);
 
   // EBUSY while others refer to it.
   int destroy(Domain& domain);
+  int destroy(XrcDomain& domain);
   int destroy(Region& region);
   int destroy(Window& window);
   int destroy(Address& address);
@@ -66,6 +77,8 @@ class Cards {
 
   template <class T>
   T* find(uint32_t process, uint64_t id);
+  // One that it has made or opened.
+  QueuePair* find_queue_pair(uint32_t process, uint64_t id);
 
   // Work
   int post(QueuePair& pair, SendWork work);
@@ -75,7 +88,7 @@ class Cards {
   int poll(CompletionQueue& queue, uint32_t most, std::vector<Completion>& into);
   void arm(CompletionQueue& queue, bool solicited_only);
 
-  // Why nothing moves: queue pairs whose messages wait, and for what.
+  // For those who explain why nothing moves: queue pairs whose messages wait, and for what.
   struct Stuck {
     enum class Reason : uint8_t { no_receive, peer_not_ready, no_peer, send_queue_stopped };
     const QueuePair* pair = nullptr;  // the requester
@@ -85,18 +98,26 @@ class Cards {
     uint64_t work_id = 0;
   };
   std::vector<Stuck> stuck() const;
+  template <class T>
+  using Table = std::map<uint64_t, std::unique_ptr<T>>;
+  const Table<QueuePair>& pairs() const { return pairs_; }
+  const Table<CompletionQueue>& completion_queues() const { return completion_queues_; }
+  const Table<SharedReceiveQueue>& shared_receive_queues() const { return shared_; }
+  const Table<Region>& regions() const { return regions_; }
+  const std::vector<SentNowhere>& sent_nowhere() const { return nowhere_; }
+  // Null: there is none.
+  const QueuePair* find_by_number(uint32_t card, uint32_t number) const { return find_pair(card, number); }
 
  private:
   using MessagePtr = std::shared_ptr<const Message>;
 
-  template <class T>
-  using Table = std::map<uint64_t, std::unique_ptr<T>>;
   template <class T>
   Table<T>& table();
   template <class T>
   T* add(T object);
   uint32_t new_key();
   QueuePair* find_pair(uint32_t card, uint32_t number) const;
+  uint32_t new_number(uint32_t card);
   // The pair is still there: events hold its id.
   QueuePair* alive(uint64_t id) const;
 
@@ -126,6 +147,9 @@ class Cards {
   // It has not been sent again, nor has its queue pair been reset.
   bool is_current(const Message& message) const;
   void lost(const MessagePtr& message);
+  // For reports: the message was not delivered at the queue pair that it was for; or there is none.
+  void note_drop(QueuePair& at, const Message& message, Drop why);
+  void note_nowhere(const Message& message);
   void receiver_not_ready(const MessagePtr& message, Time retry_after);
   void out_of_sequence(const MessagePtr& message, uint32_t expected);
   void acknowledge(const MessagePtr& message, Status status, std::span<const std::byte> data);
@@ -148,6 +172,9 @@ class Cards {
   bool would_take(const QueuePair& pair, const Message& message) const;
   void arrive(const MessagePtr& message);
   void arrive_reliable(QueuePair& pair, const MessagePtr& message);
+  // XRC: what the message names. False: there is none.
+  bool adopt(QueuePair& pair, const Message& message);
+  void forget_adopted(QueuePair& pair);
   void arrive_unreliable(QueuePair& pair, const MessagePtr& message);
   void repeat(QueuePair& pair, const MessagePtr& message);
   void answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data);
@@ -162,7 +189,7 @@ class Cards {
   Time rnr_delay(const QueuePair& pair) const;
 
   // States and completions (states.cpp)
-  void enter_error(QueuePair& pair);
+  void enter_error(QueuePair& pair, const Failure& why);
   void abandon_starved(QueuePair& pair);
   void flush(QueuePair& pair);
   void reset(QueuePair& pair);
@@ -175,8 +202,9 @@ class Cards {
   const CardLimits limits_;
   const uint64_t secret_;
   uint64_t next_id_ = 1, next_key_ = 1;
-  uint32_t next_number_ = 0;
+  uint32_t next_number_ = 0, next_srq_ = 0;
   Table<Domain> domains_;
+  Table<XrcDomain> xrc_domains_;
   Table<Region> regions_;
   Table<Window> windows_;
   Table<Address> addresses_;
@@ -187,6 +215,7 @@ class Cards {
   std::map<uint32_t, Region*> region_by_key_;
   std::map<uint32_t, Window*> window_by_key_;
   std::map<uint32_t, uint32_t> objects_;  // by process
+  std::vector<SentNowhere> nowhere_;      // the first few
 };
 
 }  // namespace fb::rdma

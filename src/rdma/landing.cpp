@@ -54,7 +54,7 @@ void Cards::land_part(const MessagePtr& message, uint32_t part) {
 void Cards::tell_landing(const QueuePair& pair, const Message& m, uint64_t at, bool relaxed) {
   if (m.bytes == 0 || (m.landing && m.landing->told)) return;
   if (m.landing) m.landing->told = true;
-  around_.touches(pair.process, at, m.bytes,
+  around_.touches(pair.memory(), at, m.bytes,
                   {.role = Touch::Role::land,
                    .card = pair.card,
                    .request = m.token,
@@ -68,14 +68,14 @@ bool Cards::write_part(const QueuePair& pair, const Message& m, uint32_t part, u
   const uint64_t begin = part * m.landing->part;
   const uint64_t bytes = std::min<uint64_t>(m.landing->part, m.payload.size() - begin);
   m.landing->landed[part] = true;
-  return around_.write(pair.process, at + begin, std::span(m.payload).subspan(begin, bytes));
+  return around_.write(pair.memory(), at + begin, std::span(m.payload).subspan(begin, bytes));
 }
 
 // What has not landed yet.
 bool Cards::land_rest(const QueuePair& pair, const Message& m, uint64_t at) {
   if (m.bytes == 0) return true;
   if (!m.landing || std::ranges::find(m.landing->landed, true) == m.landing->landed.end())
-    return around_.write(pair.process, at, m.payload);
+    return around_.write(pair.memory(), at, m.payload);
   bool done = true;
   for (uint32_t part = 0; part < m.landing->landed.size(); ++part) done = write_part(pair, m, part, at) && done;
   return done;

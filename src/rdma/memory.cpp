@@ -35,9 +35,10 @@ bool Cards::gather(const QueuePair& pair, const SendWork& work, std::vector<std:
     const Region& r = *region_by_key_.at(piece.key);
     const size_t begin = into.size();
     into.resize(begin + piece.bytes);
-    around_.touches(pair.process, r.address + (piece.address - r.iova), piece.bytes,
+    around_.touches(pair.memory(), r.address + (piece.address - r.iova), piece.bytes,
                     {.role = Touch::Role::gather, .card = pair.card, .request = work.token, .receive = nullptr});
-    if (!around_.read(pair.process, r.address + (piece.address - r.iova), std::span(into).subspan(begin))) return false;
+    if (!around_.read(pair.memory(), r.address + (piece.address - r.iova), std::span(into).subspan(begin)))
+      return false;
   }
   return true;
 }
@@ -52,14 +53,14 @@ bool Cards::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::s
     const Region& r = *region_by_key_.at(piece.key);
     const size_t bytes = std::min<size_t>(piece.bytes, from.size());
     const uint64_t at = r.address + (piece.address - r.iova);
-    around_.touches(pair.process, at, bytes,
+    around_.touches(pair.memory(), at, bytes,
                     {.role = touch.role,
                      .card = pair.card,
                      .request = touch.request,
                      .receive = touch.receive,
                      .relaxed = (r.access & access::relaxed_ordering) != 0,
                      .alone = bytes == whole});
-    if (!around_.write(pair.process, at, from.first(bytes))) return false;
+    if (!around_.write(pair.memory(), at, from.first(bytes))) return false;
     from = from.subspan(bytes);
   }
   return from.empty();
@@ -89,7 +90,7 @@ bool Cards::is_on_device(const QueuePair& pair, std::span<const Piece> pieces) c
   const auto found = region_by_key_.find(piece->key);
   if (found == region_by_key_.end()) return false;
   const Region& r = *found->second;
-  return around_.is_device_memory(pair.process, r.address + (piece->address - r.iova));
+  return around_.is_device_memory(pair.memory(), r.address + (piece->address - r.iova));
 }
 
 // Of a send it is asked when it leaves: the next receive is taken for the one that it will get.
@@ -99,7 +100,7 @@ bool Cards::lands_on_device(const Message& m) const {
   uint64_t at = 0;
   bool relaxed = false;
   if (m.opcode == Opcode::write || m.opcode == Opcode::write_immediate)
-    return reach(*peer, m, access::remote_write, at, relaxed) && around_.is_device_memory(peer->process, at);
+    return reach(*peer, m, access::remote_write, at, relaxed) && around_.is_device_memory(peer->memory(), at);
   const std::deque<ReceiveWork>& receives = peer->srq ? peer->srq->work : peer->receives;
   return !receives.empty() && is_on_device(*peer, receives.front().pieces);
 }

@@ -8,6 +8,11 @@ namespace fb::rdma {
 
 enum class QpType : uint8_t { rc = 2, uc = 3, ud = 4, xrc_send = 9, xrc_receive = 10 };
 
+// Answers come, and what is lost is sent again.
+constexpr bool is_reliable(QpType type) { return type != QpType::uc && type != QpType::ud; }
+// Of the queue pair that messages of this type are for.
+constexpr QpType peer_type(QpType type) { return type == QpType::xrc_send ? QpType::xrc_receive : type; }
+
 enum class QpState : uint8_t { reset, init, rtr, rts, sqd, sqe, err };
 
 enum class Opcode : uint8_t {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fabric/time.h"
+#include "rdma/history.h"
 #include "rdma/numbers.h"
 
 namespace fb::rdma {
@@ -31,6 +32,12 @@ struct Object {
 };
 
 struct Domain : Object {};
+
+// What a process has opened of a domain of XRC. Those with one identity, on one card, are one domain: processes share
+// its shared receive queues and receiving queue pairs.
+struct XrcDomain : Object {
+  uint64_t identity = 0;
+};
 
 // Memory that a card may access: a registered region, or a window on a part of one.
 struct Region : Object {
@@ -93,6 +100,7 @@ struct CompletionQueue : Object {
   bool ignores_overrun = false;
   bool armed = false, solicited_only = false;
   uint64_t channel = 0;  // 0: none
+  CompletionQueueHistory past;
 };
 
 struct ReceiveWork {
@@ -103,10 +111,14 @@ struct ReceiveWork {
 
 struct SharedReceiveQueue : Object {
   Domain* domain = nullptr;
+  uint32_t number = 0;            // by which messages of XRC name it
+  XrcDomain* xrc = nullptr;       // null: a plain one
+  CompletionQueue* cq = nullptr;  // of XRC
   uint32_t capacity = 0, pieces = 0;
   uint32_t limit = 0;  // 0: not armed
   std::deque<ReceiveWork> work;
   std::vector<QueuePair*> starved;  // queue pairs whose peers wait for a receive
+  SharedQueueHistory past;
 };
 
 // Objects are named, not pointed at: they may be gone when the card comes to it.
@@ -131,6 +143,7 @@ struct SendWork {
   };
   std::optional<Destination> destination;  // datagrams: what the address said when this was posted
   uint32_t remote_number = 0, remote_qkey = 0;
+  uint32_t remote_srq = 0;  // XRC
   Bind bind;
   std::vector<Piece> pieces;
   std::vector<std::byte> inlined;  // with send_flags::inline_data, instead of pieces
@@ -161,6 +174,7 @@ struct Message {
   uint32_t remote_key = 0;
   uint64_t compare_or_add = 0, swap = 0;
   uint32_t qkey = 0;
+  uint32_t srq = 0;  // XRC
   bool global = false;
   uint32_t bytes = 0;  // of the payload; of a read: those that are asked for
   std::vector<std::byte> payload;
@@ -218,6 +232,13 @@ struct QueuePair : Object {
   Domain* domain = nullptr;
   CompletionQueue *send_cq = nullptr, *receive_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;
+  // XRC, receiving: its domain, completion queue and shared receive queue are those that the last message has named.
+  XrcDomain* xrc = nullptr;
+  struct Opener {
+    uint32_t process = 0;
+    XrcDomain* xrc = nullptr;
+  };
+  std::vector<Opener> openers;  // besides the process that it belongs to
   QpLimits limits;
   bool signals_all = false;
   QpAttributes attributes;
@@ -248,8 +269,11 @@ struct QueuePair : Object {
   Time starved_since = 0;
   bool starves_for_ever = false;  // its sender waits until there is one
 
+  PairHistory past;
+
   QpState state() const { return attributes.state; }
-  bool is_connected_type() const { return type == QpType::rc || type == QpType::uc; }
+  // Whose memory messages are for.
+  uint32_t memory() const { return type == QpType::xrc_receive && srq ? srq->process : process; }
 };
 
 }  // namespace fb::rdma

@@ -23,6 +23,8 @@ bool is_valid_for(QpType type, Opcode opcode) {
       return opcode == Opcode::send || opcode == Opcode::send_immediate;
     case QpType::uc:
       return !is_fetching(opcode);
+    case QpType::xrc_receive:
+      return false;
     default:
       return true;
   }
@@ -76,7 +78,12 @@ int Cards::check(const QueuePair& pair, const SendWork& work) const {
 }
 
 int Cards::post(QueuePair& pair, SendWork work) {
-  if (const int error = check(pair, work); error != 0) return error;
+  if (const int error = check(pair, work); error != 0) {
+    ++pair.past.refused;
+    pair.past.refusal = error;
+    pair.past.refused_in = pair.state();
+    return error;
+  }
   SendEntry entry;
   entry.index = pair.posted++;
   entry.bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes_of(work), ~0u));
@@ -179,6 +186,7 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   message->compare_or_add = work.compare_or_add;
   message->swap = work.swap;
   // With the highest bit set the key of the queue pair is meant: programs may not set such keys themselves.
+  message->srq = work.remote_srq;
   message->qkey = (work.remote_qkey >> 31) != 0 ? a.qkey : work.remote_qkey;
   message->global = datagram ? work.destination->global : a.global;
   message->bytes = entry.bytes;
@@ -199,12 +207,14 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
     message->charge = std::shared_ptr<void>(
         nullptr, [counter = under_way_, bytes = message->payload.size()](void*) { *counter -= bytes; });
   }
-  // A card reads the payload of a queue pair's next message when that of this one has gone.
-  pair.ready = std::max(pair.ready, flight.left);
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
   if (reachable) plan_landing(message, first, pair.last_arrival);
-  around_.at(pair.last_arrival, [this, message, reachable] { reachable ? arrive(message) : lost(message); });
-  if (pair.type == QpType::rc) return;
+  around_.at(pair.last_arrival, [this, message, reachable] {
+    if (reachable) return arrive(message);
+    note_nowhere(*message);
+    lost(message);
+  });
+  if (is_reliable(pair.type)) return;
   // No answer will come.
   around_.at(flight.left, [this, message] {
     QueuePair* pair = nullptr;
@@ -234,7 +244,7 @@ bool Cards::is_current(const Message& message) const {
 void Cards::lost(const MessagePtr& message) {
   QueuePair* pair = nullptr;
   SendEntry* const entry = entry_of(message, pair);
-  if (!entry || pair->type != QpType::rc) return;
+  if (!entry || !is_reliable(pair->type)) return;
   if (pair->attributes.timeout == 0) {
     entry->waits_for_ever = true;
     return;
@@ -311,7 +321,8 @@ void Cards::retire(QueuePair& pair) {
     pair.sends.pop_front();
     complete(pair, entry);
     if (entry.status == Status::success) continue;
-    if (pair.type == QpType::rc) return enter_error(pair);
+    if (is_reliable(pair.type))
+      return enter_error(pair, {Failure::Reason::own_request, entry.status, entry.work.opcode, entry.work.id});
     // Only the send queue stops; what is behind the entry is flushed.
     pair.attributes.state = QpState::sqe;
     flush(pair);
@@ -331,7 +342,11 @@ void Cards::note_drained(QueuePair& pair) {
 
 void Cards::complete(QueuePair& pair, const SendEntry& entry) {
   const bool signaled = pair.signals_all || (entry.work.flags & send_flags::signaled) != 0;
-  if (!signaled && entry.status == Status::success) return;
+  if (!signaled && entry.status == Status::success) {
+    ++pair.past.unsignaled;
+    return;
+  }
+  pair.past.unsignaled = 0;
   Completion c;
   c.id = entry.work.id;
   c.status = entry.status;

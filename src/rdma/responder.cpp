@@ -78,14 +78,23 @@ Time Cards::rnr_delay(const QueuePair& pair) const {
 }
 
 void Cards::arrive(const MessagePtr& message) {
-  const bool reliable = message->type == QpType::rc;
+  const bool reliable = is_reliable(message->type);
   if (reliable && !is_current(*message)) return;
   QueuePair* const pair = find_pair(message->to_card, message->to_number);
-  if (!pair || pair->type != message->type || !can_receive(pair->state())) return lost(message);
+  if (!pair || pair->type != peer_type(message->type)) {
+    note_nowhere(*message);
+    return lost(message);
+  }
+  if (!can_receive(pair->state())) {
+    note_drop(*pair, *message, Drop::not_ready);
+    return lost(message);
+  }
   if (pair->type == QpType::ud) return arrive_unreliable(*pair, message);
   // A connection is between two queue pairs that name each other.
-  if (pair->attributes.remote_number != message->from_number || pair->attributes.remote_card != message->from_card)
+  if (pair->attributes.remote_number != message->from_number || pair->attributes.remote_card != message->from_card) {
+    note_drop(*pair, *message, Drop::not_its_peer);
     return lost(message);
+  }
   if (pair->state() == QpState::rtr && !pair->established) {
     pair->established = true;
     around_.happened(AsyncEvent::communication_established, *pair);
@@ -106,7 +115,13 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
   if (message->psn != pair.expected_psn) {
     if (pair.starved) return;  // the peer will begin again with the one that starves
     const uint32_t ahead = (message->psn - pair.expected_psn) & kPsnMask;
-    if (ahead > kPsnMask / 2) return repeat(pair, message);
+    if (ahead > kPsnMask / 2) {
+      if (message->attempt == 1) {
+        ++pair.past.taken_for_old;
+        pair.past.old_psn = message->psn;
+      }
+      return repeat(pair, message);
+    }
     const Time told = around_.fly(pair.card, message->from_card, {.answers = true}).arrived;
     around_.at(told, [this, message, expected = pair.expected_psn] { out_of_sequence(message, expected); });
     return;
@@ -114,8 +129,10 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
   const auto refuse = [&](Status status, AsyncEvent event) {
     answer(pair, message, status, {});
     around_.happened(event, pair);
-    enter_error(pair);
+    enter_error(pair, {Failure::Reason::request_of_peer, status, message->opcode});
   };
+  if (pair.type == QpType::xrc_receive && !adopt(pair, *message))
+    return refuse(Status::remote_invalid_request, AsyncEvent::qp_request_error);
   const Opcode opcode = message->opcode;
   const uint32_t right = right_for(opcode);
   if (right != 0 && (pair.attributes.access_flags & right) == 0)
@@ -137,7 +154,7 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
   // What a receive completes with, in error, needs no event.
   if (is_send(opcode)) {
     answer(pair, message, status, {});
-    return enter_error(pair);
+    return enter_error(pair, {Failure::Reason::request_of_peer, status, opcode});
   }
   refuse(status, status == Status::remote_access ? AsyncEvent::qp_access_error : AsyncEvent::qp_request_error);
 }
@@ -157,16 +174,42 @@ void Cards::repeat(QueuePair& pair, const MessagePtr& message) {
 
 // Nothing is answered, and what does not fit is dropped.
 void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
-  if (pair.type == QpType::ud && message->qkey != pair.attributes.qkey) return;
+  if (pair.type == QpType::ud && message->qkey != pair.attributes.qkey)
+    return note_drop(pair, *message, Drop::wrong_qkey);
   if (const uint32_t right = right_for(message->opcode); right != 0 && (pair.attributes.access_flags & right) == 0)
-    return;
-  if (takes_receive(message->opcode) && !has_receive(pair)) return;
+    return note_drop(pair, *message, Drop::no_right);
+  if (takes_receive(message->opcode) && !has_receive(pair)) return note_drop(pair, *message, Drop::no_receive);
   if (is_send(message->opcode)) {
     const ReceiveWork& next = pair.srq ? pair.srq->work.front() : pair.receives.front();
-    if (room_of(next) < message->bytes + (pair.type == QpType::ud ? kGrhBytes : 0)) return;
+    const uint64_t needed = message->bytes + (pair.type == QpType::ud ? kGrhBytes : 0);
+    if (room_of(next) < needed) {
+      pair.past.drop_bytes = needed;
+      pair.past.drop_room = room_of(next);
+      return note_drop(pair, *message, Drop::too_small);
+    }
   }
   std::vector<std::byte> data;
   execute(pair, *message, data);
+}
+
+void Cards::note_drop(QueuePair& at, const Message& message, Drop why) {
+  ++at.past.drops;
+  at.past.drop = why;
+  at.past.drop_peer = message.from_number;
+  at.past.drop_qkey = message.qkey;
+}
+
+void Cards::note_nowhere(const Message& message) {
+  const QueuePair* const sender = alive(message.sender);
+  if (is_reliable(message.type) || !sender) return;
+  constexpr size_t kMost = 32;
+  const auto known = std::ranges::find_if(
+      nowhere_, [&](const SentNowhere& s) { return s.number == message.from_number && s.to == message.to_number; });
+  if (known != nowhere_.end()) {
+    ++known->count;
+  } else if (nowhere_.size() < kMost) {
+    nowhere_.push_back({sender->process, message.from_number, message.to_number, 1});
+  }
 }
 
 void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {
@@ -176,7 +219,7 @@ void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, st
     uint64_t at = 0;
     bool relaxed = false;
     load.from_device =
-        reach(pair, *message, right_for(message->opcode), at, relaxed) && around_.is_device_memory(pair.process, at);
+        reach(pair, *message, right_for(message->opcode), at, relaxed) && around_.is_device_memory(pair.memory(), at);
     QueuePair* sender = nullptr;
     const SendEntry* const entry = entry_of(message, sender);
     load.to_device = entry && is_on_device(*sender, entry->work.pieces);
@@ -206,7 +249,7 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
   if (!atomic && m.opcode != Opcode::read) {
     tell_landing(pair, m, at, relaxed);
   } else if (m.bytes != 0) {
-    around_.touches(pair.process, at, m.bytes,
+    around_.touches(pair.memory(), at, m.bytes,
                     {.role = atomic ? Touch::Role::update : Touch::Role::fetch,
                      .card = pair.card,
                      .request = m.token,
@@ -216,11 +259,11 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
   }
   if (m.opcode == Opcode::read) {
     data.resize(m.bytes);
-    return m.bytes == 0 || around_.read(pair.process, at, data) ? Status::success : Status::remote_access;
+    return m.bytes == 0 || around_.read(pair.memory(), at, data) ? Status::success : Status::remote_access;
   }
   if (atomic) {
     data.resize(sizeof(uint64_t));
-    if (!around_.read(pair.process, at, data)) return Status::remote_access;
+    if (!around_.read(pair.memory(), at, data)) return Status::remote_access;
     uint64_t value = 0;
     std::memcpy(&value, data.data(), sizeof value);
     if (m.opcode == Opcode::fetch_and_add) {
@@ -230,9 +273,12 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
     }
     std::array<std::byte, sizeof value> bytes;
     std::memcpy(bytes.data(), &value, sizeof value);
-    return around_.write(pair.process, at, bytes) ? Status::success : Status::remote_access;
+    return around_.write(pair.memory(), at, bytes) ? Status::success : Status::remote_access;
   }
   if (!land_rest(pair, m, at)) return Status::remote_access;
+  pair.past.plain_writes += m.opcode == Opcode::write ? 1 : 0;
+  pair.past.written_at = at;
+  pair.past.written_bytes = m.bytes;
   return m.opcode == Opcode::write_immediate ? receive(pair, m) : Status::success;
 }
 
@@ -246,6 +292,7 @@ ReceiveWork Cards::take_receive(QueuePair& pair) {
   queue.pop_front();
   if (pair.srq && pair.srq->limit != 0 && queue.size() < pair.srq->limit) {
     pair.srq->limit = 0;
+    ++pair.srq->past.limits_told;
     around_.happened(AsyncEvent::srq_limit_reached, *pair.srq);
   }
   return work;
@@ -253,6 +300,7 @@ ReceiveWork Cards::take_receive(QueuePair& pair) {
 
 Status Cards::receive(QueuePair& pair, const Message& m) {
   const ReceiveWork work = take_receive(pair);
+  ++pair.past.received;
   Completion c;
   c.id = work.id;
   c.request = m.token;
@@ -337,6 +385,7 @@ int Cards::post(QueuePair& pair, ReceiveWork work) {
   if (pair.srq || pair.state() == QpState::reset || work.pieces.size() > pair.limits.receive_pieces) return EINVAL;
   if (pair.receives.size() >= pair.limits.receives) return ENOMEM;
   pair.receives.push_back(std::move(work));
+  ++pair.past.receives_posted;
   if (pair.state() == QpState::err) {
     flush(pair);
   } else {
@@ -349,6 +398,7 @@ int Cards::post(SharedReceiveQueue& queue, ReceiveWork work) {
   if (work.pieces.size() > queue.pieces) return EINVAL;
   if (queue.work.size() >= queue.capacity) return ENOMEM;
   queue.work.push_back(std::move(work));
+  ++queue.past.posted;
   const std::vector<QueuePair*> starved = std::exchange(queue.starved, {});
   for (QueuePair* const pair : starved) feed(*pair);
   return 0;

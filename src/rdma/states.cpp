@@ -56,7 +56,7 @@ int Cards::modify(QueuePair& pair, const QpAttributes& to, uint32_t mask) {
   if (next == QpState::sqd && from == QpState::rts)
     a.notify_drained = (mask & notify_drained) != 0 && to.notify_drained;
   if (next == QpState::err) {
-    enter_error(pair);
+    enter_error(pair, {.reason = Failure::Reason::program});
     return 0;
   }
   a.state = next;
@@ -65,7 +65,8 @@ int Cards::modify(QueuePair& pair, const QpAttributes& to, uint32_t mask) {
   return 0;
 }
 
-void Cards::enter_error(QueuePair& pair) {
+void Cards::enter_error(QueuePair& pair, const Failure& why) {
+  if (pair.past.failure.reason == Failure::Reason::none) pair.past.failure = why;
   pair.attributes.state = QpState::err;
   flush(pair);
   abandon_starved(pair);
@@ -107,8 +108,8 @@ void Cards::flush(QueuePair& pair) {
 void Cards::reset(QueuePair& pair) {
   abandon_starved(pair);
   const auto is_of_pair = [&](const Completion& c) { return c.queue_pair == pair.number; };
-  std::erase_if(pair.send_cq->entries, is_of_pair);
-  std::erase_if(pair.receive_cq->entries, is_of_pair);
+  if (pair.send_cq) std::erase_if(pair.send_cq->entries, is_of_pair);
+  if (pair.receive_cq) std::erase_if(pair.receive_cq->entries, is_of_pair);
   ++pair.epoch;
   pair.sends.clear();
   pair.receives.clear();
@@ -118,6 +119,7 @@ void Cards::reset(QueuePair& pair) {
   pair.next_psn = pair.expected_psn = 0;
   pair.failed = kNone;
   pair.established = pair.told_last_receive = false;
+  pair.past = {};
   pair.attributes = {};
   pair.attributes.path_mtu = limits_.mtu;
 }
@@ -135,7 +137,8 @@ void Cards::push(CompletionQueue& queue, const Completion& entry, bool solicited
       around_.happened(AsyncEvent::qp_fatal, *pair);
       pair->attributes.state = QpState::err;
       around_.at(around_.now(), [this, number = pair->id] {
-        if (QueuePair* const still = alive(number); still && still->state() == QpState::err) enter_error(*still);
+        if (QueuePair* const still = alive(number); still && still->state() == QpState::err)
+          enter_error(*still, {.reason = Failure::Reason::overrun});
       });
     }
     return;
@@ -144,8 +147,10 @@ void Cards::push(CompletionQueue& queue, const Completion& entry, bool solicited
   queue.entries.back().at = around_.now();
   around_.completed(queue);
   const bool told = !queue.solicited_only || solicited || entry.status != Status::success;
+  if (queue.armed && !told) ++queue.past.unsolicited;
   if (!queue.armed || !told) return;
   queue.armed = false;
+  ++queue.past.told;
   around_.notify(queue);
 }
 
@@ -155,6 +160,10 @@ int Cards::poll(CompletionQueue& queue, uint32_t most, std::vector<Completion>& 
   for (; !queue.entries.empty() && static_cast<uint32_t>(count) < most; ++count) {
     const Completion entry = queue.entries.front();
     queue.entries.pop_front();
+    ++queue.past.polled;
+    if (entry.status != Status::success) {
+      if (QueuePair* const pair = find_pair(queue.card, entry.queue_pair)) ++pair->past.errors_polled;
+    }
     if (QueuePair* const pair = entry.sender != 0 ? alive(entry.sender) : nullptr)
       pair->freed = std::max(pair->freed, entry.send_index + 1);
     into.push_back(entry);
@@ -165,6 +174,9 @@ int Cards::poll(CompletionQueue& queue, uint32_t most, std::vector<Completion>& 
 void Cards::arm(CompletionQueue& queue, bool solicited_only) {
   queue.solicited_only = queue.armed ? queue.solicited_only && solicited_only : solicited_only;
   queue.armed = true;
+  ++queue.past.armed;
+  queue.past.before_arming = queue.entries.size();
+  queue.past.unsolicited = 0;
 }
 
 }  // namespace fb::rdma

@@ -12,49 +12,86 @@ struct Row {
   struct Masks {
     uint32_t required = 0, optional = 0;
   };
-  Masks rc, uc, ud;
+  Masks rc, uc, ud, xrc_send, xrc_receive;
 };
 
 constexpr uint32_t kPath = alternate_path | access_flags | migration | current_state;
+constexpr uint32_t kFirst = pkey_index | port | access_flags;
+constexpr uint32_t kPeer = address | path_mtu | remote_number | receive_psn;
+constexpr uint32_t kPeerOptions = alternate_path | access_flags | pkey_index;
+constexpr uint32_t kTimers = timeout | retry_count | rnr_retry | send_psn | reads_out;
+constexpr uint32_t kStopped = port | address | timeout | alternate_path | access_flags | pkey_index | migration;
 
 constexpr std::array kRows{
-    Row{QpState::reset,
-        QpState::init,
-        {pkey_index | port | access_flags},
-        {pkey_index | port | access_flags},
-        {pkey_index | port | qkey}},
+    Row{QpState::reset, QpState::init, {kFirst}, {kFirst}, {pkey_index | port | qkey}, {kFirst}, {kFirst}},
     Row{QpState::init,
         QpState::init,
-        {0, pkey_index | port | access_flags},
-        {0, pkey_index | port | access_flags},
-        {0, pkey_index | port | qkey}},
+        {0, kFirst},
+        {0, kFirst},
+        {0, pkey_index | port | qkey},
+        {0, kFirst},
+        {0, kFirst}},
     Row{QpState::init,
         QpState::rtr,
-        {address | path_mtu | remote_number | receive_psn | reads_in | rnr_timer,
-         alternate_path | access_flags | pkey_index},
-        {address | path_mtu | remote_number | receive_psn, alternate_path | access_flags | pkey_index},
-        {0, pkey_index | qkey}},
+        {kPeer | reads_in | rnr_timer, kPeerOptions},
+        {kPeer, kPeerOptions},
+        {0, pkey_index | qkey},
+        {kPeer, kPeerOptions},
+        {kPeer | reads_in | rnr_timer, kPeerOptions}},
     Row{QpState::rtr,
         QpState::rts,
-        {timeout | retry_count | rnr_retry | send_psn | reads_out, kPath | rnr_timer},
+        {kTimers, kPath | rnr_timer},
         {send_psn, kPath},
-        {send_psn, current_state | qkey}},
-    Row{QpState::rts, QpState::rts, {0, kPath | rnr_timer}, {0, kPath}, {0, current_state | qkey}},
-    Row{QpState::rts, QpState::sqd, {0, notify_drained}, {0, notify_drained}, {0, notify_drained}},
-    Row{QpState::sqd, QpState::rts, {0, kPath | rnr_timer}, {0, kPath}, {0, current_state | qkey}},
+        {send_psn, current_state | qkey},
+        {kTimers, kPath},
+        {timeout | send_psn, kPath | rnr_timer}},
+    Row{QpState::rts,
+        QpState::rts,
+        {0, kPath | rnr_timer},
+        {0, kPath},
+        {0, current_state | qkey},
+        {0, kPath},
+        {0, kPath | rnr_timer}},
+    Row{QpState::rts,
+        QpState::sqd,
+        {0, notify_drained},
+        {0, notify_drained},
+        {0, notify_drained},
+        {0, notify_drained},
+        {0, notify_drained}},
+    Row{QpState::sqd,
+        QpState::rts,
+        {0, kPath | rnr_timer},
+        {0, kPath},
+        {0, current_state | qkey},
+        {0, kPath},
+        {0, kPath | rnr_timer}},
     Row{QpState::sqd,
         QpState::sqd,
-        {0, port | address | timeout | retry_count | rnr_retry | reads_out | reads_in | alternate_path | access_flags |
-                pkey_index | rnr_timer | migration},
+        {0, kStopped | retry_count | rnr_retry | reads_out | reads_in | rnr_timer},
         {0, address | alternate_path | access_flags | pkey_index | migration},
-        {0, pkey_index | qkey}},
+        {0, pkey_index | qkey},
+        {0, kStopped | retry_count | rnr_retry | reads_out},
+        {0, kStopped | reads_in | rnr_timer}},
 };
 
-// An RC queue pair is never in SQE.
+// A reliable queue pair is never in SQE.
 constexpr Row::Masks kFromSqe[2] = {{0, current_state | access_flags}, {0, current_state | qkey}};
 
 const Row::Masks& masks_of(const Row& row, QpType type) {
-  return type == QpType::ud ? row.ud : type == QpType::uc ? row.uc : row.rc;
+  switch (type) {
+    case QpType::uc:
+      return row.uc;
+    case QpType::ud:
+      return row.ud;
+    case QpType::xrc_send:
+      return row.xrc_send;
+    case QpType::xrc_receive:
+      return row.xrc_receive;
+    case QpType::rc:
+      break;
+  }
+  return row.rc;
 }
 
 bool fits(const Row::Masks& masks, uint32_t mask) {

@@ -23,6 +23,9 @@ int fabricbench_ask(uint16_t kind, const void* request, size_t request_bytes, vo
 int fabricbench_share(void* address, size_t bytes, uint64_t* token);
 void fabricbench_unshare(uint64_t token);
 
+// The memory of a device that a descriptor of cuMemGetHandleForAddressRange names.
+int fabricbench_dma_buffer(int descriptor, uint64_t* address, uint64_t* bytes);
+
 // What a cudaStream_t means to this thread. `captures` is 1 while it captures, and 2 if the capture has failed.
 int fabricbench_stream(void* stream, uint64_t* id, uint32_t* device, int* captures);
 

@@ -35,6 +35,7 @@ enum class VerbsObject : uint32_t {
   completion_queue,
   shared_receive_queue,
   queue_pair,
+  xrc_domain,
 };
 
 // Written by the machine when something happens.
@@ -67,10 +68,15 @@ struct VerbsMake {
   uint32_t ignores_overrun = 0;  // completion queue
   uint32_t zero = 0;
   VerbsPath path = {};  // address
+  // XRC: of a shared receive queue and a receiving queue pair; and what a domain is known by, 0: by nothing.
+  uint64_t xrc_domain = 0, identity = 0;
+  uint32_t number = 0;                          // queue pair: one that there is, 0: a new one
+  uint32_t must_be_there = 0, must_be_new = 0;  // domain of XRC
+  uint32_t more_zero = 0;
 };
 struct VerbsMade {
   uint32_t error = 0;
-  uint32_t number = 0;  // queue pair
+  uint32_t number = 0;  // queue pair, shared receive queue
   uint64_t id = 0;
   uint32_t key = 0;                  // region, window
   uint32_t sends = 0, receives = 0;  // granted
@@ -136,6 +142,8 @@ struct VerbsWork {
   uint64_t window = 0, region = 0, bind_address = 0, bind_bytes = 0;
   uint32_t bind_access = 0, bind_key = 0;
   char where[56] = {};  // the line of the call, for reports; may be empty
+  uint32_t remote_srq = 0;  // XRC
+  uint32_t zero = 0;
 };
 
 // Blob of the reply: VerbsCompletion. Without any, the answer comes when something has arrived, or after a while.
@@ -147,6 +155,9 @@ struct VerbsPoll {
 struct VerbsPolled {
   uint32_t error = 0;
   uint32_t count = 0;
+  // So many further polls of the thread would find nothing either: nothing moves but polls.
+  uint32_t in_vain = 0;
+  uint32_t zero = 0;
 };
 struct VerbsCompletion {
   uint64_t id = 0;
@@ -168,6 +179,23 @@ struct VerbsChange {
   VerbsSetting setting{};
   uint32_t value = 0;
   uint64_t id = 0;
+};
+
+// What the thread is about to wait for outside the machine, or where it polls, for reports. It holds until the thread's
+// next request.
+enum class VerbsWait : uint32_t {
+  none,              // the wait is over
+  poll,              // id: a completion queue, which it polls in vain
+  channel,           // id: a channel
+  events,            // id: a context
+  acknowledgements,  // of `value` events of an object that it destroys
+};
+inline constexpr uint32_t kLineFollows = 1;  // VerbsNote::value of a channel and of events: a second note has the line
+struct VerbsNote {
+  VerbsWait wait{};
+  uint32_t value = 0;
+  uint64_t id = 0;
+  char where[56] = {};  // the line of the call; may be empty
 };
 
 }  // namespace fb::wire

@@ -42,6 +42,20 @@ std::string_view to_string(Cause cause) {
       return "messages wait for each other";
     case Cause::communicators_in_a_circle:
       return "communicators in different order";
+    case Cause::lost_wakeup:
+      return "lost wakeup";
+    case Cause::message_waits:
+      return "a message waits for its receiver";
+    case Cause::message_dropped:
+      return "a message was dropped";
+    case Cause::queue_pair_failed:
+      return "a queue pair has failed";
+    case Cause::no_completion:
+      return "waits for a completion that does not come";
+    case Cause::no_event:
+      return "waits for an event that does not come";
+    case Cause::nobody_sends:
+      return "nobody sends";
     case Cause::barrier_divergence:
       return "barrier divergence";
     case Cause::barrier_expects_too_many:
@@ -85,6 +99,7 @@ Finding find_cause(const WaitGraph& graph) {
   // clang-format off
   constexpr rules::Found (*kRules[])(const WaitGraph&) = {
       rules::collective,
+      rules::cards,
       rules::counted_barrier,
       rules::barrier,
       rules::mbarrier,

@@ -106,7 +106,8 @@ class Gatherer {
   }
 
   void add_thread(const HostThread& thread) {
-    if (thread.gone || !thread.waiting || thread.request == Kind::callback_next) return;
+    const bool outside = thread.note.wait != wire::VerbsWait::none || !thread.polled.empty();
+    if (thread.gone || (!thread.waiting && !outside) || thread.request == Kind::callback_next) return;
     BlockedHost host;
     host.process = thread.process->number;
     host.rank = thread.process->rank;
@@ -199,6 +200,8 @@ DeadlockSnapshot gather(const NodeState& node) {
   DeadlockSnapshot facts;
   facts.history = &node.history;
   facts.collective = node.collective;
+  facts.cards = node.cards;
+  facts.explain_memory = node.explain_memory;
   const auto find_process = [&processes = node.processes](uint32_t number) -> const Process* {
     const auto found = std::ranges::find(processes, number, [](const auto& p) { return p->number; });
     return found == processes.end() ? nullptr : found->get();

@@ -25,6 +25,9 @@ struct NodeState {
   std::function<std::optional<std::string>(const HostThread&)> explain_wait = {};
   // Why collective operations do not end, if there are such.
   std::optional<CollectiveBlame> collective = {};
+  // … and why threads that use network cards wait, and which cards may write a word of memory; empty: none.
+  std::optional<CollectiveBlame> cards = {};
+  std::function<std::string(uint32_t process, uint64_t address)> explain_memory = {};
 };
 
 // In the order of processes and launches, so that it is the same in every run. Refers to `node`.

@@ -47,6 +47,7 @@ class Text {
     text_ = fmt::format("{}: {}.\n", to_string(finding_.cause), finding_.sentence);
     if (!finding_.look_at.empty()) text_ += fmt::format("Look at: {}.\n", finding_.look_at);
     if (g_.facts.collective) add_calls(*g_.facts.collective);
+    if (g_.facts.cards) add_calls(*g_.facts.cards);
     for (const size_t k : finding_.waits) add_party(g_.waits[k]);
     for (const Wait& w : g_.waits) add_party(w);
     add_runs_without_waits();
@@ -156,6 +157,9 @@ class Text {
       text_ += "    never written\n";
     }
     text_ += remaining_writers(w);
+    if (w.run == Wait::kNone || !g_.facts.explain_memory) return;
+    const std::string cards = g_.facts.explain_memory(g_.facts.runs[w.run].process, w.address);
+    if (!cards.empty()) text_ += fmt::format("    {}\n", cards);
   }
 
   std::string remaining_writers(const Wait& w) const {

@@ -39,6 +39,12 @@ Found collective(const WaitGraph& g) {
   return Finding{static_cast<Cause>(blame->cause), blame->sentence, blame->look_at, {}};
 }
 
+Found cards(const WaitGraph& g) {
+  const auto& blame = g.facts.cards;
+  if (!blame || (blame->is_victim && !g.waits.empty())) return std::nullopt;
+  return Finding{static_cast<Cause>(blame->cause), blame->sentence, blame->look_at, {}};
+}
+
 // Within a block
 
 namespace {

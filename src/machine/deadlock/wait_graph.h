@@ -74,7 +74,7 @@ struct RankFacts {
   uint64_t call = 0;           // that its host is in, or was in last
 };
 
-// Why a collective operation does not end, and what each of its ranks has called.
+// Why a collective operation does not end, and what each of its ranks has called; or the same of network cards.
 struct CollectiveBlame {
   uint8_t cause = 0;  // of enum Cause
   std::string sentence, look_at;
@@ -84,7 +84,7 @@ struct CollectiveBlame {
 };
 
 struct DeadlockSnapshot {
-  std::optional<CollectiveBlame> collective;
+  std::optional<CollectiveBlame> collective, cards;
   std::vector<BlockedRun> runs;
   std::vector<BlockedOp> ops;
   std::vector<BlockedHost> hosts;
@@ -92,6 +92,8 @@ struct DeadlockSnapshot {
   const WriteHistory* history = nullptr;
   std::function<std::string(uint32_t process, uint32_t device)> owner_of;
   std::function<std::string(const mem::Allocation&)> name_of;
+  // Of network cards that may write a word; empty: none may.
+  std::function<std::string(uint32_t process, uint64_t address)> explain_memory;
   // Null: the process has released it.
   std::function<const mem::AddressSpace*(uint32_t process, uint32_t device)> space_of;
 };

@@ -1,6 +1,7 @@
 // Network cards. Everything that looks at a card or changes one happens at the thread's own virtual time, in an event:
 // what other processes see must not depend on whose message came first.
 
+#include <cerrno>
 #include <utility>
 
 #include "machine/node/handlers.h"
@@ -62,9 +63,24 @@ Status on_verbs_post(NodeServices& node, Call& call, const wire::VerbsPost& m, w
   // The blob says how many there can be: a larger number costs nothing more.
   const uint64_t most = call.blob.size() / sizeof(wire::VerbsWork);
   const Time cost = node.platform.nic.post * std::min<uint64_t>(m.count, most);
-  return at_own_time(node, call, cost,
-                     [&node, m, blob = std::vector(call.blob.begin(), call.blob.end())](
-                         Process& process, Answer& answer) { answer.set_body(node.verbs.post(process, m, blob)); });
+  if (node.judge) return Status::not_permitted;
+  HostThread& thread = *call.thread;
+  thread.spend(cost);
+  node.engine.schedule(
+      thread.now, thread.tie,
+      [&node, m, self = thread.shared_from_this(), blob = std::vector(call.blob.begin(), call.blob.end())] {
+        if (self->gone || self->process->gone) return;
+        const wire::VerbsPosted reply = node.verbs.post(*self->process, m, blob);
+        if (reply.error != ENOMEM || reply.done != 0) {
+          self->full_posts = 0;
+        } else if (node.verbs.hold_post(*self, reply)) {
+          return;
+        }
+        Answer answer;
+        answer.set_body(reply);
+        node.threads.answer_at(*self, self->now, std::move(answer));
+      });
+  return kLater;
 }
 
 Status on_verbs_poll(NodeServices& node, Call& call, const wire::VerbsPoll& m, wire::VerbsPolled&, Answer&) {
@@ -76,6 +92,12 @@ Status on_verbs_poll(NodeServices& node, Call& call, const wire::VerbsPoll& m, w
                        },
                        {EventAbout::Kind::poll});
   return kLater;
+}
+
+Status on_verbs_note(NodeServices& node, Call& call, const wire::VerbsNote& m, wire::Empty&, Answer&) {
+  if (node.judge) return Status::not_permitted;
+  node.verbs.note(*call.thread, m);
+  return Status::ok;
 }
 
 Status on_verbs_change(NodeServices& node, Call& call, const wire::VerbsChange& m, wire::VerbsResult&, Answer&) {

@@ -291,8 +291,10 @@ void Node::handle(Call& call) {
     return HostThreads::hold(call, thread.process->held);
   if (services_.judge && services_.judge->in_run()) log_.count_in_run(call.kind);
   if (call.kind != Kind::host_time) thread.clock_readings = 0;
+  thread.note = {};
   if (!wire::has_flag(call.kind, poll)) {
     thread.polls = 0;
+    thread.polled.clear();
     engine_.note_progress();
     engine_.charge(kRequestCost);
   }

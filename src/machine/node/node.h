@@ -64,6 +64,10 @@ class Node {
   // The last run() ended because all that runs are polls.
   bool only_polls() const { return only_polls_; }
   bool polls_in_vain() const { return engine_.polls_in_vain(); }
+  // The thread waits outside the machine for something that only the machine can send.
+  OutsideWait outside_wait(const HostThread& thread) const { return verbs_.outside_wait(thread); }
+  // A thread waits for a network card in vain, wherever it does.
+  bool waits_for_card() const { return verbs_.blame().has_value(); }
   void sleep_on_polls() { engine_.sleep_on_polls(); }
 
   // Which warps, streams and host threads wait for ever, and for what.

@@ -145,6 +145,14 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   uint64_t calls = 0;                   // hash of them
   uint32_t polls = 0;                   // unsuccessful queries in a row
   uint32_t clock_readings = 0;          // in a row
+  wire::VerbsNote note;                 // what it waits for outside the machine
+  // The completion queues that it polls in vain, and at which lines.
+  struct PolledQueue {
+    uint64_t queue = 0;
+    std::string where;
+  };
+  std::vector<PolledQueue> polled;
+  uint32_t full_posts = 0;  // posts to a full send queue, in a row
 
   fabric::ShareLedger* shares = nullptr;
 

@@ -59,14 +59,16 @@ void Node::fill(record::RunRecord& record) const {
 std::string Node::explain_deadlock() const {
   NodeState state{processes_, threads_.all(), engine_, writes_};
   state.collective = collectives_.blame();
+  state.cards = verbs_.blame();
+  state.explain_memory = [this](uint32_t process, uint64_t address) { return verbs_.explain_memory(process, address); };
   state.explain_wait = [this](const HostThread& thread) {
     auto wait = collectives_.explain_wait(thread);
+    if (!wait) wait = verbs_.explain_wait(thread);
     return !wait && services_.judge ? services_.judge->explain_wait(thread) : wait;
   };
   if (services_.judge)
     state.has_returned = [this](const Process& process) { return services_.judge->has_returned(process); };
-  const std::string stuck = verbs_.explain_stuck();
-  return explain(gather(state)) + (stuck.empty() ? "" : "\nNetwork cards:\n" + stuck);
+  return explain(gather(state));
 }
 
 std::string Node::explain_work() const {

@@ -318,7 +318,7 @@ std::vector<uint32_t> Server::inside(const Process& process) const {
   for (const auto& t : node_.threads()) {
     if (t->process != &process || t->gone) continue;
     // Answered, but it has not read the answer yet: it looks blocked and is not.
-    if (t->waiting) threads.push_back(t->id);
+    if (t->waiting || node_.outside_wait(*t) == OutsideWait::waits) threads.push_back(t->id);
   }
   std::ranges::sort(threads);
   return threads;
@@ -354,6 +354,14 @@ Activity Server::look_at_all() {
   for (const auto& process : node_.processes()) {
     if (process->gone) continue;
     bool& settled = settled_[process->number];
+    const auto reads_pipe = [&](const auto& t, OutsideWait how) {
+      return t->process == process.get() && node_.outside_wait(*t) == how;
+    };
+    // What is in a pipe will be read. A pipe that is empty may be filled: that the process waits is no lasting fact.
+    for (const auto& t : node_.threads()) {
+      if (reads_pipe(t, OutsideWait::is_told)) return Activity::runs;
+      if (reads_pipe(t, OutsideWait::waits)) settled = false;
+    }
     if (settled) continue;
     const auto threads = inside(*process);
     const Activity a = watch_.look(process->pid, threads, process->has_shared_memory);
@@ -402,7 +410,7 @@ void Server::run(record::RunRecord& record) {
     // Results of a run that was ended must not reach the judge: wrong values would hide the race that caused them.
     if (finished_) break;
     if (more && !(session_ && let_straggler_go())) {
-      if (node_.polls_in_vain() && all_inside) end_vain_polls();
+      if (node_.polls_in_vain() && (all_inside || others_wait_long(activity))) end_vain_polls();
       quiet_since_ = 0;
       continue;
     }
@@ -442,6 +450,15 @@ bool Server::let_straggler_go() {
   if (late) straggler_patience_ = kLessPatience;
   last_straggler_ = work;
   return session_->let_straggler_go();
+}
+
+// Polls are all that moves, and threads outside the machine wait for those that poll: for long enough, that is a
+// deadlock as well. A thread that has computed meanwhile is none that waits.
+bool Server::others_wait_long(Activity activity) {
+  const uint64_t now = wall();
+  if (activity != Activity::waits || now - last_vain_ > kQuietIsDeadlock / 10) vain_since_ = now;
+  last_vain_ = now;
+  return now - vain_since_ > kQuietIsDeadlock;
 }
 
 // All that still runs are polls which nothing answers: time passes for those that look at the clock or wait for an
@@ -538,8 +555,18 @@ void Server::idle(Activity activity) {
   // Kernels that read the clock can make progress, unless a host thread is about to act.
   if ((all_inside || now - quiet_since_ > kQuietPassesTime) && node_.pass_time()) return;
   if (all_inside || (activity == Activity::waits && now - std::max(quiet_since_, waiting_since_) > kQuietIsDeadlock)) {
-    if (std::ranges::any_of(connections_,
-                            [](const auto& c) { return c.second->thread && c.second->thread->waiting; })) {
+    // Those who have begun to wait say where they do if it lasts.
+    const bool line_follows = std::ranges::any_of(node_.threads(), [&](const auto& t) {
+      return node_.outside_wait(*t) == OutsideWait::waits && t->note.value == wire::kLineFollows;
+    });
+    if (line_follows && now - quiet_since_ < kQuietIsDeadlock) {
+      poll(5);
+      return;
+    }
+    const bool known = std::ranges::any_of(connections_, [](const auto& c) {
+      return c.second->thread && (c.second->thread->waiting || c.second->thread->note.wait != wire::VerbsWait::none);
+    });
+    if (known || node_.waits_for_card()) {
       report(make_incident(IncidentReason::all_wait, std::nullopt, node_.explain_deadlock() + explain_outside()));
       return;
     }
@@ -552,7 +579,14 @@ std::string Server::explain_outside() const {
   std::string text;
   for (const auto& process : node_.processes()) {
     if (process->gone) continue;
-    const std::string where = HostWatch::describe(process->pid, inside(*process));
+    std::vector<uint32_t> known = inside(*process);
+    // Those that poll, or wait for a card, have been named.
+    for (const auto& t : node_.threads()) {
+      if (t->process == process.get() && !t->gone && (t->note.wait != wire::VerbsWait::none || !t->polled.empty()))
+        known.push_back(t->id);
+    }
+    std::ranges::sort(known);
+    const std::string where = HostWatch::describe(process->pid, known);
     if (where.empty()) continue;
     text += fmt::format(
         "\n{}: {}\n",

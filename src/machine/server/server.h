@@ -54,6 +54,7 @@ class Server {
   void report_work();
   bool is_out_of_time();
   void note_processor_time();
+  bool others_wait_long(Activity activity);
   void end_vain_polls();
   std::vector<uint32_t> inside(const Process& process) const;
   std::string explain_outside() const;
@@ -78,6 +79,8 @@ class Server {
   uint64_t started_ = 0;        // wall nanoseconds
   uint64_t waiting_since_ = 0;  // all host threads wait since then; 0: some do not
   uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
+  // Nothing but polls has moved since then, and was seen to last.
+  uint64_t vain_since_ = 0, last_vain_ = 0;
   uint64_t requests_ = 0;       // of ranks that are judged
   uint64_t looked_at_times_ = 0;
   uint64_t timed_step_ = 0;                               // JudgeSession::steps()

@@ -1,7 +1,7 @@
 #include "machine/verbs/verbs.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,13 +29,18 @@ Verbs::~Verbs() = default;
 
 void Verbs::clear() {
   waiters_.clear();
+  held_.clear();
   events_.clear();
 }
 
 void Verbs::remove_process(const Process& process) {
+  for (const auto& [id, pair] : cards_.pairs()) {
+    if (pair->process == process.number) gone_numbers_[{pair->card, pair->number}] = process.number;
+  }
   cards_.remove_process(process.number);
   std::erase_if(pipes_, [&](const auto& entry) { return entry.second.process == process.number; });
   waiters_.erase(process.number);
+  held_.erase(process.number);
 }
 
 // Names
@@ -204,6 +209,7 @@ void Verbs::happened(rdma::AsyncEvent event, const rdma::Object& object) {
 }
 
 void Verbs::wake(uint32_t process) {
+  answer_held(process);
   const auto found = waiters_.find(process);
   if (found == waiters_.end()) return;
   for (const auto& waiter : std::exchange(found->second, {})) {
@@ -216,6 +222,10 @@ void Verbs::wake(uint32_t process) {
 
 void Verbs::poll(HostThread& thread, const wire::VerbsPoll& request) {
   const auto waiter = std::make_shared<Waiter>(Waiter{thread.shared_from_this(), request});
+  constexpr size_t kMostNamed = 8;
+  if (std::ranges::find(thread.polled, request.queue, &HostThread::PolledQueue::queue) == thread.polled.end() &&
+      thread.polled.size() < kMostNamed)
+    thread.polled.push_back({request.queue, {}});
   rdma::CompletionQueue* const queue = cards_.find<rdma::CompletionQueue>(thread.process->number, request.queue);
   if (!queue || queue->broken || !queue->entries.empty() || request.most == 0) return answer_poll(*waiter);
   constexpr uint32_t kMostDoublings = 20;
@@ -261,42 +271,64 @@ void Verbs::answer_poll(Waiter& waiter) {
     answer.blob.insert(answer.blob.end(), bytes, bytes + sizeof to);
   }
   if (entries.empty() && polled.error == 0) {
-    ++thread.polls;
+    // A loop that counts its polls, or looks at the clock, ends by itself. It need not ask each time while nothing but
+    // polls is left.
+    constexpr uint32_t kPatience = 512, kInVain = 1 << 15;
+    if (++thread.polls > kPatience && events_.empty()) polled.in_vain = kInVain;
     node_.engine.note_host_poll();
   } else {
     thread.polls = 0;
+    thread.polled.clear();
     node_.engine.note_progress();
+    answer_held(thread.process->number);
   }
   answer.set_body(polled);
   node_.threads.answer(thread, std::move(answer));
 }
 
-std::string Verbs::explain_stuck() const {
-  std::string text;
-  for (const rdma::Cards::Stuck& stuck : cards_.stuck()) {
-    using Reason = rdma::Cards::Stuck::Reason;
-    const auto name = [](const rdma::QueuePair& pair) {
-      return fmt::format("queue pair {:#x} of process {}", pair.number, pair.process);
-    };
-    const char* why = "";
-    switch (stuck.reason) {
-      case Reason::no_receive:
-        why = "its peer has no receive posted, and rnr_retry is 7: it tries for ever";
-        break;
-      case Reason::peer_not_ready:
-        why = "its peer is not in a state to receive (RTR or later), and timeout is 0: it waits for ever";
-        break;
-      case Reason::no_peer:
-        why = "there is no such peer, and timeout is 0: it waits for ever";
-        break;
-      case Reason::send_queue_stopped:
-        why = "its send queue is stopped (SQD)";
-        break;
-    }
-    text += fmt::format("{}, work request {}: {}", name(*stuck.pair), stuck.work_id, why);
-    text += stuck.peer ? fmt::format(" (the peer is {}).\n", name(*stuck.peer)) : ".\n";
+// Waits that are not polls
+
+void Verbs::note(HostThread& thread, const wire::VerbsNote& note) {
+  wire::VerbsNote copy = note;
+  copy.where[sizeof copy.where - 1] = '\0';
+  if (copy.wait != wire::VerbsWait::poll) {
+    thread.note = copy;
+    return;
   }
-  return text;
+  const auto found = std::ranges::find(thread.polled, copy.id, &HostThread::PolledQueue::queue);
+  if (found != thread.polled.end()) found->where = copy.where;
+}
+
+OutsideWait Verbs::outside_wait(const HostThread& thread) const {
+  if (thread.waiting || thread.gone) return OutsideWait::none;
+  if (thread.note.wait != wire::VerbsWait::channel && thread.note.wait != wire::VerbsWait::events)
+    return OutsideWait::none;
+  const auto found = pipes_.find(thread.note.id);
+  if (found == pipes_.end() || found->second.process != thread.process->number) return OutsideWait::none;
+  int unread = 0;
+  if (::ioctl(found->second.writer.get(), FIONREAD, &unread) != 0) return OutsideWait::none;
+  return unread == 0 ? OutsideWait::waits : OutsideWait::is_told;
+}
+
+bool Verbs::hold_post(HostThread& thread, const wire::VerbsPosted& reply) {
+  constexpr uint32_t kManyPosts = 1 << 14;
+  if (++thread.full_posts < kManyPosts) return false;
+  held_[thread.process->number].push_back({thread.shared_from_this(), reply});
+  return true;
+}
+
+void Verbs::answer_held(uint32_t process) {
+  const auto found = held_.find(process);
+  if (found == held_.end()) return;
+  for (const HeldPost& held : std::exchange(found->second, {})) {
+    node_.engine.schedule(now(), held.thread->tie, [this, held] {
+      if (held.thread->gone) return;
+      held.thread->full_posts = 0;
+      Answer answer;
+      answer.set_body(held.reply);
+      node_.threads.answer_at(*held.thread, now(), std::move(answer));
+    });
+  }
 }
 
 }  // namespace fb::machine

@@ -12,18 +12,28 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
 #include "fabric/network.h"
+#include "machine/deadlock/wait_graph.h"
 #include "machine/node/call.h"
 #include "machine/node/services.h"
 #include "machine/verbs/card_order.h"
 #include "rdma/cards.h"
 
 namespace fb::machine {
+
+// A thread that reads a descriptor which the machine writes to.
+enum class OutsideWait : uint8_t {
+  none,     // it does not, as far as is known
+  waits,    // there is nothing to read
+  is_told,  // there is: it will go on
+};
 
 class Verbs final : rdma::Surroundings {
  public:
@@ -44,6 +54,9 @@ class Verbs final : rdma::Surroundings {
   wire::VerbsResult modify(Process& process, const wire::VerbsModify& request);
   wire::VerbsPair query(Process& process, uint64_t id);
   wire::VerbsPosted post(Process& process, const wire::VerbsPost& request, std::span<const std::byte> blob);
+  // The send queue is full, and the thread posts again and again: it is answered when something has moved. False: it
+  // has not done so for long.
+  bool hold_post(HostThread& thread, const wire::VerbsPosted& reply);
   wire::VerbsResult change(Process& process, const wire::VerbsChange& request);
   // Answers the thread, now or later.
   void poll(HostThread& thread, const wire::VerbsPoll& request);
@@ -53,8 +66,15 @@ class Verbs final : rdma::Surroundings {
   // Shared with all that crosses nodes.
   fabric::Network& network() { return network_; }
 
-  // Paragraphs about queue pairs that wait for ever; empty: none does.
-  std::string explain_stuck() const;
+  // What a thread is about to wait for.
+  void note(HostThread& thread, const wire::VerbsNote& note);
+  OutsideWait outside_wait(const HostThread& thread) const;
+
+  // Why threads that use cards wait for ever; nothing where none does (verbs_deadlock.cpp).
+  std::optional<CollectiveBlame> blame() const;
+  std::optional<std::string> explain_wait(const HostThread& thread) const;
+  // Which cards may write these bytes of a process, and whether they have; empty: none may.
+  std::string explain_memory(uint32_t process, uint64_t address) const;
 
  private:
   // An end of a pipe into a process, and whose it is.
@@ -107,6 +127,7 @@ class Verbs final : rdma::Surroundings {
   // Something has arrived for this process: its threads that poll look again.
   void wake(uint32_t process);
   void answer_poll(Waiter& waiter);
+  void answer_held(uint32_t process);
 
   NodeServices& node_;
   fabric::Network network_;
@@ -120,6 +141,12 @@ class Verbs final : rdma::Surroundings {
   uint64_t drawn_ = 0;  // orders of parts of messages
   Time now_ = 0;
   std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
+  struct HeldPost {
+    std::shared_ptr<HostThread> thread;
+    wire::VerbsPosted reply;
+  };
+  std::map<uint32_t, std::vector<HeldPost>> held_;                  // by process
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> gone_numbers_;  // card and number: of processes that have ended
 };
 
 }  // namespace fb::machine

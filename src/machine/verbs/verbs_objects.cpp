@@ -62,9 +62,18 @@ int Verbs::make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMa
     made.id = object.id;
     return 0;
   };
-  if (m.kind == VerbsObject::domain || m.kind == VerbsObject::completion_queue) {
+  if (m.kind == VerbsObject::domain || m.kind == VerbsObject::completion_queue || m.kind == VerbsObject::xrc_domain) {
     const Pipe* const context = find_pipe(process, m.parent);
     if (!context || context->context != 0) return EINVAL;
+    if (m.kind == VerbsObject::xrc_domain) {
+      const bool known = m.identity != 0 && cards_.is_known_xrc(context->card, m.identity);
+      if (m.must_be_there != 0 && !known) return EAGAIN;
+      if (m.must_be_new != 0 && known) return EINVAL;
+      XrcDomain* xrc = nullptr;
+      if (const int error = cards_.make_xrc_domain(process.number, context->card, m.identity, xrc); error != 0)
+        return error;
+      return finish(*xrc, m.parent);
+    }
     if (m.kind == VerbsObject::domain) {
       Domain* domain = nullptr;
       if (const int error = cards_.make_domain(process.number, context->card, domain); error != 0) return error;
@@ -82,6 +91,19 @@ int Verbs::make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMa
     return finish(*queue, m.parent);
   }
 
+  if (m.kind == VerbsObject::queue_pair && m.type == static_cast<uint32_t>(QpType::xrc_receive)) {
+    XrcDomain* const xrc = cards_.find<XrcDomain>(process.number, m.xrc_domain);
+    if (!xrc) return EINVAL;
+    QueuePair* pair = nullptr;
+    if (const int error =
+            m.number != 0 ? cards_.open_xrc_target(*xrc, m.number, pair) : cards_.make_xrc_target(*xrc, pair);
+        error != 0)
+      return error;
+    made.number = pair->number;
+    made.id = pair->id;
+    // Events go to the process that has made it.
+    return m.number != 0 ? 0 : finish(*pair, xrc->context);
+  }
   Domain* const domain = cards_.find<Domain>(process.number, m.parent);
   if (!domain) return EINVAL;
   switch (m.kind) {
@@ -112,8 +134,14 @@ int Verbs::make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMa
     }
     case VerbsObject::shared_receive_queue: {
       SharedReceiveQueue* queue = nullptr;
-      if (const int error = cards_.make_shared_receive_queue(*domain, m.receives, m.receive_pieces, queue); error != 0)
+      XrcDomain* const xrc = m.xrc_domain == 0 ? nullptr : cards_.find<XrcDomain>(process.number, m.xrc_domain);
+      CompletionQueue* const cq =
+          m.receive_queue == 0 ? nullptr : cards_.find<CompletionQueue>(process.number, m.receive_queue);
+      if ((m.xrc_domain != 0 && !xrc) || (m.receive_queue != 0 && !cq)) return EINVAL;
+      if (const int error = cards_.make_shared_receive_queue(*domain, m.receives, m.receive_pieces, queue, xrc, cq);
+          error != 0)
         return error;
+      made.number = queue->number;
       made.receives = queue->capacity;
       made.receive_pieces = queue->pieces;
       return finish(*queue, domain->context);
@@ -190,15 +218,21 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
       error = end_object<rdma::SharedReceiveQueue>(process, m.id);
       break;
     case VerbsObject::queue_pair:
-      if (const auto* const pair = cards_.find<rdma::QueuePair>(process.number, m.id)) order_.end_pair(*pair);
-      error = end_object<rdma::QueuePair>(process, m.id);
+      if (rdma::QueuePair* const pair = cards_.find_queue_pair(process.number, m.id)) {
+        const bool opened = cards_.close_opened(*pair, process.number);
+        if (!opened) order_.end_pair(*pair);
+        error = opened ? 0 : cards_.destroy(*pair);
+      }
+      break;
+    case VerbsObject::xrc_domain:
+      error = end_object<rdma::XrcDomain>(process, m.id);
       break;
   }
   return {static_cast<uint32_t>(error), 0};
 }
 
 wire::VerbsResult Verbs::modify(Process& process, const wire::VerbsModify& m) {
-  rdma::QueuePair* const pair = cards_.find<rdma::QueuePair>(process.number, m.pair);
+  rdma::QueuePair* const pair = cards_.find_queue_pair(process.number, m.pair);
   const wire::VerbsAttributes& from = m.to;
   constexpr auto kLastState = static_cast<uint32_t>(rdma::QpState::err);
   if (!pair || from.state > kLastState || from.current > kLastState) return {EINVAL, 0};
@@ -227,7 +261,7 @@ wire::VerbsResult Verbs::modify(Process& process, const wire::VerbsModify& m) {
 
 wire::VerbsPair Verbs::query(Process& process, uint64_t id) {
   wire::VerbsPair reply;
-  const rdma::QueuePair* const pair = cards_.find<rdma::QueuePair>(process.number, id);
+  const rdma::QueuePair* const pair = cards_.find_queue_pair(process.number, id);
   if (!pair) {
     reply.error = EINVAL;
     return reply;

@@ -48,7 +48,7 @@ bool take_pieces(Parts& parts, uint32_t count, std::vector<rdma::Piece>& into) {
 
 wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::span<const std::byte> blob) {
   wire::VerbsPosted reply;
-  auto* const pair = cards_.find<rdma::QueuePair>(process.number, m.queue);
+  auto* const pair = cards_.find_queue_pair(process.number, m.queue);
   auto* const shared = cards_.find<rdma::SharedReceiveQueue>(process.number, m.queue);
   const bool to_shared = m.kind == wire::VerbsQueue::shared_receive;
   if (to_shared ? !shared : !pair) {
@@ -83,6 +83,7 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
       send.swap = w.swap;
       send.remote_number = w.remote_number;
       send.remote_qkey = w.remote_qkey;
+      send.remote_srq = w.remote_srq;
       send.bind = {.window = w.window,
                    .region = w.region,
                    .address = w.bind_address,

@@ -107,7 +107,9 @@ void set_builders(QueuePair& pair) {
   };
   qp.wr_send_tso = [](ibv_qp_ex* q, void*, uint16_t, uint16_t) { of(q).error = EOPNOTSUPP; };
   qp.wr_atomic_write = [](ibv_qp_ex* q, uint32_t, uint64_t, const void*) { of(q).error = EOPNOTSUPP; };
-  qp.wr_set_xrc_srqn = [](ibv_qp_ex* q, uint32_t) { of(q).error = EOPNOTSUPP; };
+  qp.wr_set_xrc_srqn = [](ibv_qp_ex* q, uint32_t number) {
+    if (Building* const b = last(q)) b->work.remote_srq = number;
+  };
   qp.wr_set_ud_addr = [](ibv_qp_ex* q, ibv_ah* ah, uint32_t number, uint32_t qkey) {
     Building* const b = last(q);
     if (!b) return;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "shim/verbs/call.h"
+#include "shim/verbs/notes.h"
 #include "shim/verbs/objects.h"
 
 namespace fb::shim::verbs {
@@ -16,8 +17,10 @@ int poll_machine(CompletionQueue& queue, size_t most, std::vector<wire::VerbsCom
   into.resize(std::min(most, kMostAtOnce));
   wire::VerbsPolled polled;
   const wire::VerbsPoll request{.queue = queue.id, .most = static_cast<uint32_t>(into.size())};
-  if (!exchange<wire::Kind::verbs_poll>(request, polled, std::as_writable_bytes(std::span(into)))) polled = {EIO, 0};
+  if (!exchange<wire::Kind::verbs_poll>(request, polled, std::as_writable_bytes(std::span(into))))
+    polled = {.error = EIO};
   into.resize(std::min<size_t>(polled.count, into.size()));
+  note_poll(queue.id, polled);
   return static_cast<int>(polled.error);
 }
 
@@ -67,9 +70,8 @@ void show(CompletionQueue& queue) {
   queue.base.status = static_cast<ibv_wc_status>(c.status);
 }
 
-int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
-  if (attr && attr->comp_mask != 0) return EINVAL;
-  CompletionQueue& queue = of(cq);
+int poll_one(CompletionQueue& queue) {
+  if (is_in_vain()) return ENOENT;
   queue.at = 0;
   // One at a time: a program may stop after any, and the rest must stay in the queue.
   if (const int error = poll_machine(queue, 1, queue.entries); error != 0) return error;
@@ -78,7 +80,11 @@ int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
   return 0;
 }
 
-int next_poll(ibv_cq_ex* cq) { return start_poll(cq, nullptr); }
+int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
+  if (attr && attr->comp_mask != 0) return EINVAL;
+  return poll_one(of(cq));
+}
+int next_poll(ibv_cq_ex* cq) { return poll_one(of(cq)); }
 void end_poll(ibv_cq_ex*) {}
 
 void set_readers(ibv_cq_ex& cq) {
@@ -106,7 +112,7 @@ void set_readers(ibv_cq_ex& cq) {
 
 int poll_cq(ibv_cq* cq, int most, ibv_wc* wc) {
   if (most < 0) return -EINVAL;
-  if (most == 0) return 0;
+  if (most == 0 || is_in_vain()) return 0;
   thread_local std::vector<wire::VerbsCompletion> entries;
   if (poll_machine(of(cq), static_cast<size_t>(most), entries) != 0) return -1;
   for (size_t k = 0; k < entries.size(); ++k) {
@@ -178,6 +184,11 @@ FB_VERBS int ibv_destroy_cq(ibv_cq* cq) {
   if (const int error = end_object(wire::VerbsObject::completion_queue, queue.id); error != 0) return error;
   remove_cookie(queue.told.cookie);
   pthread_mutex_lock(&cq->mutex);
+  const auto missing = [&] {
+    return queue.told.completion_events - cq->comp_events_completed + queue.told.async_events -
+           cq->async_events_completed;
+  };
+  if (missing() != 0) note_wait(wire::VerbsWait::acknowledgements, queue.id, missing(), true);
   while (cq->comp_events_completed != queue.told.completion_events ||
          cq->async_events_completed != queue.told.async_events)
     pthread_cond_wait(&cq->cond, &cq->mutex);

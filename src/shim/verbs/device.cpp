@@ -90,7 +90,8 @@ int query_device(ibv_context* context, ibv_device_attr* attr) {
   a.max_qp = static_cast<int>(f.queue_pairs);
   a.max_qp_wr = static_cast<int>(f.work_requests);
   a.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-                       IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_CURR_QP_STATE_MOD;
+                       IBV_DEVICE_XRC | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
+                       IBV_DEVICE_CURR_QP_STATE_MOD;
   a.max_sge = a.max_sge_rd = static_cast<int>(f.pieces);
   a.max_cq = static_cast<int>(f.completion_queues);
   a.max_cqe = static_cast<int>(f.completions);
@@ -188,6 +189,13 @@ FB_VERBS ibv_context* ibv_open_device(ibv_device* device) {
   v.create_cq_ex = create_cq_ex;
   v.create_qp_ex = create_qp_ex;
   v.create_srq_ex = create_srq_ex;
+  v.alloc_td = alloc_td;
+  v.dealloc_td = dealloc_td;
+  v.alloc_parent_domain = alloc_parent_domain;
+  v.open_xrcd = open_xrcd;
+  v.close_xrcd = close_xrcd;
+  v.get_srq_num = get_srq_num;
+  v.open_qp = open_qp;
   ibv_context& c = v.context;
   c.device = device;
   c.cmd_fd = -1;

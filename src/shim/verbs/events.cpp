@@ -1,10 +1,13 @@
 // Completion channels and asynchronous events: descriptors that the machine writes to, and what is acknowledged.
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <unordered_map>
 
 #include "shim/verbs/call.h"
+#include "shim/verbs/notes.h"
 #include "shim/verbs/objects.h"
 
 namespace fb::shim::verbs {
@@ -20,12 +23,38 @@ Cookies& cookies() {
   return *made;
 }
 
+// A read of it will wait. The machine is told then: nobody but it can end the wait.
+bool will_wait(int descriptor) {
+  if ((::fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0) return false;
+  pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&readable, 1, 0) == 0;
+}
+
+// To find the line of the call takes long, once in a process: only those that wait for long say where they do. False: a
+// signal has come.
+bool wait_with_note(int descriptor, const wire::VerbsNote& wait) {
+  constexpr int kLong = 100;  // milliseconds
+  note_wait(wait.wait, wait.id, wire::kLineFollows, false);
+  pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&readable, 1, kLong);
+  if (ready == 0) note_wait(wait.wait, wait.id, 0, true);
+  if (ready >= 0) return true;
+  note_wait(wire::VerbsWait::none, 0, 0, false);
+  errno = EINTR;
+  return false;
+}
+
 // One that is still meant. False: errno says why there is none.
-bool read_event(int descriptor, wire::VerbsEvent& event, void*& object) {
+bool read_event(int descriptor, wire::VerbsEvent& event, void*& object, const wire::VerbsNote& wait) {
+  forget_polls();
   for (;;) {
+    const bool waits = will_wait(descriptor);
+    if (waits && !wait_with_note(descriptor, wait)) return false;
     const ssize_t got = ::read(descriptor, &event, sizeof event);
     if (got != sizeof event) {
-      if (got >= 0) errno = EIO;  // the machine has gone
+      const int error = got >= 0 ? EIO : errno;  // the machine has gone; or a signal has come
+      if (waits && error != EIO) note_wait(wire::VerbsWait::none, 0, 0, false);
+      errno = error;
       return false;
     }
     object = find_cookie(event.cookie);
@@ -82,7 +111,7 @@ FB_VERBS int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 FB_VERBS int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   wire::VerbsEvent event;
   void* object = nullptr;
-  if (!read_event(channel->fd, event, object)) return -1;
+  if (!read_event(channel->fd, event, object, {.wait = wire::VerbsWait::channel, .id = of(channel).id})) return -1;
   auto* const queue = static_cast<CompletionQueue*>(object);
   pthread_mutex_lock(&queue->base.mutex);
   ++queue->told.completion_events;
@@ -102,7 +131,7 @@ FB_VERBS void ibv_ack_cq_events(ibv_cq* cq, unsigned int count) {
 FB_VERBS int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   wire::VerbsEvent got;
   void* object = nullptr;
-  if (!read_event(context->async_fd, got, object)) return -1;
+  if (!read_event(context->async_fd, got, object, {.wait = wire::VerbsWait::events, .id = of(context).id})) return -1;
   event->event_type = static_cast<ibv_event_type>(got.type);
   const auto count = [](auto& of_event, Told& told) {
     pthread_mutex_lock(&of_event.mutex);

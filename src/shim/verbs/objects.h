@@ -25,14 +25,28 @@ struct Context {
 };
 Context& of(const ibv_context* context);
 
+struct ThreadDomain {
+  ibv_td base{};
+  uint32_t users = 0;
+};
 struct Domain {
   ibv_pd base{};
+  uint64_t id = 0;
+  // A parent domain: another name of a plain one.
+  Domain* parent = nullptr;
+  ThreadDomain* thread_domain = nullptr;
+  uint32_t users = 0;  // parent domains
+};
+struct XrcDomain {
+  ibv_xrcd base{};
   uint64_t id = 0;
 };
 struct Region {
   ibv_mr base{};
   uint64_t id = 0;
   uint64_t sharing = 0;  // token of fabricbench_share; 0: none
+  uint64_t iova = 0;
+  void* memory = nullptr;
   int access = 0;
 };
 struct Window {
@@ -64,6 +78,7 @@ struct CompletionQueue {
 };
 struct SharedReceiveQueue {
   ibv_srq base{};
+  uint32_t number = 0;
   uint64_t id = 0;
   Told told;
   ibv_srq_attr limits{};
@@ -88,6 +103,7 @@ struct QueuePair {
 };
 
 inline Domain& of(ibv_pd* d) { return *reinterpret_cast<Domain*>(d); }
+inline XrcDomain& of(ibv_xrcd* d) { return *reinterpret_cast<XrcDomain*>(d); }
 inline Region& of(ibv_mr* r) { return *reinterpret_cast<Region*>(r); }
 inline Window& of(ibv_mw* w) { return *reinterpret_cast<Window*>(w); }
 inline AddressHandle& of(ibv_ah* a) { return *reinterpret_cast<AddressHandle*>(a); }
@@ -112,11 +128,18 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init);
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad);
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init);
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
 int dealloc_mw(ibv_mw* mw);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init);
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init);
+int close_xrcd(ibv_xrcd* xrcd);
+int get_srq_num(ibv_srq* srq, uint32_t* number);
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr);
 void set_builders(QueuePair& pair);
 // Posts what was built, in order; a number of errno, and how many were taken.
 // The line of the call that made the requests from `first` on. Null: it is looked for.

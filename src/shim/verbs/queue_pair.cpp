@@ -1,25 +1,33 @@
 // Queue pairs, shared receive queues and address handles.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "shim/verbs/call.h"
+#include "shim/verbs/notes.h"
 #include "shim/verbs/objects.h"
 
 namespace fb::shim::verbs {
 namespace {
 
-QueuePair* make_pair(ibv_pd* pd, ibv_qp_init_attr_ex& init) {
+// `pd`: null for a receiving queue pair of XRC, which has `xrcd`; `number`: of one that there is, 0: a new one.
+QueuePair* make_pair(ibv_context* context, ibv_pd* pd, ibv_qp_init_attr_ex& init, ibv_xrcd* xrcd = nullptr,
+                     uint32_t number = 0) {
   auto* const pair = new QueuePair;
   pair->told.cookie = add_cookie(pair);
-  wire::VerbsMake request{.kind = wire::VerbsObject::queue_pair, .parent = of(pd).id};
+  wire::VerbsMake request{.kind = wire::VerbsObject::queue_pair, .parent = pd ? of(pd).id : 0};
+  request.xrc_domain = xrcd ? of(xrcd).id : 0;
+  request.number = number;
   request.cookie = pair->told.cookie;
   request.send_queue = init.send_cq ? of(init.send_cq).id : 0;
   request.receive_queue = init.recv_cq ? of(init.recv_cq).id : 0;
   request.shared_queue = init.srq ? of(init.srq).id : 0;
   request.type = static_cast<uint32_t>(init.qp_type);
   request.sends = init.cap.max_send_wr;
-  request.receives = init.srq ? 0 : init.cap.max_recv_wr;
+  request.receives = init.srq || init.qp_type == IBV_QPT_XRC_SEND ? 0 : init.cap.max_recv_wr;
   request.send_pieces = init.cap.max_send_sge;
   request.receive_pieces = init.srq ? 0 : init.cap.max_recv_sge;
   request.inline_bytes = init.cap.max_inline_data;
@@ -39,7 +47,7 @@ QueuePair* make_pair(ibv_pd* pd, ibv_qp_init_attr_ex& init) {
   pair->limits = init.cap;
   pair->signals_all = init.sq_sig_all != 0;
   ibv_qp& base = pair->base.qp_base;
-  base.context = pd->context;
+  base.context = context;
   base.qp_context = init.qp_context;
   base.pd = pd;
   base.send_cq = init.send_cq;
@@ -64,8 +72,9 @@ ibv_mtu mtu_code(uint32_t bytes) {
 }
 
 template <class T>
-void wait_for_events(T& object, const uint32_t& completed, const uint32_t& told) {
+void wait_for_events(T& object, uint64_t id, const uint32_t& completed, const uint32_t& told) {
   pthread_mutex_lock(&object.mutex);
+  if (completed != told) note_wait(wire::VerbsWait::acknowledgements, id, told - completed, true);
   while (completed != told) pthread_cond_wait(&object.cond, &object.mutex);
   pthread_mutex_unlock(&object.mutex);
 }
@@ -80,29 +89,121 @@ wire::VerbsPath path_of(const ibv_ah_attr& address) {
   return path;
 }
 
-ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* init) {
-  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
+  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_XRCD;
   constexpr uint64_t kOperations = (IBV_QP_EX_WITH_SEND_WITH_INV << 1) - 1;
   if ((init->comp_mask & ~kKnown) != 0) return nothing(EOPNOTSUPP);
+  if (init->qp_type == IBV_QPT_XRC_RECV) {
+    if ((init->comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || !init->xrcd) return nothing(EINVAL);
+    init->send_cq = init->recv_cq = nullptr;
+    init->srq = nullptr;
+    init->cap = {};
+    QueuePair* const target = make_pair(context, nullptr, *init, init->xrcd);
+    return target ? &target->base.qp_base : nullptr;
+  }
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return nothing(EINVAL);
   const bool extended = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if (extended && (init->send_ops_flags & ~kOperations) != 0) return nothing(EOPNOTSUPP);
-  QueuePair* const pair = make_pair(init->pd, *init);
+  QueuePair* const pair = make_pair(init->pd->context, init->pd, *init);
   if (!pair) return nullptr;
   pair->is_extended = extended;
   if (extended) set_builders(*pair);
   return &pair->base.qp_base;
 }
 
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
+  constexpr uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  constexpr uint32_t kKnown = kNeeded | IBV_QP_OPEN_ATTR_CONTEXT;
+  if ((attr->comp_mask & ~kKnown) != 0 || (attr->comp_mask & kNeeded) != kNeeded) return nothing(EINVAL);
+  if (attr->qp_type != IBV_QPT_XRC_RECV || !attr->xrcd || attr->qp_num == 0) return nothing(EINVAL);
+  ibv_qp_init_attr_ex init{};
+  init.qp_type = attr->qp_type;
+  if ((attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) init.qp_context = attr->qp_context;
+  QueuePair* const pair = make_pair(context, nullptr, init, attr->xrcd, attr->qp_num);
+  return pair ? &pair->base.qp_base : nullptr;
+}
+
+// Shared receive queues
+
+namespace {
+
+ibv_srq* make_srq(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr, ibv_xrcd* xrcd, ibv_cq* cq) {
+  auto* const queue = new SharedReceiveQueue;
+  queue->told.cookie = add_cookie(queue);
+  wire::VerbsMake request{.kind = wire::VerbsObject::shared_receive_queue, .parent = of(pd).id};
+  request.cookie = queue->told.cookie;
+  request.receives = attr.max_wr;
+  request.receive_pieces = attr.max_sge;
+  request.xrc_domain = xrcd ? of(xrcd).id : 0;
+  request.receive_queue = cq ? of(cq).id : 0;
+  wire::VerbsMade made;
+  if (const int error = make_object(request, made); error != 0) {
+    remove_cookie(queue->told.cookie);
+    delete queue;
+    return nothing(error);
+  }
+  attr = {.max_wr = made.receives, .max_sge = made.receive_pieces, .srq_limit = 0};
+  queue->id = made.id;
+  queue->number = made.number;
+  queue->limits = attr;
+  ibv_srq& base = queue->base;
+  base.context = pd->context;
+  base.srq_context = srq_context;
+  base.pd = pd;
+  base.handle = static_cast<uint32_t>(made.id);
+  pthread_mutex_init(&base.mutex, nullptr);
+  pthread_cond_init(&base.cond, nullptr);
+  return &base;
+}
+
+}  // namespace
+
 ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* init) {
-  constexpr uint32_t kKnown = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+  constexpr uint32_t kOfXrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  constexpr uint32_t kKnown = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | kOfXrc;
   if ((init->comp_mask & ~kKnown) != 0) return nothing(EOPNOTSUPP);
-  if ((init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 && init->srq_type != IBV_SRQT_BASIC) return nothing(EOPNOTSUPP);
   if ((init->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) return nothing(EINVAL);
-  ibv_srq_init_attr plain{.srq_context = init->srq_context, .attr = init->attr};
-  ibv_srq* const made = ibv_create_srq(init->pd, &plain);
-  init->attr = plain.attr;
-  return made;
+  const ibv_srq_type type = (init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? init->srq_type : IBV_SRQT_BASIC;
+  if (type == IBV_SRQT_BASIC) return make_srq(init->pd, init->srq_context, init->attr, nullptr, nullptr);
+  if (type != IBV_SRQT_XRC) return nothing(EOPNOTSUPP);
+  if ((init->comp_mask & kOfXrc) != kOfXrc || !init->xrcd || !init->cq) return nothing(EINVAL);
+  return make_srq(init->pd, init->srq_context, init->attr, init->xrcd, init->cq);
+}
+
+int get_srq_num(ibv_srq* srq, uint32_t* number) {
+  *number = of(srq).number;
+  return 0;
+}
+
+// Domains of XRC. Processes that open the same file share one.
+
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) {
+  constexpr uint32_t kNeeded = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  if (init->comp_mask != kNeeded) return nothing(EINVAL);
+  wire::VerbsMake request{.kind = wire::VerbsObject::xrc_domain, .parent = of(context).id};
+  const bool makes = (init->oflags & O_CREAT) != 0;
+  if (init->fd >= 0) {
+    struct stat file{};
+    if (::fstat(init->fd, &file) != 0) return nothing(EBADF);
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+    request.identity = ((uint64_t{file.st_dev} * kOdd) ^ uint64_t{file.st_ino}) >> 1 | 1;
+    request.must_be_there = makes ? 0 : 1;
+    request.must_be_new = makes && (init->oflags & O_EXCL) != 0 ? 1 : 0;
+  } else if (!makes) {
+    return nothing(EINVAL);
+  }
+  wire::VerbsMade made;
+  if (const int error = make_object(request, made); error != 0) return nothing(error);
+  auto* const domain = new XrcDomain;
+  domain->id = made.id;
+  domain->base = {.context = context};
+  return &domain->base;
+}
+
+int close_xrcd(ibv_xrcd* xrcd) {
+  const int error = end_object(wire::VerbsObject::xrc_domain, of(xrcd).id);
+  if (error == 0) delete &of(xrcd);
+  return error;
 }
 
 }  // namespace fb::shim::verbs
@@ -115,7 +216,7 @@ namespace wire = fb::wire;
 FB_VERBS ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
   ibv_qp_init_attr_ex extended{};
   std::memcpy(&extended, init, sizeof *init);  // it begins so
-  QueuePair* const pair = make_pair(pd, extended);
+  QueuePair* const pair = make_pair(pd->context, pd, extended);
   if (!pair) return nullptr;
   init->cap = extended.cap;
   return &pair->base.qp_base;
@@ -192,7 +293,7 @@ FB_VERBS int ibv_destroy_qp(ibv_qp* qp) {
   QueuePair& pair = of(qp);
   if (const int error = end_object(wire::VerbsObject::queue_pair, pair.id); error != 0) return error;
   remove_cookie(pair.told.cookie);
-  wait_for_events(*qp, qp->events_completed, pair.told.async_events);
+  wait_for_events(*qp, pair.id, qp->events_completed, pair.told.async_events);
   delete &pair;
   return 0;
 }
@@ -203,29 +304,7 @@ FB_VERBS int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { retu
 // Shared receive queues
 
 FB_VERBS ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
-  auto* const queue = new SharedReceiveQueue;
-  queue->told.cookie = add_cookie(queue);
-  wire::VerbsMake request{.kind = wire::VerbsObject::shared_receive_queue, .parent = of(pd).id};
-  request.cookie = queue->told.cookie;
-  request.receives = init->attr.max_wr;
-  request.receive_pieces = init->attr.max_sge;
-  wire::VerbsMade made;
-  if (const int error = make_object(request, made); error != 0) {
-    remove_cookie(queue->told.cookie);
-    delete queue;
-    return nothing(error);
-  }
-  init->attr = {.max_wr = made.receives, .max_sge = made.receive_pieces, .srq_limit = 0};
-  queue->id = made.id;
-  queue->limits = init->attr;
-  ibv_srq& base = queue->base;
-  base.context = pd->context;
-  base.srq_context = init->srq_context;
-  base.pd = pd;
-  base.handle = static_cast<uint32_t>(made.id);
-  pthread_mutex_init(&base.mutex, nullptr);
-  pthread_cond_init(&base.cond, nullptr);
-  return &base;
+  return make_srq(pd, init->srq_context, init->attr, nullptr, nullptr);
 }
 
 FB_VERBS int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
@@ -250,7 +329,7 @@ FB_VERBS int ibv_destroy_srq(ibv_srq* srq) {
   SharedReceiveQueue& queue = of(srq);
   if (const int error = end_object(wire::VerbsObject::shared_receive_queue, queue.id); error != 0) return error;
   remove_cookie(queue.told.cookie);
-  wait_for_events(*srq, srq->events_completed, queue.told.async_events);
+  wait_for_events(*srq, queue.id, srq->events_completed, queue.told.async_events);
   delete &queue;
   return 0;
 }

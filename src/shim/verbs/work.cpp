@@ -65,6 +65,7 @@ int build(ibv_qp* qp, const ibv_send_wr& wr, Building& to) {
     default:
       break;
   }
+  if (qp->qp_type == IBV_QPT_XRC_SEND) w.remote_srq = wr.qp_type.xrc.remote_srqn;
   if (qp->qp_type == IBV_QPT_UD) {
     w.address = wr.wr.ud.ah ? of(wr.wr.ud.ah).id : 0;
     w.remote_number = wr.wr.ud.remote_qpn;

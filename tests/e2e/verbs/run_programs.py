@@ -57,6 +57,9 @@ def pingpong():
         # Real cards take 3 to 6 us for 4 KiB there and back; several queue pairs work side by side.
         expect(all(0.5 < t < 30 for t in times), f"{program}: {times}", text)
         expect("invalid data" not in text, f"{program}: data", text)
+    for program in ("ibv_xsrq_pingpong -n 100", "ibv_xsrq_pingpong -n 50 -e", "ibv_xsrq_pingpong -n 20 -m 256 -s 20000"):
+        text = between_nodes(program)
+        expect(len(re.findall(r"^success$", text, re.M)) == 2, f"{program}: both ends finish", text)
 
 
 def column(text, k):

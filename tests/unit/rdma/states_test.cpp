@@ -12,7 +12,7 @@ using namespace attribute;
 
 constexpr std::array kStates = {QpState::reset, QpState::init, QpState::rtr, QpState::rts,
                                 QpState::sqd,   QpState::sqe,  QpState::err};
-constexpr std::array kTypes = {QpType::rc, QpType::uc, QpType::ud};
+constexpr std::array kTypes = {QpType::rc, QpType::uc, QpType::ud, QpType::xrc_send, QpType::xrc_receive};
 
 // The attributes that the specification requires and allows, written as a table of its own.
 struct Rule {
@@ -53,6 +53,29 @@ const std::vector<Rule> kRules = {
     {QpState::sqd, QpState::sqd, QpType::ud, 0, pkey_index | qkey},
     {QpState::sqe, QpState::rts, QpType::uc, 0, current_state | access_flags},
     {QpState::sqe, QpState::rts, QpType::ud, 0, current_state | qkey},
+    // XRC: half a connection each.
+    {QpState::reset, QpState::init, QpType::xrc_send, pkey_index | port | access_flags, 0},
+    {QpState::reset, QpState::init, QpType::xrc_receive, pkey_index | port | access_flags, 0},
+    {QpState::init, QpState::init, QpType::xrc_send, 0, pkey_index | port | access_flags},
+    {QpState::init, QpState::init, QpType::xrc_receive, 0, pkey_index | port | access_flags},
+    {QpState::init, QpState::rtr, QpType::xrc_send, address | path_mtu | remote_number | receive_psn,
+     alternate_path | access_flags | pkey_index},
+    {QpState::init, QpState::rtr, QpType::xrc_receive,
+     address | path_mtu | remote_number | receive_psn | reads_in | rnr_timer,
+     alternate_path | access_flags | pkey_index},
+    {QpState::rtr, QpState::rts, QpType::xrc_send, timeout | retry_count | rnr_retry | send_psn | reads_out, kUcPath},
+    {QpState::rtr, QpState::rts, QpType::xrc_receive, timeout | send_psn, kRcPath},
+    {QpState::rts, QpState::rts, QpType::xrc_send, 0, kUcPath},
+    {QpState::rts, QpState::rts, QpType::xrc_receive, 0, kRcPath},
+    {QpState::rts, QpState::sqd, QpType::xrc_send, 0, notify_drained},
+    {QpState::rts, QpState::sqd, QpType::xrc_receive, 0, notify_drained},
+    {QpState::sqd, QpState::rts, QpType::xrc_send, 0, kUcPath},
+    {QpState::sqd, QpState::rts, QpType::xrc_receive, 0, kRcPath},
+    {QpState::sqd, QpState::sqd, QpType::xrc_send, 0,
+     port | address | timeout | retry_count | rnr_retry | reads_out | alternate_path | access_flags | pkey_index |
+         migration},
+    {QpState::sqd, QpState::sqd, QpType::xrc_receive, 0,
+     port | address | timeout | reads_in | alternate_path | access_flags | pkey_index | rnr_timer | migration},
 };
 
 const Rule* rule_of(QpType type, QpState from, QpState to) {
@@ -244,8 +267,10 @@ TEST(States, LimitsOfACard) {
   ASSERT_EQ(w.cards.make_completion_queue(0, 0, 100, cq), 0);
   EXPECT_EQ(cq->capacity, 127u);
   QueuePair wanted, *pair = nullptr;
-  wanted.type = QpType::xrc_send;
+  wanted.type = static_cast<QpType>(8);
   EXPECT_EQ(w.cards.make_queue_pair(*domain, wanted, pair), EOPNOTSUPP);
+  wanted.type = QpType::xrc_receive;
+  EXPECT_EQ(w.cards.make_queue_pair(*domain, wanted, pair), EOPNOTSUPP) << "such are made without a protection domain";
   wanted.type = QpType::rc;
   EXPECT_EQ(w.cards.make_queue_pair(*domain, wanted, pair), EINVAL) << "no completion queue";
   wanted.send_cq = wanted.receive_cq = cq;

@@ -130,6 +130,7 @@ struct End {
     wanted.type = type;
     wanted.send_cq = wanted.receive_cq = cq;
     wanted.limits = {.sends = sends, .receives = 16, .send_pieces = 4, .receive_pieces = 4, .inline_bytes = 64};
+    if (type == QpType::xrc_send) wanted.limits.receives = 0;
     if (shared) {
       EXPECT_EQ(w.cards.make_shared_receive_queue(*domain, 16, 4, srq), 0);
       wanted.srq = srq;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shim/cuda/core/capture.h"
+#include "shim/cuda/core/dma_buffer.h"
 #include "shim/cuda/core/export.h"
 #include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
@@ -45,6 +46,10 @@ FB_API int fabricbench_share(void* address, size_t bytes, uint64_t* token) {
 }
 
 FB_API void fabricbench_unshare(uint64_t token) { shim::unshare_memory(token); }
+
+FB_API int fabricbench_dma_buffer(int descriptor, uint64_t* address, uint64_t* bytes) {
+  return shim::find_dma_buffer(descriptor, *address, *bytes) ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 FB_API int fabricbench_stream(void* handle, uint64_t* id, uint32_t* device, int* captures) {
   const auto stream = shim::find_stream(static_cast<cudaStream_t>(handle));

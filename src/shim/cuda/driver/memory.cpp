@@ -1,7 +1,9 @@
 #include "shim/cuda/core/memory.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "shim/cuda/core/dma_buffer.h"
 #include "shim/cuda/core/host_memory.h"
 #include "shim/cuda/core/session.h"
 #include "shim/cuda/core/stream.h"
@@ -126,14 +128,22 @@ FB_API CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t bytes, CUmemLocat
   });
 }
 
-// Devices have no DMA buffers to give away (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED says so).
+// DMA-BUF, of memory of devices: its addresses and sizes are whole pages of the host.
 FB_API CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer, size_t bytes,
                                               CUmemRangeHandleType type, unsigned long long) {
   return in_context([&] {
     if (!handle || bytes == 0 || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) return cudaErrorInvalidValue;
     const auto facts = describe(pointer_of(pointer));
     if (!facts) return facts.error();
-    return facts->kind == MemoryKind::unknown ? cudaErrorInvalidValue : cudaErrorNotSupported;
+    if (facts->kind == MemoryKind::unknown) return cudaErrorInvalidValue;
+    if (facts->kind != MemoryKind::device) return cudaErrorNotSupported;
+    constexpr uint64_t kPage = 4096;
+    if (pointer % kPage != 0 || bytes % kPage != 0 || pointer - facts->begin > facts->bytes ||
+        bytes > (facts->bytes - (pointer - facts->begin) + kPage - 1) / kPage * kPage)
+      return cudaErrorInvalidValue;
+    // An allocation ends where it was asked to: the rest of its last page is nobody's.
+    return make_dma_buffer(pointer, std::min<uint64_t>(bytes, facts->bytes - (pointer - facts->begin)),
+                           *static_cast<int*>(handle));
   });
 }
 
