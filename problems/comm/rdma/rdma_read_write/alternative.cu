@@ -6,15 +6,22 @@
 #include "args.h"
 
 // [solution]
-#include <cuda.h>
-
+#include <cuda/atomic>
 #include <vector>
 
-// Extended queue pairs: requests are built one by one and handed over together. Words lie in memory of the GPU, and the
-// stream waits for them. No fence: the host waits for the reads before it tells.
+// Extended queue pairs: requests are built one by one and handed over together. A kernel waits
+// for the words. No fence: the host waits for the reads before it tells.
 struct Words {
   uint64_t before_came, next_came, arrived, taken;
 };
+
+__global__ void wait_for(uint64_t* one, uint64_t* other, uint64_t call) {
+  using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_system>;
+  while (Word(*one).load(cuda::memory_order_acquire) < call) {
+  }
+  while (Word(*other).load(cuda::memory_order_acquire) < call) {
+  }
+}
 
 struct Door {
   uint64_t in, pushed, words;
@@ -75,8 +82,7 @@ class Solution {
     // Both neighbours learn that we are here, and we wait for both.
     tell(before, before_, offsetof(Words, next_came), 0);
     tell(next, next_, offsetof(Words, before_came), 0);
-    await(stream, &words_->before_came);
-    await(stream, &words_->next_came);
+    wait_for<<<1, 1, 0, stream>>>(&words_->before_came, &words_->next_came, call_);
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 
     ibv_wr_start(before);
@@ -103,8 +109,7 @@ class Solution {
       tell(before, before_, offsetof(Words, taken), IBV_SEND_SIGNALED);
       ++left;
     }
-    await(stream, &words_->arrived);
-    await(stream, &words_->taken);
+    wait_for<<<1, 1, 0, stream>>>(&words_->arrived, &words_->taken, call_);
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 
@@ -134,13 +139,6 @@ class Solution {
     ibv_wr_rdma_write(pair, neighbour.words_key, neighbour.words + word);
     ibv_wr_set_inline_data(pair, &call_, sizeof call_);
     fabricbench::check_verbs(ibv_wr_complete(pair), "ibv_wr_complete");
-  }
-
-  void await(cudaStream_t stream, uint64_t* word) const {
-    if (cuStreamWaitValue64(stream, reinterpret_cast<CUdeviceptr>(word), call_, CU_STREAM_WAIT_VALUE_GEQ) !=
-        CUDA_SUCCESS) {
-      throw std::runtime_error("cuStreamWaitValue64 failed");
-    }
   }
 
   size_t bytes_;

@@ -6,9 +6,9 @@
 #include "args.h"
 
 // [solution]
-#include <atomic>
+#include <cuda.h>
 
-// Numbers of calls, which cards of the neighbours write into this rank's memory.
+// Numbers of calls, in memory of this rank's GPU: cards of the neighbours write them, and the stream waits for them.
 struct Words {
   uint64_t before_came, next_came;  // that rank has come to the call: its memory may be read, or written
   uint64_t arrived;                 // the rank before has written all its blocks
@@ -37,8 +37,12 @@ class Solution {
     in_ = card_.reg(args.in, bytes, IBV_ACCESS_REMOTE_READ);
     pulled_ = card_.reg(args.pulled, bytes, IBV_ACCESS_LOCAL_WRITE);
     pushed_ = card_.reg(args.pushed, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    words_region_ = card_.reg(&words_, sizeof words_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    fabricbench::check_cuda(cudaMallocHost(&tables_, 2 * sizeof(int32_t) * args.blocks), "cudaMallocHost");
+    using fabricbench::check_cuda;
+    check_cuda(cudaMalloc(&words_, sizeof *words_), "cudaMalloc");
+    check_cuda(cudaMemset(words_, 0, sizeof *words_), "cudaMemset");
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // before a neighbour can write
+    words_region_ = card_.reg(words_, sizeof *words_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    check_cuda(cudaMallocHost(&tables_, 2 * sizeof(int32_t) * args.blocks), "cudaMallocHost");
     // Of each call: the blocks, and a word before and behind them. Those of the last call are complete.
     const fabricbench::QueueSizes sizes = {.sends = static_cast<uint32_t>(args.blocks) + 2, .receives = 1};
     to_before_ = card_.make_rc(queue_.get(), sizes);
@@ -56,7 +60,13 @@ class Solution {
     fabricbench::connect_rc(*to_before_, psn, before_.to_next);
     fabricbench::connect_rc(*to_next_, psn, next_.to_before);
   }
-  ~Solution() { cudaFreeHost(tables_); }
+  ~Solution() {
+    to_before_.reset();
+    to_next_.reset();
+    words_region_.reset();
+    cudaFree(words_);
+    cudaFreeHost(tables_);
+  }
 
   void run(const Args& args, cudaStream_t stream) {
     using fabricbench::check_cuda;
@@ -71,24 +81,24 @@ class Solution {
     tell(*to_before_, before_, offsetof(Words, next_came), 0);
     tell(*to_next_, next_, offsetof(Words, before_came), 0);
 
-    await(words_.before_came);
+    await(stream, &words_->before_came);
+    await(stream, &words_->next_came);
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     for (int64_t b = 0; b < args.blocks; ++b) {
       post(*to_before_, IBV_WR_RDMA_READ, block_of(*pulled_, b), before_.in, wanted[b] * uint64_t{block_}, 0);
     }
     // The fence: this word must not overtake the data of the reads. It is the last on its queue pair, so its completion
     // says that all blocks are in `pulled`.
     tell(*to_before_, before_, offsetof(Words, taken), IBV_SEND_FENCE | IBV_SEND_SIGNALED);
-
-    await(words_.next_came);
     for (int64_t b = 0; b < args.blocks; ++b) {
       post(*to_next_, IBV_WR_RDMA_WRITE, block_of(*in_, b), next_.pushed, place[b] * uint64_t{block_}, 0);
     }
     // Behind the data on the same queue pair: it arrives after them. Its completion says that `in` has been read.
     tell(*to_next_, next_, offsetof(Words, arrived), IBV_SEND_SIGNALED);
 
-    await(words_.arrived);
-    await(words_.taken);
-    while (completed_ < 2 * call_) poll();
+    await(stream, &words_->arrived);
+    await(stream, &words_->taken);
+    for (int left = 2; left > 0; --left) fabricbench::wait_for_completion(queue_.get());
   }
 
  private:
@@ -114,28 +124,23 @@ class Solution {
          flags | IBV_SEND_INLINE);
   }
 
-  // The neighbour may be in the next call already. The acquire puts what the word stands for before what follows.
-  void await(uint64_t& word) {
-    while (std::atomic_ref(word).load(std::memory_order_acquire) < call_) poll();
-  }
-
-  // Takes one completion, if there is one.
-  void poll() {
-    ibv_wc done = {};
-    if (ibv_poll_cq(queue_.get(), 1, &done) == 0) return;
-    if (done.status != IBV_WC_SUCCESS) throw std::runtime_error(ibv_wc_status_str(done.status));
-    ++completed_;
+  // What follows on the stream waits for the word. The neighbour may be in the next call already.
+  void await(cudaStream_t stream, uint64_t* word) const {
+    const auto address = reinterpret_cast<CUdeviceptr>(word);
+    if (cuStreamWaitValue64(stream, address, call_, CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS) {
+      throw std::runtime_error("cuStreamWaitValue64 failed");
+    }
   }
 
   uint32_t block_;  // bytes
-  Words words_ = {};
+  Words* words_ = nullptr;
   fabricbench::Card card_;
   fabricbench::CompletionQueue queue_;
   fabricbench::MemoryRegion in_, pulled_, pushed_, words_region_;
   fabricbench::QueuePair to_before_, to_next_;
   Door before_ = {}, next_ = {};
   int32_t* tables_ = nullptr;  // `wanted` and `place`, on the host
-  uint64_t call_ = 0, completed_ = 0;
+  uint64_t call_ = 0;
 };
 // [template]
 //| class Solution {
