@@ -41,45 +41,40 @@ class Solution {
                       static_cast<uint32_t>(record_.size() * sizeof record_[0]), record_region_->lkey};
     ibv_sge found = {reinterpret_cast<uint64_t>(&found_), sizeof found_, found_region_->lkey};
 
-    // The read goes with the lock in one list. A target executes them in order: if the lock was free, the record is
-    // what it is under the lock. If not, it is worth nothing, and both are done again. The completion of the read tells
-    // that of the swap before it.
+    // Only the holder may look at the record: the read waits until the swap says that we are.
+    ibv_send_wr swap = request(IBV_WR_ATOMIC_CMP_AND_SWP, found);
+    swap.wr.atomic.remote_addr = lock_at;
+    swap.wr.atomic.rkey = table.key;
     do {
-      ibv_send_wr read = request(IBV_WR_RDMA_READ, record, IBV_SEND_SIGNALED);
-      read.wr.rdma.remote_addr = record_at;
-      read.wr.rdma.rkey = table.key;
-      ibv_send_wr take = request(IBV_WR_ATOMIC_CMP_AND_SWP, found, 0);
-      take.wr.atomic.remote_addr = lock_at;
-      take.wr.atomic.rkey = table.key;
-      take.wr.atomic.compare_add = 0;
-      take.wr.atomic.swap = holder_;
-      take.next = &read;
-      post(pair, take);
+      swap.wr.atomic.compare_add = 0;
+      swap.wr.atomic.swap = holder_;
+      post(pair, swap);
     } while (found_ != 0);
 
+    ibv_send_wr read = request(IBV_WR_RDMA_READ, record);
+    read.wr.rdma.remote_addr = record_at;
+    read.wr.rdma.rkey = table.key;
+    post(pair, read);
     for (size_t k = 0; k < record_.size(); ++k) record_[k] *= 2 * (value + static_cast<uint32_t>(k)) + 1;
 
-    // Writes of one queue pair arrive in order: who finds the lock free finds the record written.
-    ibv_sge zero = {reinterpret_cast<uint64_t>(&kFree), sizeof kFree, 0};
-    ibv_send_wr release = request(IBV_WR_RDMA_WRITE, zero, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
-    release.wr.rdma.remote_addr = lock_at;
-    release.wr.rdma.rkey = table.key;
-    ibv_send_wr write = request(IBV_WR_RDMA_WRITE, record, 0);
-    write.wr.rdma.remote_addr = record_at;
-    write.wr.rdma.rkey = table.key;
-    write.next = &release;
+    // Write and release go together: a target executes what comes by one queue pair in order, so that who finds the
+    // lock free finds the record written. The release is a swap, too: what a plain write does among the atomic
+    // operations of others is not defined. The write needs no completion of its own.
+    swap.wr.atomic.compare_add = holder_;
+    swap.wr.atomic.swap = 0;
+    ibv_send_wr write = request(IBV_WR_RDMA_WRITE, record);
+    write.wr.rdma = read.wr.rdma;
+    write.send_flags = 0;
+    write.next = &swap;
     post(pair, write);
   }
 
  private:
-  static constexpr uint64_t kFree = 0;
-
   fabricbench::QueuePair make_pair() const {
     ibv_qp_init_attr wanted = {};
     wanted.send_cq = wanted.recv_cq = queue_.get();
     wanted.qp_type = IBV_QPT_RC;
-    wanted.cap = {
-        .max_send_wr = 4, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = sizeof kFree};
+    wanted.cap = {.max_send_wr = 4, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = 0};
     fabricbench::QueuePair pair(fabricbench::check_verbs(ibv_create_qp(shared_.domain, &wanted), "ibv_create_qp"));
     ibv_qp_attr a = {};
     a.qp_state = IBV_QPS_INIT;
@@ -91,16 +86,16 @@ class Solution {
     return pair;
   }
 
-  static ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge& piece, unsigned flags) {
+  static ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge& piece) {
     ibv_send_wr work = {};
     work.opcode = opcode;
-    work.send_flags = flags;
+    work.send_flags = IBV_SEND_SIGNALED;
     work.sg_list = &piece;
     work.num_sge = 1;
     return work;
   }
 
-  // A list whose last request alone is signalled, and waits for it.
+  // Posts a list, of which one request is signalled, and waits for that one.
   void post(ibv_qp& pair, ibv_send_wr& first) {
     ibv_send_wr* bad = nullptr;
     fabricbench::check_verbs(ibv_post_send(&pair, &first, &bad), "ibv_post_send");
