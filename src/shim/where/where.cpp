@@ -25,11 +25,11 @@ int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
   if (!file) return 0;
   auto& wanted = *static_cast<Wanted*>(into);
   std::string_view whole = file;
-  if (whole.starts_with("/usr/include/")) return 0;
   if (!wanted.besides.empty() && whole.ends_with(wanted.besides)) {
     wanted.passed_over = true;
     return 0;
   }
+  if (whole.starts_with("/usr/include/")) return 0;
   if (whole.starts_with("./")) whole.remove_prefix(2);
   constexpr size_t kLongest = 40;
   const size_t slash = whole.size() > kLongest ? whole.rfind('/') : std::string_view::npos;
