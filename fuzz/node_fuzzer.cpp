@@ -290,6 +290,16 @@ class Session {
     m = {in_.one_in(4) ? address() : in_.pick(kPlaces), in_.one_in(4) ? size() : 4096u * (1 + in_.below(3))};
   }
   void fill(wire::DescribePointer& m) { m.address = address(); }
+  void fill(wire::VerbsObserve& m) {
+    m = {address(), static_cast<uint32_t>(in_.below(1 << 12)), static_cast<uint32_t>(in_.below(2))};
+  }
+  void fill(wire::VerbsLine& m) { m.number = static_cast<uint32_t>(in_.below(8)); }
+  void fill(wire::VerbsLook& m) {
+    m.address = address();
+    m.kind = static_cast<wire::VerbsLook::Kind>(in_.below(4));
+    m.bytes = static_cast<uint32_t>(in_.below(10));
+    m.acquires = m.releases = m.again = static_cast<uint32_t>(in_.below(2));
+  }
   void fill(wire::OfDevice& m) { m.device = device(); }
   void fill(wire::Peer& m) { m = {device(), device()}; }
   void fill(wire::IpcToken& m) { m = token(); }

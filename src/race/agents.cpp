@@ -71,9 +71,15 @@ const SiteTraits* Agents::traits(const simt::Program& program) const {
 
 Agents::Origin Agents::origin(Site site) const {
   const auto after = std::ranges::upper_bound(sites_, site, {}, &Sites::first);
-  if (site == 0 || after == sites_.begin()) return {};
+  if (site == 0 || (site & kHostLine) != 0 || after == sites_.begin()) return {};
   const Sites& sites = *std::prev(after);
   return {sites.program, site - sites.first};
+}
+
+Site Agents::host_site(const std::string& line) {
+  const auto [found, fresh] = host_sites_.try_emplace(line, static_cast<Site>(host_lines_.size()) | kHostLine);
+  if (fresh) host_lines_.push_back(line);
+  return found->second;
 }
 
 void Agents::forget(const simt::Program& program) {

@@ -73,6 +73,9 @@ struct SiteTraits {
   bool passes_barrier = false;    // arrives at a block's barrier and does not wait
 };
 
+// A line of host code, instead of an instruction: the highest bit of a Site is set.
+inline constexpr Site kHostLine = Site{1} << 31;
+
 // A block has consecutive ids: for its threads, and for the writes and the reads of its asynchronous copies.
 inline constexpr BlockId kIdsPerBlock = 4, kAsyncWrites = 1, kAsyncReads = 2;
 inline constexpr bool same_block(BlockId a, BlockId b) { return a / kIdsPerBlock == b / kIdsPerBlock; }
@@ -101,6 +104,13 @@ class Agents {
   };
   Origin origin(Site site) const;
   void forget(const simt::Program& program);
+  // "file.cu:12", of host code.
+  Site host_site(const std::string& line);
+  // Empty: the site is an instruction.
+  std::string host_line(Site site) const {
+    const Site number = site & ~kHostLine;
+    return (site & kHostLine) != 0 && number < host_lines_.size() ? host_lines_[number] : std::string();
+  }
 
  private:
   struct Sites {
@@ -113,6 +123,8 @@ class Agents {
   std::vector<BlockInfo> blocks_;
   std::vector<Sites> sites_;
   std::unordered_map<const simt::Program*, size_t> by_program_;
+  std::vector<std::string> host_lines_;
+  std::unordered_map<std::string, Site> host_sites_;
 };
 
 }  // namespace fb::race

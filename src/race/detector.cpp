@@ -57,7 +57,8 @@ Detector::Detector(const Options& options, LocateFn locate, ReportFn report)
       barriers_(state_),
       copies_(state_, memory_, check_, looked_at_),
       streams_(state_, memory_, check_, fences_, looked_at_),
-      cards_(state_, memory_, check_, looked_at_) {}
+      cards_(state_, memory_, check_, looked_at_),
+      hosts_(state_, memory_, check_, looked_at_) {}
 
 AccessContext Detector::context_of(WarpState& s, const simt::Access& access) const {
   AccessContext context;

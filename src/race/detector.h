@@ -33,6 +33,7 @@
 #include "race/sync_cards.h"
 #include "race/sync_fences.h"
 #include "race/sync_flags.h"
+#include "race/sync_hosts.h"
 #include "race/sync_state.h"
 #include "race/sync_stream.h"
 #include "race/uninitialised_reads.h"
@@ -78,6 +79,17 @@ class Detector final : public simt::Listener {
   // What has been released to a card that reads these words.
   ClockRef released_to_card(mem::Allocation& allocation, uint64_t offset, uint64_t bytes) {
     return cards_.released(allocation, offset, bytes);
+  }
+
+  // Accesses of host code: plain ones, and atomic ones to a word.
+  Site host_site(const std::string& line) { return state_.agents.host_site(line); }
+  void host_access(uint32_t operation, AccessKind kind, Site site, mem::Allocation& allocation, uint64_t offset,
+                   uint64_t bytes) {
+    hosts_.access(operation, kind, site, allocation, offset, bytes);
+  }
+  void host_word(uint32_t operation, AccessKind kind, Site site, mem::Allocation& allocation, uint64_t offset,
+                 uint32_t bytes, bool releases) {
+    hosts_.word(operation, kind, site, allocation, offset, bytes, releases);
   }
 
   // The clock of a host process: acquired from its devices through shared memory, or by waiting for operations.
@@ -149,6 +161,7 @@ class Detector final : public simt::Listener {
   AsyncSync copies_;
   StreamSync streams_;
   CardSync cards_;
+  HostSync hosts_;
   bool is_thinned_out_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "base/demangle.h"
 
 namespace fb::race {
@@ -43,6 +45,7 @@ std::string ReportNames::signatures(const OperationInfo& first, const OperationI
 }
 
 std::string ReportNames::line(Site site) const {
+  if (std::string line = agents_.host_line(site); !line.empty()) return line;
   const auto [program, origin] = agents_.origin(site);
   return program ? text_of(locate_(*program, origin)) : "";
 }
@@ -53,12 +56,9 @@ std::string ReportNames::instruction(const ShadowCell& cell) const {
     return cell.writes() ? "it overwrites the tensor for the next call, after the work of `stream`"
                          : "it takes the result when the work of `stream` has ended";
   const OperationInfo& op = agents_.operation_of(cell.block);
+  if (op.of_host) return line(cell.site).empty() ? "a line that is not known" : line(cell.site);
   if (!program && op.line != 0)
-    return fmt::format("{}{}",
-                       op.of_host     ? ""
-                       : op.of_card() ? "posted at "
-                                      : "called at ",
-                       text_of({.file = op.file, .line = op.line}));
+    return fmt::format("{}{}", op.of_card() ? "posted at " : "called at ", text_of({.file = op.file, .line = op.line}));
   if (!program) return "as an operation of its stream";
   const simt::SourceLocation location = locate_(*program, origin);
   return fmt::format("{} ({})", text_of(location), location.text);
@@ -69,6 +69,11 @@ ReportSite ReportNames::site(std::string_view role, const ShadowCell& cell, uint
   ReportSite site{role, agent(cell, lane), op.kernel && !op.of_judge ? op.name : "", {}};
   const auto [program, origin] = agents_.origin(cell.site);
   if (!program && op.line != 0) site.frames.push_back({op.file, op.line, op.name});
+  if (const std::string text = agents_.host_line(cell.site); !text.empty()) {
+    const size_t colon = text.rfind(':');
+    const auto number = static_cast<uint32_t>(std::strtoul(text.c_str() + colon + 1, nullptr, 10));
+    site.frames.push_back({text.substr(0, colon), number, op.name});
+  }
   if (!program || op.of_judge) return site;
   simt::SourceLocation location = locate_(*program, origin);
   site.frames.push_back({std::move(location.file), location.line, std::move(location.function)});

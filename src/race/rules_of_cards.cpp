@@ -128,6 +128,14 @@ constexpr ReportRule kRules[] = {
            "wait before {} for the completion of the request at {}, or of a later one of the same queue pair",
            f.later_at, f.earlier_at);
      }},
+    {"source that its host changes",
+     [](const RaceFacts& f) { return later(f) == CardRole::gather && f.earlier_op->of_host; }, RaceClass::reused_early,
+     no_completion,
+     [](const RaceFacts& f) {
+       return fmt::format(
+           "wait before {} for the completion of the request at {}, or of a later one of the same queue pair",
+           f.earlier_at, f.later_at);
+     }},
     {"source that is not ready",
      [](const RaceFacts& f) { return later(f) == CardRole::gather && !f.earlier_op->of_card(); }, std::nullopt,
      [](const RaceFacts&) -> std::string {
@@ -167,6 +175,18 @@ constexpr ReportRule kRules[] = {
            "if {} is to use what {} brings, wait for its completion or flag first; else tell the sender behind {} that "
            "the memory is free, and let it post then",
            f.earlier_at, f.later_at, f.earlier_at);
+     }},
+    {"access of host code",
+     [](const RaceFacts& f) { return f.earlier_op->of_host != f.later_op->of_host && !is_about_flags(f); },
+     std::nullopt, [](const RaceFacts&) -> std::string { return "no wait of the host and no flag orders the two"; },
+     [](const RaceFacts& f) {
+       return f.later_op->of_host
+                  ? fmt::format("let the host wait for {} before {} (cudaStreamSynchronize, or a flag at system scope)",
+                                f.earlier_at, f.later_at)
+                  : fmt::format(
+                        "let the host access the memory before it starts {}, or say by a flag (release, system "
+                        "scope) that {} is over",
+                        f.later_at, f.earlier_at);
      }},
     {"messages into the same memory",
      [](const RaceFacts& f) { return f.earlier_op->of_card() && f.later_op->of_card(); }, std::nullopt,

@@ -64,8 +64,8 @@ void FlagSync::read_flags(WarpState& s, const simt::Access& access, const Access
     left &= ~same;
     memory_.each_range(s, access.addresses[lane], access.bytes, [&](const ShadowRange& range) {
       // Host stores to shared memory are not observed; a .sys acquire from it is assumed to synchronise with the host.
-      if (range.allocation && range.allocation->shared && acquires(access.order) && context.cell.reach() == Scope::sys)
-        s.acquire(same, {state_.hosts.of(state_.agents.operation_of(s.block->id).host), nullptr}, state_.joiner);
+      if (range.allocation && range.allocation->shared && context.cell.reach() == Scope::sys)
+        read_word_of_host(s, access, context, same, *range.allocation);
       Line& line = range.shadow->line(range.offset / kLineBytes);  // a vector does not cross lines
       const auto begin = static_cast<uint32_t>(range.offset % kLineBytes);
       for (uint32_t at = begin; at < begin + access.bytes; at += element)
@@ -154,6 +154,24 @@ void FlagSync::read_word_of_card(WarpState& s, const simt::Access& access, const
   seen->add(SeenWrite{&line, offset, release.write.block, static_cast<uint16_t>(release.write.warp + 1), release.lane,
                       release.write.epoch});
   s.acquire(lanes, {nullptr, nullptr, std::move(seen)}, state_.joiner);
+}
+
+void FlagSync::read_word_of_host(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes,
+                                 const mem::Allocation& memory) {
+  const ClockRef clock = state_.hosts.of(state_.agents.operation_of(s.block->id).host);
+  if (!clock) return;
+  if (acquires(access.order)) return s.acquire(lanes, {clock, nullptr}, state_.joiner);
+  // Until a fence. One of each allocation is enough: the host's clock only grows.
+  std::erase_if(s.pending, [&](const PendingAcquire& p) { return p.flag_line == &memory && (p.lanes & ~lanes) == 0; });
+  PendingAcquire& pending = s.pending.emplace_back();
+  pending.lanes = lanes;
+  pending.flag_line = &memory;
+  pending.site = context.cell.site;
+  Release& release = pending.releases.emplace_back();
+  release.has_release = true;
+  release.release_scope = Scope::sys;
+  release.clock.clock.all = clock;
+  pending.edges.push_back(0);
 }
 
 void FlagSync::acquire_pending(WarpState& s, Mask lanes, Scope scope, const simt::Access* load) {

@@ -27,6 +27,9 @@ class FlagSync {
   void read_flags(WarpState& s, const simt::Access& access, const AccessContext& context);
   void read_flag(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes, Line& line,
                  const Flag& flag, uint32_t offset, uint32_t bytes);
+  // Of memory that the host shares, at system scope.
+  void read_word_of_host(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes,
+                         const mem::Allocation& memory);
   // A word that a network card has written last.
   void read_word_of_card(WarpState& s, const simt::Access& access, const AccessContext& context, Mask lanes, Line& line,
                          uint32_t offset, uint32_t bytes);

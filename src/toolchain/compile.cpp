@@ -171,6 +171,10 @@ std::vector<std::string> host_flags(const DeviceCompile& request) {
   flags.emplace_back("-gline-tables-only");
   if (request.kernels) flags.push_back("--cuda-host-only");
   add(flags, request.shared ? Words{"-fPIC", "-fvisibility=hidden"} : Words{"-fPIE"});
+  // The calls of ThreadSanitizer, without its library.
+  if (request.observed)
+    add(flags, {"-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
+                "-tsan-instrument-func-entry-exit=0"});
   return flags;
 }
 
@@ -197,8 +201,10 @@ Result<void> compile_host(const HostCompile& request) {
   if (!where) return std::unexpected(where.error());
 
   Words command = {where->compiler};
-  add(command, language_flags(request.unit, where->sdk));
-  add(command, host_flags(request.unit));
+  DeviceCompile unit = request.unit;
+  if (unit.observed) unit.precompiled_header.clear();  // it was made with other flags
+  add(command, language_flags(unit, where->sdk));
+  add(command, host_flags(unit));
   if (!request.ptx.empty()) add(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", request.ptx});
   add(command, {"-c", "-o", request.object});
   add(command, request.unit.extra_flags);

@@ -44,6 +44,8 @@ struct DeviceCompile {
   // all others that it may be linked with.
   bool relocatable = false;
   std::string unique_id = {};
+  // Host code reports its accesses to memory: for libibverbs (shim/verbs/observe.h).
+  bool observed = false;
   bool plain_c = false;  // with `kernels` off: C
   // Places, "file:line:column", of what clang refuses and nvcc accepts: shared variables with a constructor or
   // destructor, which become bytes, and names of types without "typename".

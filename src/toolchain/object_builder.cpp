@@ -112,6 +112,7 @@ DeviceCompile ObjectBuilder::unit_of(const std::string& source) const {
   unit.optimisation = request_.optimisation;
   unit.kernels = unit.include_runtime = kind == FileKind::cuda;
   unit.plain_c = kind == FileKind::c;
+  unit.observed = observes(request_);
   unit.relocatable = request_.relocatable && unit.kernels;
   unit.extra_flags = more_flags_;
   add(unit.extra_flags, request_.compile_flags);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -23,6 +24,15 @@ void write_program(const std::string& output, std::string_view program) {
   write_file(output, program);
   if (chmod(output.c_str(), 0755) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + output);
 }
+
+}  // namespace
+
+bool observes(const ProgramBuild& request) {
+  return request.runtime && !request.shared &&
+         std::ranges::find(request.libraries, "ibverbs") != request.libraries.end();
+}
+
+namespace {
 
 class ProgramBuilder {
  public:
@@ -50,6 +60,7 @@ class ProgramBuilder {
   // Libraries may need each other, as nvcc allows.
   Words libraries() const {
     Words words;
+    if (observes(request_)) words.emplace_back("-lfabricbench_contact");
     for (const auto& library : request_.libraries) words.push_back("-l" + library);
     add(words, mpi_link_);
     words.push_back("-L" + libraries_);

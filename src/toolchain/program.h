@@ -35,6 +35,9 @@ struct ProgramBuild {
   std::chrono::seconds time_limit{600};  // of each compiler and linker
 };
 
+// Host code of programs that use network cards is built so that it reports its accesses to registered memory.
+bool observes(const ProgramBuild& request);
+
 // Reads command-line words as nvcc would. Unknown ones are refused by name.
 Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words);
 

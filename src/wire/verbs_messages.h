@@ -168,6 +168,51 @@ struct VerbsCompletion {
   uint32_t flags = 0, remote_lid = 0;
 };
 
+// Accesses of the program's own code to registered memory, as its compiler was told to report them. They are written
+// into a ring in the program's memory, which the machine empties before it handles a request of any process.
+struct VerbsAccess {
+  enum class Kind : uint32_t {
+    load,
+    store,
+    talk,  // the program may have told others something
+    hear,  // … or have heard something of them
+  };
+  static constexpr uint64_t kValid = uint64_t{1} << 63;
+  uint64_t address = 0;  // of a contact: nanoseconds of real time
+  uint64_t info = 0;     // 0: free
+
+  static constexpr uint64_t pack(Kind kind, uint32_t line, uint32_t bytes) {
+    return kValid | uint64_t{static_cast<uint32_t>(kind)} << 61 | uint64_t{line & kLineMask} << 32 | bytes;
+  }
+  static constexpr Kind kind_of(uint64_t info) { return static_cast<Kind>(info >> 61 & 3); }
+  static constexpr uint32_t line_of(uint64_t info) { return static_cast<uint32_t>(info >> 32) & kLineMask; }
+  static constexpr uint32_t bytes_of(uint64_t info) { return static_cast<uint32_t>(info); }
+  static constexpr uint32_t kLineMask = (uint32_t{1} << 29) - 1;
+};
+// The ring is at this address. The reply's value: 1, they are wanted. Without slots: it is emptied, and that is all.
+struct VerbsObserve {
+  uint64_t address = 0;
+  uint32_t slots = 0;
+  uint32_t hidden = 0;  // the program may talk with others in ways that it does not report
+};
+// The text of a line, before it is used by its number.
+struct VerbsLine {
+  uint32_t number = 0;
+  uint32_t zero = 0;
+  char where[56] = {};
+};
+// An atomic or volatile access to a word of registered memory, before it is made; or a fence.
+struct VerbsLook {
+  enum class Kind : uint32_t { load, store, update, fence };
+  uint64_t address = 0;
+  uint64_t seen = 0;  // what the last look has found
+  Kind kind{};
+  uint32_t bytes = 0;
+  uint32_t line = 0;
+  uint32_t acquires = 0, releases = 0;
+  uint32_t again = 0;  // the same load as before: wait, while there is still what was seen
+};
+
 enum class VerbsSetting : uint32_t {
   arm,            // a completion queue: the next entry
   arm_solicited,  // … that was solicited

@@ -57,8 +57,8 @@ namespace {
 
 // Pseudo-streams for accesses of the judge, and for closes of memory by a host.
 constexpr uint64_t kJudge = ~uint64_t{0}, kHost = kJudge - 1;
-// Instead of a device: queue pairs of network cards.
-constexpr uint32_t kCards = ~uint32_t{0};
+// Instead of a device: queue pairs of network cards, and hosts.
+constexpr uint32_t kCards = ~uint32_t{0}, kHosts = kCards - 1;
 
 }  // namespace
 
@@ -88,11 +88,29 @@ void Checking::issued(Operation& op, bool hosts_talk) {
 
 race::ClockRef Checking::host_knows(uint32_t process, bool hosts_talk) {
   race::ClockRef clock = detector_.host_clock(process);
-  if (!hosts_talk) return clock;
+  if (!hosts_talk || !has_cards_ || observed_.contains(process)) return clock;
   for (const auto& [other, known] : known_before_) {
     if (other != process) clock = detector_.join(clock, known);
   }
   return clock;
+}
+
+uint32_t Checking::begin_host(uint32_t process, int32_t rank) {
+  race::OperationInfo info;
+  info.name = "its host";
+  info.rank = rank;
+  info.host = process;
+  info.device = kHosts;
+  info.of_host = true;
+  info.number = ++numbers_[process];
+  info.stream_epoch = next_epoch(process, kHosts, 0, 0);
+  return detector_.begin_operation(std::move(info), detector_.host_clock(process));
+}
+
+void Checking::host_hears_unobserved(uint32_t process) {
+  for (const auto& [other, known] : known_before_) {
+    if (other != process && !observed_.contains(other)) detector_.host_acquires(process, known);
+  }
 }
 
 race::StreamEpoch Checking::next_epoch(uint32_t process, uint32_t device, uint64_t stream, uint32_t graph_node) {
@@ -164,6 +182,7 @@ void Checking::access_of_part(uint32_t part, simt::AccessKind kind, mem::Allocat
 }
 
 race::StreamEpoch Checking::card_stream(uint32_t process, uint64_t pair, uint32_t kind) {
+  has_cards_ = true;
   return next_epoch(process, kCards, pair, kind);
 }
 
@@ -191,7 +210,7 @@ void Checking::hosts_acquire_all(const std::vector<uint32_t>& processes) {
 
 void Checking::all_hosts_wait() {
   ended_before_ = ended_;
-  known_before_ = detector_.host_clocks();
+  if (has_cards_) known_before_ = detector_.host_clocks();
 }
 
 void Checking::opened(uint32_t process, uint64_t token) { openings_[token][process] = std::nullopt; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -68,8 +69,17 @@ class Checking {
   race::ClockRef released_to_card(mem::Allocation& allocation, const std::byte* at, uint64_t bytes) {
     return detector_.released_to_card(allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
   }
-  // What a host knows when it makes a call; where hosts may talk unobserved, what others knew when all last waited.
+  // What a host knows when it makes a call; where hosts may talk unobserved, and cards are used, what others
+  // knew when all last waited, too.
   race::ClockRef host_knows(uint32_t process, bool hosts_talk);
+  // Accesses of host code, one after the other: each begins with what the host knows, and adds to it.
+  void observe_host(uint32_t process) { observed_.insert(process); }
+  uint32_t begin_host(uint32_t process, int32_t rank);
+  void end_host(uint32_t process, uint32_t operation) {
+    detector_.host_acquires(process, detector_.end_operation(operation));
+  }
+  // The host may have heard something of hosts that are not observed.
+  void host_hears_unobserved(uint32_t process);
   void host_learns(uint32_t process, const race::ClockRef& clock) { detector_.host_acquires(process, clock); }
 
   // The host of this process has waited for the operation.
@@ -110,8 +120,10 @@ class Checking {
   std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, race::StreamEpoch> streams_;
   std::map<uint32_t, race::ClockRef> ended_, ended_before_;    // by process; before: when all hosts last waited
   std::unordered_map<uint32_t, race::ClockRef> known_before_;  // by process: what hosts knew then
+  std::set<uint32_t> observed_;                                // processes whose own accesses and contacts are known
   std::map<uint32_t, uint32_t> numbers_;                       // of operations, by process
   bool in_steps_ = false;
+  bool has_cards_ = false;  // network cards have been used: only they tell hosts of other hosts' work so early
   std::map<uint32_t, int32_t> freed_in_step_;  // process → rank
   // By token, and by the process that opened it: when it was closed.
   std::map<uint64_t, std::map<uint32_t, std::optional<race::StreamEpoch>>> openings_;

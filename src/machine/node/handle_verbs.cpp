@@ -105,4 +105,31 @@ Status on_verbs_change(NodeServices& node, Call& call, const wire::VerbsChange& 
                      [&node, m](Process& process, Answer& answer) { answer.set_body(node.verbs.change(process, m)); });
 }
 
+// Accesses of host code
+
+Status on_verbs_observe(NodeServices& node, Call& call, const wire::VerbsObserve& m, wire::VerbsResult& reply,
+                        Answer&) {
+  if (node.judge) return Status::not_permitted;
+  reply.value = node.verbs.host_accesses().observe(*call.thread->process, m) ? 1 : 0;
+  return Status::ok;
+}
+
+Status on_verbs_line(NodeServices& node, Call& call, const wire::VerbsLine& m, wire::Empty&, Answer&) {
+  if (node.judge) return Status::not_permitted;
+  node.verbs.host_accesses().name_line(*call.thread->process, m);
+  return Status::ok;
+}
+
+Status on_verbs_look(NodeServices& node, Call& call, const wire::VerbsLook& m, wire::VerbsResult&, Answer&) {
+  if (node.judge) return Status::not_permitted;
+  HostThread& thread = *call.thread;
+  thread.spend(node.platform.nic.poll);
+  node.engine.schedule(thread.now, thread.tie,
+                       [&node, m, self = thread.shared_from_this()] {
+                         if (!self->gone && !self->process->gone) node.verbs.look(*self, m);
+                       },
+                       {EventAbout::Kind::poll});
+  return kLater;
+}
+
 }  // namespace fb::machine

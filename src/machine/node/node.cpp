@@ -298,6 +298,8 @@ void Node::handle(Call& call) {
     engine_.note_progress();
     engine_.charge(kRequestCost);
   }
+  // What hosts have done before this request, of whichever process.
+  if (checking_) verbs_.host_accesses().take();
   Answer answer;
   try {
     switch (call.kind) {
@@ -339,6 +341,7 @@ Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportU
 bool Node::run(uint64_t steps) {
   const uint64_t before = answers();
   bool more = true;
+  if (checking_) verbs_.host_accesses().take();
   try {
     only_polls_ = false;
     const uint64_t begin = engine_.instructions();

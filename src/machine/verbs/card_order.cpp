@@ -158,14 +158,14 @@ void CardOrder::touch(uint32_t process, const rdma::Touch& touch, const Bytes& a
   }
   // Flags are small: what a larger read returns may be anything.
   constexpr uint64_t kLargestFlag = 64;
+  race::ClockRef acquired;
   if ((touch.role == Role::fetch || touch.role == Role::update) && bytes <= kLargestFlag) {
-    const race::ClockRef acquired = node_.checking->released_to_card(*at.allocation, at.host, bytes);
+    acquired = node_.checking->released_to_card(*at.allocation, at.host, bytes);
     pair.fetched = join(pair.fetched, acquired);
-    if (touch.role == Role::update) part.incoming = join(part.incoming, acquired);
   }
   if (touch.role == Role::land || touch.role == Role::update) {
-    // In memory with relaxed ordering a word tells of its host only.
-    info.card.release = touch.relaxed ? request.posted : part.incoming;
+    // In memory with relaxed ordering a word tells of its host only. An update carries on what it has read.
+    info.card.release = join(touch.relaxed ? request.posted : part.incoming, acquired);
     info.card.releases_itself = touch.alone && bytes <= sizeof(uint64_t);
   }
   info.stream_epoch = {pair.streams[static_cast<uint32_t>(lane)], static_cast<uint32_t>(request.number)};

@@ -23,7 +23,10 @@ Verbs::Verbs(NodeServices& node)
       network_(node.platform, node.fabric.shares()),
       cards_(*this, network_.cards(), rdma::CardLimits{},
              mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)),
-      order_(node) {}
+      order_(node),
+      host_accesses_(node, [this](uint32_t process, uint64_t address, uint64_t bytes, const auto& visit) {
+        return for_each_piece(process, address, bytes, visit);
+      }) {}
 
 Verbs::~Verbs() = default;
 
@@ -37,6 +40,8 @@ void Verbs::remove_process(const Process& process) {
   for (const auto& [id, pair] : cards_.pairs()) {
     if (pair->process == process.number) gone_numbers_[{pair->card, pair->number}] = process.number;
   }
+  host_accesses_.take();
+  host_accesses_.remove_process(process.number);
   cards_.remove_process(process.number);
   std::erase_if(pipes_, [&](const auto& entry) { return entry.second.process == process.number; });
   waiters_.erase(process.number);
@@ -228,6 +233,10 @@ void Verbs::poll(HostThread& thread, const wire::VerbsPoll& request) {
     thread.polled.push_back({request.queue, {}});
   rdma::CompletionQueue* const queue = cards_.find<rdma::CompletionQueue>(thread.process->number, request.queue);
   if (!queue || queue->broken || !queue->entries.empty() || request.most == 0) return answer_poll(*waiter);
+  wait(thread, waiter);
+}
+
+void Verbs::wait(HostThread& thread, const std::shared_ptr<Waiter>& waiter) {
   constexpr uint32_t kMostDoublings = 20;
   auto& waiting = waiters_[thread.process->number];
   std::erase_if(waiting, [](const auto& w) { return w->done; });
@@ -239,6 +248,7 @@ void Verbs::poll(HostThread& thread, const wire::VerbsPoll& request) {
 
 void Verbs::answer_poll(Waiter& waiter) {
   if (std::exchange(waiter.done, true) || waiter.thread->gone) return;
+  if (waiter.look) return answer_look(waiter);
   HostThread& thread = *waiter.thread;
   // What comes while a thread polls is seen one look later.
   if (now() > thread.now)
@@ -283,6 +293,39 @@ void Verbs::answer_poll(Waiter& waiter) {
     answer_held(thread.process->number);
   }
   answer.set_body(polled);
+  node_.threads.answer(thread, std::move(answer));
+}
+
+// A host that polls a word of its memory sleeps until something is written, as one that polls a completion queue does.
+
+bool Verbs::is_as_seen(const HostThread& thread, const wire::VerbsLook& look) {
+  uint64_t value = 0;
+  if (look.again == 0 || look.bytes > sizeof value) return false;
+  std::array<std::byte, sizeof value> bytes{};
+  const bool there = read(thread.process->number, look.address, std::span(bytes).first(look.bytes));
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return there && value == look.seen;
+}
+
+void Verbs::look(HostThread& thread, const wire::VerbsLook& request) {
+  const auto waiter = std::make_shared<Waiter>(Waiter{thread.shared_from_this(), {}, false, request});
+  if (!is_as_seen(thread, request)) return answer_poll(*waiter);
+  wait(thread, waiter);
+}
+
+void Verbs::answer_look(Waiter& waiter) {
+  HostThread& thread = *waiter.thread;
+  thread.now = std::max(thread.now, now());
+  if (is_as_seen(thread, *waiter.look)) {
+    ++thread.polls;
+    node_.engine.note_host_poll();
+  } else {
+    thread.polls = 0;
+    node_.engine.note_progress();
+  }
+  host_accesses_.look(*thread.process, *waiter.look);
+  Answer answer;
+  answer.set_body(wire::VerbsResult{});
   node_.threads.answer(thread, std::move(answer));
 }
 

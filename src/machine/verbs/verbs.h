@@ -24,6 +24,7 @@
 #include "machine/node/call.h"
 #include "machine/node/services.h"
 #include "machine/verbs/card_order.h"
+#include "machine/verbs/host_accesses.h"
 #include "rdma/cards.h"
 
 namespace fb::machine {
@@ -76,6 +77,10 @@ class Verbs final : rdma::Surroundings {
   // Which cards may write these bytes of a process, and whether they have; empty: none may.
   std::string explain_memory(uint32_t process, uint64_t address) const;
 
+  // Accesses of host code. A look answers the thread, now or later.
+  HostAccesses& host_accesses() { return host_accesses_; }
+  void look(HostThread& thread, const wire::VerbsLook& request);
+
  private:
   // An end of a pipe into a process, and whose it is.
   struct Pipe {
@@ -89,6 +94,7 @@ class Verbs final : rdma::Surroundings {
     std::shared_ptr<HostThread> thread;
     wire::VerbsPoll request;
     bool done = false;
+    std::optional<wire::VerbsLook> look = {};  // instead of `request`
   };
 
   // Surroundings
@@ -128,11 +134,15 @@ class Verbs final : rdma::Surroundings {
   void wake(uint32_t process);
   void answer_poll(Waiter& waiter);
   void answer_held(uint32_t process);
+  void answer_look(Waiter& waiter);
+  bool is_as_seen(const HostThread& thread, const wire::VerbsLook& look);
+  void wait(HostThread& thread, const std::shared_ptr<Waiter>& waiter);
 
   NodeServices& node_;
   fabric::Network network_;
   rdma::Cards cards_;
   CardOrder order_;
+  HostAccesses host_accesses_;
   std::map<uint64_t, Pipe> pipes_;  // contexts and channels
   uint64_t next_pipe_ = 1;
   // Events of cards happen in the order of their times, whatever the schedule.

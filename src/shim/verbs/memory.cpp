@@ -6,6 +6,7 @@
 
 #include "shim/verbs/call.h"
 #include "shim/verbs/objects.h"
+#include "shim/verbs/observe.h"
 
 namespace fb::shim::verbs {
 namespace {
@@ -50,6 +51,7 @@ int fill(Region& region, const Registration& r) {
                  .handle = static_cast<uint32_t>(made.id),
                  .lkey = made.key,
                  .rkey = made.key};
+  observe(r.address, r.bytes);
   return 0;
 }
 
@@ -61,8 +63,10 @@ ibv_mr* register_memory(const Registration& r) {
 
 int release(const Region& region) {
   const int error = end_object(wire::VerbsObject::region, region.id);
-  if (error == 0 && region.sharing != 0) fabricbench_unshare(region.sharing);
-  return error;
+  if (error != 0) return error;
+  forget(region.memory, region.base.length);
+  if (region.sharing != 0) fabricbench_unshare(region.sharing);
+  return 0;
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 struct Wanted {
   std::string* line;
-  std::string_view besides;  // lines of files with this end are passed over; empty: none
+  std::string_view besides;  // lines of files with this end, and of the C++ library, are passed over; empty: none
   bool passed_over = false;
 };
 
@@ -25,7 +25,9 @@ int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
   if (!file) return 0;
   auto& wanted = *static_cast<Wanted*>(into);
   std::string_view whole = file;
-  if (!wanted.besides.empty() && whole.ends_with(wanted.besides)) {
+  constexpr std::string_view kStandardLibrary = "/include/c++/";
+  if (!wanted.besides.empty() &&
+      (whole.ends_with(wanted.besides) || whole.find(kStandardLibrary) != std::string_view::npos)) {
     wanted.passed_over = true;
     return 0;
   }

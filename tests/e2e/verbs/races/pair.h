@@ -78,13 +78,14 @@ struct Side {
     for (int k = 0; k < kPairs; ++k) connect(k, kAll);
     for (int k = 0; k < 4; ++k) receive_of_sync();
     meet();
+    unlink(name(rank).c_str());  // both have read: another run may have the same name
   }
 
-  void exchange(const Facts& own) {
+  static std::string name(int of) {
     const char* folder = std::getenv("TMPDIR");
-    const auto name = [&](int of) {
-      return std::string(folder ? folder : "/tmp") + "/facts." + std::to_string(getppid()) + "." + std::to_string(of);
-    };
+    return std::string(folder ? folder : "/tmp") + "/facts." + std::to_string(getppid()) + "." + std::to_string(of);
+  }
+  void exchange(const Facts& own) {
     FILE* file = std::fopen((name(rank) + ".new").c_str(), "wb");
     std::fwrite(&own, sizeof own, 1, file);
     std::fclose(file);

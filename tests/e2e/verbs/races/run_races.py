@@ -42,6 +42,26 @@ CASES = {
         "told_too_early": ("unordered", ["told_too_early", "poll_use"]),
         "next_kernel": ("unordered write/read", ["next_kernel", "use"]),
     },
+    "host.cu": {
+        "read_before_completion": ("unordered", ["read_before_completion", "use"]),
+        "received_before_completion": ("unordered", ["received_before_completion", "use"]),
+        "slept": ("unordered", ["slept", "use"]),
+        "source_refilled": ("buffer reused too early", ["source_refilled", "fill"]),
+        "source_not_inlined": ("buffer reused too early", ["source_not_inlined", "fill"]),
+        "completion_of_other": ("buffer reused too early", ["completion_of_other", "fill"]),
+        "flag_of_other": ("unordered", ["flag_of_other", "use"]),
+        "flag_in_message": ("unordered", ["flag_in_message", "use"]),
+        "flag_relaxed": ("unordered", ["flag_relaxed", "use"]),
+        "flag_reset_early": ("unordered", ["flag_reset_early"]),
+        "result_used_early": ("unordered", ["result_used_early", "use"]),
+        "filled_while_read": ("unordered", ["filled_while_read", "fill"]),
+        "counted_by_both": ("non-atomic update", ["counted_by_both"]),
+        "received_again": ("unordered", ["received_again", "use"]),
+        "published_early": ("unordered", ["published_early", "fill"]),
+        "told_before_completion": ("unordered", ["told_before_completion", "use"]),
+        "filled_behind_the_call": ("buffer reused too early", ["filled_behind_the_call", "fill"]),
+        "unreliable_completion": ("unordered", ["unreliable_completion", "use"]),
+    },
 }
 
 
@@ -83,12 +103,12 @@ def main():
         fits = [r for r in reports_of(text) if r.startswith(f"race: {kind}") and all(w in r for w in wanted)]
         if code != 1 or not fits:
             failures += 1
-            print(f"FAIL {case}: no report of \"{kind}\" with {wanted}\n{text}")
+            print(f"FAIL {case}: exit code {code}, no report of \"{kind}\" with {wanted}\n{text}")
         schedules = ["--schedules", str(options.schedules)] if options.schedules else ["--seed", "0"]
         code, text = run(options.tool, options.source, case, "right", schedules)
         if code != 0 or "race: " in text:
             failures += 1
-            print(f"FAIL {case}: the repaired form is not clean\n{text}")
+            print(f"FAIL {case}: exit code {code}, the repaired form is not clean\n{text}")
     print(f"{failures} failures")
     return failures != 0
 
