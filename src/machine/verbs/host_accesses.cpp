@@ -29,11 +29,21 @@ bool HostAccesses::observe(Process& process, const wire::VerbsObserve& m) {
 
 void HostAccesses::name_line(const Process& process, const wire::VerbsLine& m) {
   constexpr uint32_t kMostLines = 1 << 16;
+  if (m.number >= kMostLines) return;
+  std::string text(m.where, strnlen(m.where, sizeof m.where));
+  lines_[process.number][m.number] = text;
   const auto found = rings_.find(process.number);
-  if (found == rings_.end() || m.number >= kMostLines) return;
+  if (found == rings_.end()) return;
   auto& lines = found->second.lines;
   if (lines.size() <= m.number) lines.resize(m.number + 1);
-  lines[m.number] = node_.checking->detector().host_site(std::string(m.where, strnlen(m.where, sizeof m.where)));
+  lines[m.number] = node_.checking->detector().host_site(text);
+}
+
+std::string HostAccesses::line(uint32_t process, uint32_t number) const {
+  const auto known = lines_.find(process);
+  if (known == lines_.end()) return {};
+  const auto found = known->second.find(number);
+  return found == known->second.end() ? std::string() : found->second;
 }
 
 race::Site HostAccesses::site_of(const Ring& ring, uint32_t line) const {

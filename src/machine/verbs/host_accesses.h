@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "machine/node/services.h"
@@ -27,6 +28,8 @@ class HostAccesses {
   // Whether they are wanted.
   bool observe(Process& process, const wire::VerbsObserve& request);
   void name_line(const Process& process, const wire::VerbsLine& request);
+  // "file.cu:12"; empty: not known.
+  std::string line(uint32_t process, uint32_t number) const;
   void remove_process(uint32_t process) { rings_.erase(process); }
 
   // Takes what all processes have reported.
@@ -58,6 +61,7 @@ class HostAccesses {
   NodeServices& node_;
   Pieces pieces_;
   std::map<uint32_t, Ring> rings_;  // by process
+  std::map<uint32_t, std::map<uint32_t, std::string>> lines_;
 };
 
 }  // namespace fb::machine

@@ -48,25 +48,31 @@ void look_volatile(const void* at, uint32_t bytes, LookKind kind, const void* ca
   note_seen(at, value);
 }
 
-// Atomics elsewhere may be in memory that processes share: a store may tell others something, and a load hear of them.
-template <class T>
-void look_atomic(const volatile T* at, LookKind kind, int order, const void* caller) {
-  const auto* const address = const_cast<const T*>(at);
-  if (bounds.touches(address, sizeof(T)))
-    look({.at = address,
-          .bytes = sizeof(T),
-          .kind = kind,
-          .acquires = kind != LookKind::store && acquires(order),
-          .releases = kind != LookKind::load && releases(order)},
-         caller);
-  if (kind != LookKind::load) note_talk();
-}
+// Around an atomic access. In registered memory the machine knows who synchronises with whom; elsewhere the word may be
+// in memory that processes share: a store may tell others something, and a load hear of them.
+class AtomicAccess {
+ public:
+  template <class T>
+  AtomicAccess(const volatile T* at, LookKind kind, int order, const void* caller) : kind_(kind) {
+    const auto* const address = const_cast<const T*>(at);
+    is_registered_ = bounds.touches(address, sizeof(T)) && look({.at = address,
+                                                                 .bytes = sizeof(T),
+                                                                 .kind = kind,
+                                                                 .acquires = kind != LookKind::store && acquires(order),
+                                                                 .releases = kind != LookKind::load && releases(order)},
+                                                                caller);
+    if (!is_registered_ && kind != LookKind::load) note_talk();
+  }
+  ~AtomicAccess() {
+    if (!is_registered_ && kind_ != LookKind::store) note_hear();
+  }
+  AtomicAccess(const AtomicAccess&) = delete;
+  AtomicAccess& operator=(const AtomicAccess&) = delete;
 
-template <class T>
-T heard(T value) {
-  note_hear();
-  return value;
-}
+ private:
+  LookKind kind_;
+  bool is_registered_ = false;
+};
 
 }  // namespace
 
@@ -78,48 +84,47 @@ PLAIN(16)
 
 #define ATOMIC(bits, T)                                                                                        \
   FB_VERBS T __tsan_atomic##bits##_load(const volatile T* at, int order) {                                     \
-    look_atomic(at, LookKind::load, order, CALLER);                                                            \
+    const AtomicAccess around(at, LookKind::load, order, CALLER);                                              \
     const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                     \
     note_seen(const_cast<const T*>(at), static_cast<uint64_t>(value));                                         \
-    note_hear();                                                                                               \
     return value;                                                                                              \
   }                                                                                                            \
   FB_VERBS void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {                              \
-    look_atomic(at, LookKind::store, order, CALLER);                                                           \
+    const AtomicAccess around(at, LookKind::store, order, CALLER);                                             \
     __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                             \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_exchange(volatile T* at, T value, int order) {                              \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_exchange_n(at, value, __ATOMIC_SEQ_CST));                                            \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                                   \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_add(volatile T* at, T value, int order) {                             \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_add(at, value, __ATOMIC_SEQ_CST));                                             \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                                    \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_sub(volatile T* at, T value, int order) {                             \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST));                                             \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);                                                    \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_and(volatile T* at, T value, int order) {                             \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_and(at, value, __ATOMIC_SEQ_CST));                                             \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                                    \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_or(volatile T* at, T value, int order) {                              \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_or(at, value, __ATOMIC_SEQ_CST));                                              \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                                     \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_xor(volatile T* at, T value, int order) {                             \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST));                                             \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                                    \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_fetch_nand(volatile T* at, T value, int order) {                            \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
-    return heard(__atomic_fetch_nand(at, value, __ATOMIC_SEQ_CST));                                            \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
+    return __atomic_fetch_nand(at, value, __ATOMIC_SEQ_CST);                                                   \
   }                                                                                                            \
   FB_VERBS T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T value, int order, int) { \
-    look_atomic(at, LookKind::update, order, CALLER);                                                          \
+    const AtomicAccess around(at, LookKind::update, order, CALLER);                                            \
     __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);              \
-    return heard(expected);                                                                                    \
+    return expected;                                                                                           \
   }
 
 ATOMIC(8, uint8_t)

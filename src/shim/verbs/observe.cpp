@@ -222,8 +222,8 @@ void note_instrumented() { is_instrumented = true; }
 void note_talk() { note_contact(Kind::talk); }
 void note_hear() { note_contact(Kind::hear); }
 
-void look(const Look& l, const void* return_address) {
-  if (!bounds.touches(l.at, l.bytes)) return;
+bool look(const Look& l, const void* return_address) {
+  if (!bounds.touches(l.at, l.bytes)) return false;
   const Busy busy;
   wire::VerbsLook request{.address = reinterpret_cast<uint64_t>(l.at), .kind = l.kind, .bytes = l.bytes};
   {
@@ -231,7 +231,7 @@ void look(const Look& l, const void* return_address) {
     const std::lock_guard lock(s.mutex);
     const auto begin = reinterpret_cast<uintptr_t>(l.at);
     const auto is_inside = [&](const Range& r) { return begin >= r.begin && begin + l.bytes <= r.end; };
-    if (std::ranges::none_of(s.ranges, is_inside)) return;
+    if (std::ranges::none_of(s.ranges, is_inside)) return false;
     request.line = line_at(s, return_address);
   }
   request.acquires = l.acquires;
@@ -244,6 +244,7 @@ void look(const Look& l, const void* return_address) {
   seen.at = l.at;
   wire::VerbsResult result;
   ask<wire::Kind::verbs_look>(request, result);
+  return true;
 }
 
 void note_seen(const void* at, uint64_t value) {

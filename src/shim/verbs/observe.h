@@ -41,7 +41,8 @@ struct Look {
   wire::VerbsLook::Kind kind{};
   bool acquires = false, releases = false;
 };
-void look(const Look& look, const void* return_address);
+// False: it is not registered.
+bool look(const Look& look, const void* return_address);
 // Behind a load: what it has returned.
 void note_seen(const void* at, uint64_t value);
 void fence(bool acquires, bool releases);

@@ -124,6 +124,23 @@ void source_copied_over() {
   }
   s.meet();
 }
+// The other way to post: call by call.
+void built_by_calls() {
+  Side s;
+  if (s.rank == 0) {
+    ibv_qp_ex* qp = ibv_qp_to_qp_ex(s.qp[0]);
+    ibv_wr_start(qp);
+    qp->wr_flags = kSignaled;
+    ibv_wr_rdma_write(qp, s.peer.gpu_key, s.peer.gpu);  //@ built_by_calls
+    ibv_wr_set_sge(qp, s.gpu_mr->lkey, reinterpret_cast<uint64_t>(s.gpu), kData);
+    REQUIRE(ibv_wr_complete(qp) == 0);
+    if (right) s.complete();
+    fill_on(s, data(s));
+    if (!right) s.complete();
+    s.synchronise();
+  }
+  s.meet();
+}
 // The completion is that of another queue pair.
 void completion_of_other() {
   Side s;
@@ -376,6 +393,7 @@ constexpr Case kCases[] = {
     {"copied_before_completion", copied_before_completion},
     {"source_refilled", source_refilled},
     {"source_copied_over", source_copied_over},
+    {"built_by_calls", built_by_calls},
     {"completion_of_other", completion_of_other},
     {"source_not_ready", source_not_ready},
     {"flag_of_other", flag_of_other},

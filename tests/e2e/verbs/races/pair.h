@@ -59,11 +59,14 @@ struct Side {
     REQUIRE(gpu_mr && host_mr);
     Facts own{};
     for (int k = 0; k < kPairs; ++k) {
-      ibv_qp_init_attr init{};
+      ibv_qp_init_attr_ex init{};
       init.send_cq = init.recv_cq = k == kSync ? cq_of_sync : cq;
       init.cap = {32, 32, 2, 2, 64};
       init.qp_type = k == 0 ? type : IBV_QPT_RC;
-      qp[k] = ibv_create_qp(pd, &init);
+      init.pd = pd;
+      init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+      init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
+      qp[k] = ibv_create_qp_ex(context, &init);
       REQUIRE(qp[k]);
       own.numbers[k] = qp[k]->qp_num;
     }

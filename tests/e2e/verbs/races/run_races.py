@@ -24,6 +24,7 @@ CASES = {
         "copied_before_completion": ("unordered", ["copied_before_completion"]),
         "source_refilled": ("buffer reused too early", ["source_refilled", "fill"]),
         "source_copied_over": ("buffer reused too early", ["source_copied_over"]),
+        "built_by_calls": ("buffer reused too early", ["built_by_calls", "fill"]),
         "completion_of_other": ("buffer reused too early", ["completion_of_other", "fill"]),
         "source_not_ready": ("unordered", ["source_not_ready", "fill"]),
         "flag_of_other": ("unordered write/read", ["flag_of_other", "poll_use"]),
