@@ -17,7 +17,7 @@ namespace fb::fuzz {
 
 // What one process has made on its cards.
 struct VerbsObjects {
-  static constexpr size_t kKinds = static_cast<size_t>(wire::VerbsObject::queue_pair) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(wire::VerbsObject::xrc_domain) + 1;
   std::array<std::vector<uint64_t>, kKinds> made;
   wire::VerbsObject asked{};  // of the last verbs_make
 };
@@ -87,6 +87,12 @@ class VerbsRequests {
     m.setting = static_cast<wire::VerbsSetting>(in_.below(6));
     m.value = count();
     m.id = object(of, in_.one_in(2) ? shared_receive_queue : completion_queue);
+  }
+
+  void fill(wire::VerbsNote& m, const VerbsObjects& of) {
+    m.wait = static_cast<wire::VerbsWait>(in_.below(6));
+    m.value = count();
+    m.id = object(of, in_.one_in(2) ? wire::VerbsObject::channel : wire::VerbsObject::completion_queue);
   }
 
   // The attributes that lead an RC queue pair to `state`.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include <filesystem>
 #include <stdexcept>
 
@@ -51,6 +53,7 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
   unit.time_limits = time_limits(request.limits);
   unit.shared = true;
+  unit.observed = std::ranges::find(request.libraries, "verbs") != request.libraries.end();
   // Every candidate has the entry. Of the others those that are slow to read: answers name all kinds of headers.
   unit.ahead = {"fabricbench/entry.h", "fabricbench/peer_memory.h",
                 "algorithm",           "cooperative_groups.h",

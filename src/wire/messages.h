@@ -18,7 +18,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 7;
+inline constexpr uint32_t kVersion = 8;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
