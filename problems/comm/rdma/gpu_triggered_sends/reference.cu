@@ -27,10 +27,10 @@ class Solution {
       const uint32_t tile = static_cast<uint32_t>(step) * channels_ + static_cast<uint32_t>(channel);
       Slot(fifo_[ticket]).store(uint64_t{call_} << 32 | tile, cuda::memory_order_release);
     }
-    // The card writes this word behind the tile. It grows through all calls; the difference may wrap around.
+    // A card writes the number of the call behind the tile, into the tile's flag.
     __device__ void wait(int channel, int step) {
-      const uint32_t until = (call_ - 1) * steps_ + static_cast<uint32_t>(step) + 1;
-      while (static_cast<int32_t>(Word(arrived_[channel]).load(cuda::memory_order_acquire) - until) < 0) {
+      const uint32_t tile = static_cast<uint32_t>(step) * channels_ + static_cast<uint32_t>(channel);
+      while (Word(arrived_[tile]).load(cuda::memory_order_acquire) != call_) {
       }
     }
 
@@ -40,7 +40,7 @@ class Solution {
     unsigned long long* tickets_;  // in device memory: only producers use it
     uint32_t* arrived_;            // in device memory: only this rank's kernel polls it, and a card writes it
     uint64_t tiles_;
-    uint32_t channels_, steps_, call_;
+    uint32_t channels_, call_;
   };
 
   Solution(const fabricbench::Rank& rank, const Boxes& boxes)
@@ -51,13 +51,12 @@ class Solution {
         to_next_(card_.make_rc(queue_.get(), {.sends = 2 * kMostUnderWay})) {
     port_.tiles_ = static_cast<uint64_t>(boxes.channels) * static_cast<uint64_t>(boxes.steps);
     port_.channels_ = static_cast<uint32_t>(boxes.channels);
-    port_.steps_ = static_cast<uint32_t>(boxes.steps);
     port_.call_ = 0;
     // A call has as many tiles as the FIFO has places, and serve() takes all of them: no producer waits for room.
     fabricbench::check_cuda(cudaHostAlloc(&port_.fifo_, sizeof(uint64_t) * port_.tiles_, cudaHostAllocMapped),
                             "cudaHostAlloc");
     for (uint64_t i = 0; i < port_.tiles_; ++i) port_.fifo_[i] = 0;
-    const size_t arrived_bytes = sizeof(uint32_t) * port_.channels_;
+    const size_t arrived_bytes = sizeof(uint32_t) * port_.tiles_;
     fabricbench::check_cuda(cudaMalloc(&port_.tickets_, sizeof *port_.tickets_), "cudaMalloc");
     fabricbench::check_cuda(cudaMalloc(&port_.arrived_, arrived_bytes), "cudaMalloc");
     fabricbench::check_cuda(cudaMemset(port_.tickets_, 0, sizeof *port_.tickets_), "cudaMemset");
@@ -128,15 +127,14 @@ class Solution {
     fabricbench::check_verbs(ibv_post_send(from_before_.get(), &work, &bad), "ibv_post_send");
   }
 
-  // The tile, and behind it, on the same queue pair, the number of steps of its channel that have come: a card writes
-  // them in this order. The number is inline, so that it needs no memory that lives until the card has read it.
+  // The tile, and behind it, on the same queue pair, its flag: a card writes them in this order. The number is inline,
+  // so that it needs no memory that lives until the card has read it.
   void post_tile(uint32_t tile) {
     const uint64_t offset = uint64_t{tile} * static_cast<uint64_t>(boxes_.tile_bytes);
-    const uint32_t channel = tile % port_.channels_;
-    uint32_t count = (port_.call_ - 1) * port_.steps_ + tile / port_.channels_ + 1;
+    uint32_t call = port_.call_;
     ibv_sge data = {reinterpret_cast<uint64_t>(boxes_.outbox) + offset, static_cast<uint32_t>(boxes_.tile_bytes),
                     source_->lkey};
-    ibv_sge number = {reinterpret_cast<uint64_t>(&count), sizeof count, 0};
+    ibv_sge number = {reinterpret_cast<uint64_t>(&call), sizeof call, 0};
     ibv_send_wr work = {}, flag = {}, *bad = nullptr;
     work.next = &flag;
     work.opcode = flag.opcode = IBV_WR_RDMA_WRITE;
@@ -144,7 +142,7 @@ class Solution {
     flag.sg_list = &number;
     work.num_sge = flag.num_sge = 1;
     work.wr.rdma = {next_.inbox + offset, next_.inbox_key};
-    flag.wr.rdma = {next_.arrived + channel * sizeof count, next_.arrived_key};
+    flag.wr.rdma = {next_.arrived + tile * sizeof call, next_.arrived_key};
     flag.wr_id = kTile;
     flag.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
     fabricbench::check_verbs(ibv_post_send(to_next_.get(), &work, &bad), "ibv_post_send");
