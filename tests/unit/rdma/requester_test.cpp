@@ -254,5 +254,34 @@ TEST(Requester, LocalErrorsStopTheQueue) {
   EXPECT_EQ(b.pair->state(), QpState::rts) << "nothing has told it";
 }
 
+TEST(Requester, OneMessageLeavesBehindTheOther) {
+  World w;
+  End a(w, 0), b(w, 1);
+  connect(a, b);
+  constexpr uint32_t kBytes = 8192;  // a nanosecond each
+  for (const uint64_t id : {1, 2, 3})
+    ASSERT_EQ(a.send(one_sided(id, Opcode::write, {a.piece(0, kBytes)}, b, 16384)), 0);
+  w.run();
+  const auto got = a.poll();
+  ASSERT_EQ(summary(got), "1:0 2:0 3:0");
+  EXPECT_EQ(got[1].at - got[0].at, kBytes * fabric::kNanosecond);
+  EXPECT_EQ(got[2].at - got[1].at, kBytes * fabric::kNanosecond);
+}
+
+TEST(Requester, ReadsAreAnsweredOneByOne) {
+  World w;
+  End a(w, 0), b(w, 1);
+  connect(a, b);
+  constexpr uint32_t kBytes = 8192;
+  for (const uint64_t id : {1, 2, 3}) ASSERT_EQ(a.send(one_sided(id, Opcode::read, {a.piece(0, kBytes)}, b, 16384)), 0);
+  w.run();
+  const auto got = a.poll();
+  ASSERT_EQ(summary(got), "1:0 2:0 3:0");
+  // The card looks at the next one when the last byte of the one before has left.
+  const Time each = kBytes * fabric::kNanosecond + 10 * fabric::kNanosecond;
+  EXPECT_EQ(got[1].at - got[0].at, each);
+  EXPECT_EQ(got[2].at - got[1].at, each);
+}
+
 }  // namespace
 }  // namespace fb::rdma
