@@ -38,7 +38,9 @@ class VerbsRequests {
     using enum wire::VerbsObject;
     m.kind = static_cast<wire::VerbsObject>(in_.below(VerbsObjects::kKinds + 1));
     m.card = in_.below(3);
-    m.parent = object(of, m.kind == domain || m.kind == channel || m.kind == completion_queue ? context : domain);
+    const bool of_context =
+        m.kind == domain || m.kind == channel || m.kind == completion_queue || m.kind == wire::VerbsObject::xrc_domain;
+    m.parent = object(of, of_context ? context : domain);
     m.cookie = in_.byte();
     m.send_queue = object(of, completion_queue);
     m.receive_queue = object(of, completion_queue);
@@ -57,6 +59,14 @@ class VerbsRequests {
     m.signals_all = in_.below(2);
     m.ignores_overrun = in_.one_in(8) ? 1 : 0;
     m.path = path();
+    if (in_.one_in(3)) {
+      m.xrc_domain = object(of, wire::VerbsObject::xrc_domain);
+      m.identity = in_.below(3);
+      m.number = in_.one_in(2) ? number() : 0;
+      m.must_be_there = in_.one_in(4);
+      m.must_be_new = in_.one_in(4);
+      if (m.kind == queue_pair) m.type = 9 + in_.below(2);
+    }
     of.asked = m.kind;
   }
   void fill(wire::VerbsEnd& m, const VerbsObjects& of) {
@@ -90,9 +100,11 @@ class VerbsRequests {
   }
 
   void fill(wire::VerbsNote& m, const VerbsObjects& of) {
+    using enum wire::VerbsObject;
     m.wait = static_cast<wire::VerbsWait>(in_.below(6));
     m.value = count();
-    m.id = object(of, in_.one_in(2) ? wire::VerbsObject::channel : wire::VerbsObject::completion_queue);
+    m.id = object(of, in_.one_in(2) ? channel : context);
+    m.where[0] = static_cast<char>(in_.byte());
   }
 
   // The attributes that lead an RC queue pair to `state`.

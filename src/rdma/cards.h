@@ -88,7 +88,7 @@ class Cards {
   int poll(CompletionQueue& queue, uint32_t most, std::vector<Completion>& into);
   void arm(CompletionQueue& queue, bool solicited_only);
 
-  // For those who explain why nothing moves: queue pairs whose messages wait, and for what.
+  // To explain why nothing moves: queue pairs whose messages wait, and for what.
   struct Stuck {
     enum class Reason : uint8_t { no_receive, peer_not_ready, no_peer, send_queue_stopped };
     const QueuePair* pair = nullptr;  // the requester

@@ -1,6 +1,6 @@
 #pragma once
 
-// What has happened to objects of a card, for those who explain why nothing happens any more. Nothing else depends on
+// What has happened to objects of a card, to explain why nothing happens any more. Nothing else depends on
 // it.
 
 #include <cstdint>

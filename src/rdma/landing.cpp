@@ -18,6 +18,7 @@ constexpr uint64_t kLeastPart = 256, kMostParts = 8;
 void Cards::plan_landing(const std::shared_ptr<Message>& message, Time first, Time last) {
   Message& m = *message;
   if ((m.opcode != Opcode::write && m.opcode != Opcode::write_immediate) || m.payload.size() <= kLeastPart) return;
+  if (m.type == QpType::xrc_send) return;  // whose memory is meant is known when it is executed
   const uint64_t even = (m.payload.size() + kMostParts - 1) / kMostParts;
   m.landing = std::make_shared<Landing>();
   m.landing->part = (even + kLeastPart - 1) / kLeastPart * kLeastPart;
@@ -41,7 +42,7 @@ void Cards::plan_landing(const std::shared_ptr<Message>& message, Time first, Ti
 // A part that would be refused, or comes before the end of another message, is written with the end of its own.
 void Cards::land_part(const MessagePtr& message, uint32_t part) {
   const Message& m = *message;
-  if (m.type == QpType::rc && !is_current(m)) return;
+  if (is_reliable(m.type) && !is_current(m)) return;
   const QueuePair* const pair = find_pair(m.to_card, m.to_number);
   uint64_t at = 0;
   bool relaxed = false;

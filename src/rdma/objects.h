@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,7 @@ struct SendWork {
   std::optional<Destination> destination;  // datagrams: what the address said when this was posted
   uint32_t remote_number = 0, remote_qkey = 0;
   uint32_t remote_srq = 0;  // XRC
+  std::string where;        // the line of the call, for reports; may be empty
   Bind bind;
   std::vector<Piece> pieces;
   std::vector<std::byte> inlined;  // with send_flags::inline_data, instead of pieces
@@ -160,7 +162,7 @@ struct Landing {
 // A message on the wire.
 struct Message {
   uint64_t sender = 0;  // Object::id of the queue pair
-  uint32_t from_card = 0, from_number = 0;
+  uint32_t from_process = 0, from_card = 0, from_number = 0;
   uint32_t to_card = 0, to_number = 0;
   QpType type = QpType::rc;
   uint64_t index = 0;

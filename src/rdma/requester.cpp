@@ -168,6 +168,7 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
     pair.next_psn = (pair.next_psn + entry.packets) & kPsnMask;
   }
   message->sender = pair.id;
+  message->from_process = pair.process;
   message->from_card = pair.card;
   message->from_number = pair.number;
   message->to_card = datagram ? work.destination->card : a.remote_card;
@@ -207,6 +208,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
     message->charge = std::shared_ptr<void>(
         nullptr, [counter = under_way_, bytes = message->payload.size()](void*) { *counter -= bytes; });
   }
+  // A card reads the payload of a queue pair's next message when that of this one has gone.
+  pair.ready = std::max(pair.ready, flight.left);
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
   if (reachable) plan_landing(message, first, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] {

@@ -106,7 +106,7 @@ bool Cards::would_take(const QueuePair& pair, const Message& m) const {
   const QpAttributes& a = pair.attributes;
   if (pair.type != m.type || !can_receive(pair.state())) return false;
   if (a.remote_number != m.from_number || a.remote_card != m.from_card) return false;
-  if (m.type == QpType::rc && (pair.starved || m.psn != pair.expected_psn)) return false;
+  if (is_reliable(m.type) && (pair.starved || m.psn != pair.expected_psn)) return false;
   return (a.access_flags & right_for(m.opcode)) != 0 && (!takes_receive(m.opcode) || has_receive(pair));
 }
 
@@ -190,26 +190,6 @@ void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
   }
   std::vector<std::byte> data;
   execute(pair, *message, data);
-}
-
-void Cards::note_drop(QueuePair& at, const Message& message, Drop why) {
-  ++at.past.drops;
-  at.past.drop = why;
-  at.past.drop_peer = message.from_number;
-  at.past.drop_qkey = message.qkey;
-}
-
-void Cards::note_nowhere(const Message& message) {
-  const QueuePair* const sender = alive(message.sender);
-  if (is_reliable(message.type) || !sender) return;
-  constexpr size_t kMost = 32;
-  const auto known = std::ranges::find_if(
-      nowhere_, [&](const SentNowhere& s) { return s.number == message.from_number && s.to == message.to_number; });
-  if (known != nowhere_.end()) {
-    ++known->count;
-  } else if (nowhere_.size() < kMost) {
-    nowhere_.push_back({sender->process, message.from_number, message.to_number, 1});
-  }
 }
 
 void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {

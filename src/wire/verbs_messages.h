@@ -141,7 +141,7 @@ struct VerbsWork {
   uint32_t remote_number = 0, remote_qkey = 0;
   uint64_t window = 0, region = 0, bind_address = 0, bind_bytes = 0;
   uint32_t bind_access = 0, bind_key = 0;
-  char where[56] = {};  // the line of the call, for reports; may be empty
+  char where[56] = {};      // the line of the call, for reports; may be empty
   uint32_t remote_srq = 0;  // XRC
   uint32_t zero = 0;
 };

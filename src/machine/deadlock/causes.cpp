@@ -55,7 +55,7 @@ std::string_view to_string(Cause cause) {
     case Cause::no_event:
       return "waits for an event that does not come";
     case Cause::nobody_sends:
-      return "nobody sends";
+      return "no message is sent";
     case Cause::barrier_divergence:
       return "barrier divergence";
     case Cause::barrier_expects_too_many:
@@ -103,6 +103,7 @@ Finding find_cause(const WaitGraph& graph) {
       rules::counted_barrier,
       rules::barrier,
       rules::mbarrier,
+      rules::flag_of_card,
       rules::missing_rank,
       rules::surely_not_resident,
       rules::overwritten,

@@ -13,8 +13,10 @@ using Found = std::optional<Finding>;
 
 // What collective operations wait for (machine/collective, which knows).
 Found collective(const WaitGraph& g);
-// What network cards and those who use them wait for (machine/verbs).
+// What network cards and their users wait for (machine/verbs).
 Found cards(const WaitGraph& g);
+// A word that a network card should write.
+Found flag_of_card(const WaitGraph& g);
 
 // Barriers, work that can't begin, and ranks that do not take part (rules_of_order.cpp).
 Found counted_barrier(const WaitGraph& g);

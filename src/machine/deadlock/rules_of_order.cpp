@@ -45,6 +45,21 @@ Found cards(const WaitGraph& g) {
   return Finding{static_cast<Cause>(blame->cause), blame->sentence, blame->look_at, {}};
 }
 
+Found flag_of_card(const WaitGraph& g) {
+  if (!g.facts.explain_memory) return std::nullopt;
+  for (size_t k = 0; k < g.waits.size(); ++k) {
+    const Wait& w = g.waits[k];
+    if (w.kind != WaitKind::memory || w.run == Wait::kNone || !w.has_no_writer()) continue;
+    const std::string writers = g.facts.explain_memory(g.facts.runs[w.run].process, w.address);
+    if (writers.empty()) continue;
+    return Finding{Cause::never_signalled,
+                   fmt::format("{} {}{}; {}", name_of(g, w), needs(w), at_location(w), writers),
+                   "the RDMA write that should signal it: whether it is posted, and its remote address",
+                   {k}};
+  }
+  return std::nullopt;
+}
+
 // Within a block
 
 namespace {

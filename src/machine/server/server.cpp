@@ -555,7 +555,7 @@ void Server::idle(Activity activity) {
   // Kernels that read the clock can make progress, unless a host thread is about to act.
   if ((all_inside || now - quiet_since_ > kQuietPassesTime) && node_.pass_time()) return;
   if (all_inside || (activity == Activity::waits && now - std::max(quiet_since_, waiting_since_) > kQuietIsDeadlock)) {
-    // Those who have begun to wait say where they do if it lasts.
+    // A thread that has begun to wait says where, if it lasts.
     const bool line_follows = std::ranges::any_of(node_.threads(), [&](const auto& t) {
       return node_.outside_wait(*t) == OutsideWait::waits && t->note.value == wire::kLineFollows;
     });

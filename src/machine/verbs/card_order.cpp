@@ -88,7 +88,7 @@ rdma::Token CardOrder::post(const Process& process, const rdma::QueuePair& pair,
   request->rank = process.rank;
   request->pair = pair.id;
   request->number = pair.posted + 1;
-  request->reliable = pair.type == rdma::QpType::rc;
+  request->reliable = rdma::is_reliable(pair.type);
   request->fenced = (work.flags & rdma::send_flags::fence) != 0;
   request->name = fmt::format("{} of queue pair {:#x}", name_of(work.opcode), pair.number);
   request->where = where;

@@ -91,7 +91,7 @@ HangFinder::Found HangFinder::plain_write() const {
   });
 }
 
-// Completions lie in a queue that nobody looks at.
+// Completions lie in a queue that no thread looks at.
 HangFinder::Found HangFinder::wrong_queue() const {
   for (const Waiting& w : waiting_) {
     if (w.how != VerbsWait::poll || !std::ranges::all_of(w.queues, [&](const auto* q) { return is_dead(*q); }))

@@ -50,7 +50,7 @@ void HangFinder::add_thread(const HostThread& thread, uint64_t channel) {
 
 std::optional<CollectiveBlame> HangFinder::find() {
   if (waiting_.empty()) return std::nullopt;
-  // Nobody is known to wait for a card: but completions that nobody was told of say so.
+  // No thread is known to wait for a card: but completions that were not told of say so.
   if (std::ranges::none_of(waiting_, &Waiting::sure)) return lost_wakeup();
   using Rule = std::optional<CollectiveBlame> (HangFinder::*)() const;
   constexpr Rule kRules[] = {

@@ -105,7 +105,7 @@ class HangFinder {
   Found refused() const;
   Found never_signalled() const;
   Found plain_write() const;
-  // Completions lie in a queue that nobody looks at.
+  // Completions lie in a queue that no thread looks at.
   Found wrong_queue() const;
   Found nothing_posted() const;
   bool is_full(const QueuePair& pair) const;

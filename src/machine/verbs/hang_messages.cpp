@@ -20,8 +20,11 @@ HangFinder::Found HangFinder::stuck() const {
   for (const auto& s : cards_.stuck()) {
     using Reason = rdma::Cards::Stuck::Reason;
     const QueuePair& pair = *s.pair;
+    const auto entry = std::ranges::find(pair.sends, s.work_id, [](const auto& e) { return e.work.id; });
+    const std::string where = entry == pair.sends.end() ? "" : entry->work.where;
     std::string sentence =
-        fmt::format("the {} with wr_id {} of {} waits for ever: ", name_of_request(s.opcode), s.work_id, name(pair));
+        fmt::format("the {} with wr_id {} of {}{} waits for ever: ", name_of_request(s.opcode), s.work_id, name(pair),
+                    where.empty() ? "" : fmt::format(", posted at {},", where));
     std::string look;
     switch (s.reason) {
       case Reason::no_receive:
@@ -159,7 +162,7 @@ HangFinder::Found HangFinder::failed() const {
                                        : fmt::format(" ({} in error {} polled there)", counted(seen, "completion"),
                                                      seen == 1 ? "was" : "were")),
                  seen == 0
-                     ? "the completions in error of that queue pair, and asynchronous events: nobody has looked at them"
+                     ? "the completions in error of that queue pair, and asynchronous events: they were not looked at"
                      : "the status of each completion: after an error the other side must be told, and the queue pair "
                        "be connected anew");
   });

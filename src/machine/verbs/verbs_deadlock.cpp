@@ -20,7 +20,7 @@ std::optional<CollectiveBlame> Verbs::blame() const {
   for (const auto& [process, held] : held_) {
     if (!held.empty()) finder.add_posting(process);
   }
-  // In an order that does not depend on who connected first.
+  // In an order that does not depend on which connected first.
   auto threads = node_.threads.all();
   std::ranges::sort(threads, {}, [](const auto& thread) { return std::pair(thread->process->number, thread->tie); });
   for (const auto& thread : threads) {

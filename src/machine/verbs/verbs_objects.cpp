@@ -219,9 +219,10 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
       break;
     case VerbsObject::queue_pair:
       if (rdma::QueuePair* const pair = cards_.find_queue_pair(process.number, m.id)) {
-        const bool opened = cards_.close_opened(*pair, process.number);
-        if (!opened) order_.end_pair(*pair);
-        error = opened ? 0 : cards_.destroy(*pair);
+        error = 0;
+        if (cards_.close_opened(*pair, process.number)) break;
+        order_.end_pair(*pair);
+        error = cards_.destroy(*pair);
       }
       break;
     case VerbsObject::xrc_domain:

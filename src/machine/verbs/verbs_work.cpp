@@ -84,6 +84,7 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
       send.remote_number = w.remote_number;
       send.remote_qkey = w.remote_qkey;
       send.remote_srq = w.remote_srq;
+      send.where = where;
       send.bind = {.window = w.window,
                    .region = w.region,
                    .address = w.bind_address,

@@ -23,7 +23,7 @@ Cookies& cookies() {
   return *made;
 }
 
-// A read of it will wait. The machine is told then: nobody but it can end the wait.
+// A read of it will wait. The machine is told then: it alone can end the wait.
 bool will_wait(int descriptor) {
   if ((::fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0) return false;
   pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};

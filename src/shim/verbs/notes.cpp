@@ -40,7 +40,7 @@ int64_t milliseconds() {
 
 void note_wait(wire::VerbsWait wait, uint64_t id, uint32_t value, bool with_line) {
   wire::VerbsNote request{.wait = wait, .value = value, .id = id};
-  if (with_line) line_of_caller(request.where);
+  if (with_line) line_of_call(nullptr, "infiniband/verbs.h", request.where);
   wire::Empty reply;
   ask<wire::Kind::verbs_note>(request, reply);
 }

@@ -58,8 +58,6 @@ backtrace_state* state_for(const void* address) {
 struct Search {
   const void* own = nullptr;  // where this library was loaded
   const void* found = nullptr;
-  std::span<char> line = {};  // not empty: the frame must have a line, too
-  int frames = 0;
 };
 
 struct Line {
@@ -104,10 +102,7 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* into) {
   if (!address || dladdr(address, &info) == 0) return _URC_END_OF_STACK;
   if (info.dli_fbase == search.own) return _URC_NO_REASON;
   search.found = address;
-  if (search.line.empty()) return _URC_END_OF_STACK;
-  constexpr int kMostFrames = 16;
-  line_of(address, search.line);
-  return search.line[0] != '\0' || ++search.frames == kMostFrames ? _URC_END_OF_STACK : _URC_NO_REASON;
+  return _URC_END_OF_STACK;
 }
 
 }  // namespace
@@ -138,17 +133,6 @@ void line_of_call(const void* return_address, std::string_view header, std::span
     line.text = search.found;
   }
   std::snprintf(into.data(), into.size(), "%s", line.text.c_str());
-}
-
-void line_of_caller(std::span<char> into) {
-  if (into.empty()) return;
-  into[0] = '\0';
-  Search search;
-  search.line = into;
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&look_at_frame), &info) == 0) return;
-  search.own = info.dli_fbase;
-  _Unwind_Backtrace(&look_at_frame, &search);
 }
 
 const void* caller_outside() {

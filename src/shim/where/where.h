@@ -11,9 +11,6 @@ void line_of(const void* return_address, std::span<char> into);
 // The same for a call through functions of a header, which may be inlined or not: the line that uses them. Null: the
 // caller is looked for.
 void line_of_call(const void* return_address, std::string_view header, std::span<char> into);
-// The line of the innermost caller that is neither code of this library nor of a header of the system (whose inline
-// functions call the library); empty where there is none.
-void line_of_caller(std::span<char> into);
 
 // The return address in the innermost caller that is no code of this library; null where there is none.
 const void* caller_outside();

@@ -17,13 +17,13 @@ FAILED = "a queue pair has failed"
 NO_COMPLETION = "waits for a completion that does not come"
 NO_EVENT = "waits for an event that does not come"
 LOST = "lost wakeup"
-NOBODY = "nobody sends"
+NOT_SENT = "no message is sent"
 POLLS = "(ibv_poll_cq), at hangs/hangs.cu:"
 IN_HEADER = "(ibv_poll_cq), at hangs/end.h:"
 
 # Program, cause, and texts that the explanation contains.
 CASES = [
-    ("missing_receive", WAITS, ["the send with wr_id 4711", "of rank 1, has no receive posted", "rank 0: a host thread polls", IN_HEADER]),
+    ("missing_receive", WAITS, ["the send with wr_id 4711", ", posted at hangs/end.h:", "of rank 1, has no receive posted", "rank 0: a host thread polls", IN_HEADER]),
     ("too_few_receives", WAITS, ["has no receive left (2 posted, all used)"]),
     ("receiver_in_init", WAITS, ["of rank 1, is in INIT, where it drops what comes", "timeout is 0"]),
     ("unreliable_in_init", WAITS, ["which is in INIT: it serves none of its 1 receive, and has dropped 1 message"]),
@@ -50,15 +50,15 @@ CASES = [
     ("no_room_for_header", DROPPED, ["the receive has room for 64 bytes, and 104 came with the 40 of the GRH"]),
     ("datagram_to_nobody", DROPPED, ["1 message of", "found no queue pair"]),
     ("unreliable_too_early", DROPPED, ["no receive was posted when it came"]),
-    ("both_wait", NOBODY, ["has sent nothing, and waits for a message too: each waits for the other", "rank 0: a host thread polls",
+    ("both_wait", NOT_SENT, ["has sent nothing, and waits for a message too: each waits for the other", "rank 0: a host thread polls",
                            "rank 1: a host thread polls"]),
     ("no_event", NO_EVENT, ["rank 1 waits for an asynchronous event, and nothing is under way"]),
     ("fence", WAITS, ["the RDMA read with wr_id 4711", "1 request behind it waits too, by a fence among them"]),
     ("key_given_back", FAILED, ["IBV_WC_REM_ACCESS_ERR"]),
     ("reads_not_allowed", FAILED, ["its RDMA read with wr_id 4711 failed with IBV_WC_REM_INV_REQ_ERR", "2 completions in error were polled there"]),
     ("stopped_queue", WAITS, ["its send queue is stopped (the state is SQD)"]),
-    ("peer_ended", NOBODY, ["its peer was of rank 1, which has ended"]),
-    ("joined", NOBODY, ["rank 1 waits for a message"]),
+    ("peer_ended", NOT_SENT, ["its peer was of rank 1, which has ended"]),
+    ("joined", NOT_SENT, ["rank 1 waits for a message"]),
     ("flag_not_written", "never signalled", ["network cards may write it (rkey", "1 RDMA write has landed in this process"]),
 ]
 # They end by themselves, and are no hangs.

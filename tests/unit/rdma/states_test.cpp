@@ -107,7 +107,7 @@ TEST(Transitions, EveryPairOfStatesWithEverySingleBitMoreOrLess) {
       }
     }
   }
-  EXPECT_EQ(valid, 3 * 7 + 3 * 6 + static_cast<int>(kRules.size()));
+  EXPECT_EQ(valid, static_cast<int>(kTypes.size() * (7 + 6) + kRules.size()));
 }
 
 TEST(States, ARefusedChangeChangesNothing) {

@@ -141,7 +141,7 @@ FB_API CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer,
     if (pointer % kPage != 0 || bytes % kPage != 0 || pointer - facts->begin > facts->bytes ||
         bytes > (facts->bytes - (pointer - facts->begin) + kPage - 1) / kPage * kPage)
       return cudaErrorInvalidValue;
-    // An allocation ends where it was asked to: the rest of its last page is nobody's.
+    // An allocation ends where it was asked to: the rest of its last page does not belong to it.
     return make_dma_buffer(pointer, std::min<uint64_t>(bytes, facts->bytes - (pointer - facts->begin)),
                            *static_cast<int*>(handle));
   });

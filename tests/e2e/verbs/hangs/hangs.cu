@@ -233,6 +233,7 @@ void full_queue(bool ok) {
     for (int k = 0; k < 6; ++k) end.receive();
     meet();
     for (int k = 0; k < 6; ++k) take(end.receive_cq);
+    meet();
     return;
   }
   meet();
@@ -240,6 +241,7 @@ void full_queue(bool ok) {
     const unsigned flags = ok && k % 2 == 1 ? IBV_SEND_SIGNALED : 0;
     while (end.send(IBV_WR_SEND, flags) != 0) take(end.send_cq);
   }
+  meet();
 }
 
 // The same without a poll.
@@ -250,6 +252,7 @@ void posts_again(bool ok) {
     for (int k = 0; k < 6; ++k) end.receive();
     meet();
     for (int k = 0; k < 6; ++k) take(end.receive_cq);
+    meet();
     return;
   }
   meet();
@@ -259,6 +262,7 @@ void posts_again(bool ok) {
       if (ok) ibv_poll_cq(end.send_cq, 1, &wc);
     }
   }
+  meet();
 }
 
 void wrong_queue(bool ok) {
@@ -344,7 +348,7 @@ void write_without_immediate(bool ok) {
   meet();
 }
 
-// A message that is longer than its receive: both queue pairs fail, and nobody looks at a status.
+// A message that is longer than its receive: both queue pairs fail, and no status is looked at.
 void status_not_looked_at(bool ok) {
   End end;
   end.connect();
@@ -421,6 +425,7 @@ void both_wait(bool ok) {
   if (rank() == 0 && ok) end.send();
   take(end.receive_cq);
   if (rank() == 1) end.send();
+  if (rank() == 1) take(end.send_cq);
 }
 
 void no_event(bool ok) {
