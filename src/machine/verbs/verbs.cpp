@@ -318,9 +318,11 @@ void Verbs::answer_look(Waiter& waiter) {
   thread.now = std::max(thread.now, now());
   if (is_as_seen(thread, *waiter.look)) {
     ++thread.polls;
+    vain_looks_[thread.tie] = *waiter.look;
     node_.engine.note_host_poll();
   } else {
     thread.polls = 0;
+    vain_looks_.erase(thread.tie);
     node_.engine.note_progress();
   }
   host_accesses_.look(*thread.process, *waiter.look);

@@ -143,7 +143,8 @@ class Verbs final : rdma::Surroundings {
   rdma::Cards cards_;
   CardOrder order_;
   HostAccesses host_accesses_;
-  std::map<uint64_t, Pipe> pipes_;  // contexts and channels
+  std::map<uint64_t, wire::VerbsLook> vain_looks_;  // the last ones of threads that poll a word, by HostThread::tie
+  std::map<uint64_t, Pipe> pipes_;                  // contexts and channels
   uint64_t next_pipe_ = 1;
   // Events of cards happen in the order of their times, whatever the schedule.
   std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;

@@ -54,13 +54,10 @@ std::optional<std::string> Verbs::explain_wait(const HostThread& thread) const {
   }
   if (thread.waiting && thread.request == wire::Kind::verbs_post)
     return who + "posts again and again to a send queue that is full (ibv_post_send)";
-  if (const auto waiting = waiters_.find(thread.process->number); waiting != waiters_.end()) {
-    for (const auto& waiter : waiting->second) {
-      if (!waiter->look || waiter->done || waiter->thread.get() != &thread) continue;
-      return fmt::format("{}polls a word of registered memory{}, where {} is", who,
-                         at(host_accesses_.line(thread.process->number, waiter->look->line)), waiter->look->seen);
-    }
-  }
+  const auto vain = vain_looks_.find(thread.tie);
+  if (thread.waiting && thread.request == wire::Kind::verbs_look && vain != vain_looks_.end())
+    return fmt::format("{}polls a word of registered memory{}, where {} is", who,
+                       at(host_accesses_.line(thread.process->number, vain->second.line)), vain->second.seen);
   if (thread.polled.empty()) return std::nullopt;
   const HangFinder finder(cards_, gone_numbers_, {});
   std::string text = who + "polls ";
