@@ -109,10 +109,10 @@ class Driver {
       await_error(careless_->pair.get());
     }
     if (is_overrun) {
-      // The first block again and again; when the queue is broken, the others, which are lost.
-      for (int k = 0; k <= room; ++k) proof::post(pair, blocks_[0], ++serial_);
+      // Writes without data; when the queue is broken, the blocks, which are lost.
+      for (int k = 0; k <= room; ++k) proof::post(pair, {}, ++serial_);
       await_error(pair);
-      for (size_t b = 1; b < blocks_.size(); ++b) proof::post(pair, blocks_[b], ++serial_);
+      for (const Block& block : blocks_) proof::post(pair, block, ++serial_);
     } else {
       for (const Block& block : blocks_) {
         proof::post(pair, block, ++serial_);

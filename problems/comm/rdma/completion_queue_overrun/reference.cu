@@ -72,7 +72,7 @@ class Solution {
     hear(kFromNext);
     if (!is_broken) return errors;  // all writes have completed
 
-    // Which of the blocks have arrived is not known. Writing one again does no harm.
+    // What was posted to the broken pair is lost.
     fabricbench::connect_rc(*outbound_, 0, target_);
     int under_way = 0;
     for (int64_t b = 0; b < count; ++b) {
