@@ -199,16 +199,17 @@ class Solution {
 
   void run(const Args&, cudaStream_t stream) {
     ++call_;
+    // Two meetings in a call, with growing numbers that may wrap around, and are never 0.
+    const auto enter = static_cast<uint32_t>(4 * call_ + 1), leave = enter + 2;
     const Team team = {flags_.all<Flags>(), place_.local, place_.ranks};
     // The same on all ranks: block b waits for block b.
     const auto blocks = static_cast<int>(std::clamp<int64_t>(slice_ / chunks_ / kThreads, 1, kBlocks));
     auto* const partial = static_cast<float*>(partial_.memory);
     // Two inboxes take turns. We have had the partner's data of the last call, so it has left the call before that:
     // its inbox of that call is free, and needs no message that says so.
-    const uint64_t turn = call_ % 2 * bytes();
+    const uint64_t turn = static_cast<uint64_t>(call_ % 2) * bytes();
     for (int64_t c = 0; c < chunks_; ++c) {
-      reduce<<<blocks, kThreads, 0, stream>>>(team, inputs_.all<const float>(), partial, chunk(c),
-                                              c == 0 ? 2 * call_ - 1 : 0);
+      reduce<<<blocks, kThreads, 0, stream>>>(team, inputs_.all<const float>(), partial, chunk(c), c == 0 ? enter : 0);
       fabricbench::check_cuda(cudaEventRecord(reduced_[c], stream), "cudaEventRecord");
     }
     for (int64_t c = 0; c < chunks_; ++c) {
@@ -219,10 +220,10 @@ class Solution {
     }
     // The chunks come in the order in which they were sent: it is one queue pair.
     for (int64_t c = 0; c < chunks_; ++c) {
-      await(arrived_, (int64_t{call_} - 1) * chunks_ + c + 1);
+      await(arrived_, (call_ - 1) * chunks_ + c + 1);
       const auto* const inbox = reinterpret_cast<const float*>(static_cast<char*>(inbox_.memory) + turn);
       spread<<<blocks, kThreads, 0, stream>>>(team, partial, inbox, outputs_.all<float>(), chunk(c),
-                                              c + 1 == chunks_ ? 2 * call_ : 0);
+                                              c + 1 == chunks_ ? leave : 0);
     }
     await(sent_, call_);  // the card has read all sums: the next call may overwrite them
   }
@@ -281,8 +282,7 @@ class Solution {
   fabricbench::QueuePair rail_;
   Door partner_ = {};
   cudaEvent_t reduced_[kMostChunks] = {};
-  int64_t arrived_ = 0, sent_ = 0;
-  uint32_t call_ = 0;
+  int64_t call_ = 0, arrived_ = 0, sent_ = 0;  // sent_: calls whose last chunk is complete
 };
 // [template]
 //| class Solution {
