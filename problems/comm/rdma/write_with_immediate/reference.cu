@@ -43,8 +43,8 @@ class Solution {
   ~Solution() { cudaFreeHost(report_); }
 
   void run(const Args& args, cudaStream_t stream) {
-    // The card does not wait for the stream: `in` must be there, and `out` must be free, before anybody is told so. The
-    // copy of the call before is over, too: report_ is free.
+    // The card does not wait for the stream: `in` must be there, and `out` must be free, before the neighbours are told
+    // so. The copy of the call before is over, too: report_ is free.
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     send(*from_before_, {}, 0);  // the rank before may write
     await(kReady);
@@ -86,9 +86,8 @@ class Solution {
     fabricbench::check_verbs(ibv_post_send(&pair, &work, &bad), "ibv_post_send");
   }
 
-  // The completion with this name; others that come before are kept. Nobody waits for those of doorbells, but polling
-  // them frees their places in the send queue. A receive is posted again at once, so that the
-  // next call's message finds it.
+  // The completion with this name; others that come before are kept. Those of doorbells are only polled, which frees
+  // their places in the send queue. A receive is posted again at once, so that the next call's message finds it.
   ibv_wc await(Work name) {
     while (kept_[name] == 0) {
       const ibv_wc done = fabricbench::wait_for_completion(queue_.get());
