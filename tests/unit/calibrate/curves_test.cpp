@@ -44,11 +44,12 @@ TEST_F(OwnCurves, AreReadWithWhatTheirHostDid) {
 
 TEST_F(OwnCurves, CopiesOfTheHostCostTimeByBytes) {
   const auto curves = load("[harness.h]\ncopies = 2\ncopy_bandwidth = 20.0\nsource = \"x\"\n" +
-                           curve("a", "ranks = 1\ncards = true\nharness = \"h\"\npoints = [[1, 2.5]]"));
+                           curve("a", "ranks = 1\ncards = true\nharness = \"h\"\npoints = [[1, 2.5]]") + kPair);
   ASSERT_TRUE(curves) << to_string(curves.error(), "");
   EXPECT_TRUE(curves->curves[0].cards);
   EXPECT_DOUBLE_EQ(curves->curves[0].harness.per_byte, 1e-4);
-  EXPECT_FALSE(load("[harness.h]\ncopies = 2\nsource = \"x\"\n" + curve("a", "ranks = 1\npoints = [[1, 2.5]]")));
+  EXPECT_FALSE(
+      load("[harness.h]\ncopies = 2\nsource = \"x\"\n" + curve("a", "ranks = 1\npoints = [[1, 2.5]]") + kPair));
 }
 
 TEST_F(OwnCurves, AreCheckedStrictly) {
