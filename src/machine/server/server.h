@@ -81,7 +81,7 @@ class Server {
   uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
   // Nothing but polls has moved since then, and was seen to last.
   uint64_t vain_since_ = 0, last_vain_ = 0;
-  uint64_t requests_ = 0;       // of ranks that are judged
+  uint64_t requests_ = 0;  // of ranks that are judged
   uint64_t looked_at_times_ = 0;
   uint64_t timed_step_ = 0;                               // JudgeSession::steps()
   std::map<pid_t, double> seconds_before_step_;           // processor time by process; 0: the machine

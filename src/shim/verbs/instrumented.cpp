@@ -48,8 +48,8 @@ void look_volatile(const void* at, uint32_t bytes, LookKind kind, const void* ca
   note_seen(at, value);
 }
 
-// Around an atomic access. In registered memory the machine knows what synchronises with what; elsewhere the word may be
-// in memory that processes share: a store may tell others something, and a load hear of them.
+// Around an atomic access. In registered memory the machine knows what synchronises with what; elsewhere the word may
+// be in memory that processes share: a store may tell others something, and a load hear of them.
 class AtomicAccess {
  public:
   template <class T>
