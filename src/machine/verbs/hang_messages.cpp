@@ -169,7 +169,7 @@ HangFinder::Found HangFinder::failed() const {
 }
 
 HangFinder::Found HangFinder::dropped() const {
-  const auto found = for_each_pair([&](const Waiting& w, const CompletionQueue& q, const QueuePair& pair) -> Found {
+  auto found = for_each_pair([&](const Waiting& w, const CompletionQueue& q, const QueuePair& pair) -> Found {
     if (pair.receive_cq != &q || pair.past.drops == 0) return std::nullopt;
     std::string why, look;
     switch (pair.past.drop) {

@@ -11,6 +11,9 @@ using LookKind = fb::wire::VerbsLook::Kind;
 
 #define CALLER __builtin_return_address(0)
 
+// The names are the compiler's.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+
 FB_VERBS void __tsan_init() { note_instrumented(); }
 FB_VERBS void __tsan_func_entry(void*) {}
 FB_VERBS void __tsan_func_exit() {}
@@ -156,3 +159,5 @@ FB_VERBS void* __tsan_memset(void* to, int value, size_t bytes) {
 // For libfabricbench_contact.
 FB_VERBS void fabricbench_note_talk() { note_talk(); }
 FB_VERBS void fabricbench_note_hear() { note_hear(); }
+
+// NOLINTEND(bugprone-reserved-identifier)
