@@ -106,7 +106,8 @@ class Gatherer {
   }
 
   void add_thread(const HostThread& thread) {
-    const bool outside = thread.note.wait != wire::VerbsWait::none || !thread.polled.empty();
+    const bool polls_word = thread.request == Kind::verbs_look && thread.polls != 0;
+    const bool outside = thread.note.wait != wire::VerbsWait::none || !thread.polled.empty() || polls_word;
     if (thread.gone || (!thread.waiting && !outside) || thread.request == Kind::callback_next) return;
     BlockedHost host;
     host.process = thread.process->number;

@@ -55,7 +55,7 @@ std::optional<std::string> Verbs::explain_wait(const HostThread& thread) const {
   if (thread.waiting && thread.request == wire::Kind::verbs_post)
     return who + "posts again and again to a send queue that is full (ibv_post_send)";
   const auto vain = vain_looks_.find(thread.tie);
-  if (thread.waiting && thread.request == wire::Kind::verbs_look && vain != vain_looks_.end())
+  if (thread.request == wire::Kind::verbs_look && vain != vain_looks_.end())
     return fmt::format("{}polls a word of registered memory{}, where {} is", who,
                        at(host_accesses_.line(thread.process->number, vain->second.line)), vain->second.seen);
   if (thread.polled.empty()) return std::nullopt;

@@ -3,10 +3,70 @@
 #include <fabricbench/rank.h>
 #include <fabricbench/verbs.h>
 
+#include <algorithm>
 #include <cuda/atomic>
-#include <memory>
 
 #include "args.h"
+
+constexpr int kMostLocal = 8;  // ranks of one node
+
+// Where this rank is: ranks 0 to world / 2 - 1 are on the first node, the others on the second one.
+struct Place {
+  explicit Place(const fabricbench::Rank& rank)
+      : ranks(rank.world() / 2),
+        local(rank.rank() % ranks),
+        first(rank.rank() - local),
+        partner((rank.rank() + ranks) % rank.world()) {}
+  int ranks;    // of this node
+  int local;    // this one among them
+  int first;    // the node's rank with the local number 0
+  int partner;  // the rank of the other node that has the same local number
+};
+
+// A pointer for each rank of the node, by its local number; small enough to be a kernel's parameter.
+template <class T>
+struct Neighbours {
+  T* of[kMostLocal];
+};
+
+// Maps memory of all ranks of this rank's node (CUDA IPC). `memory` is the begin of an allocation, which the caller
+// keeps. Collective: all ranks of both nodes make one.
+class NodeMemory {
+ public:
+  NodeMemory(const fabricbench::Rank& rank, const Place& place, const void* memory) : rank_(rank), place_(place) {
+    cudaIpcMemHandle_t handle;
+    fabricbench::check_cuda(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");
+    const auto handles = rank.all_gather(handle);
+    for (int peer = 0; peer < place.ranks; ++peer) {
+      pointers_[peer] = const_cast<void*>(memory);
+      if (peer == place.local) continue;
+      fabricbench::check_cuda(cudaIpcOpenMemHandle(&pointers_[peer], handles[static_cast<size_t>(place.first + peer)],
+                                                   cudaIpcMemLazyEnablePeerAccess),
+                              "cudaIpcOpenMemHandle");
+    }
+  }
+  // Behind this the memory may be freed: no rank has it mapped any more.
+  ~NodeMemory() {
+    for (int peer = 0; peer < place_.ranks; ++peer) {
+      if (peer != place_.local) cudaIpcCloseMemHandle(pointers_[peer]);
+    }
+    if (std::uncaught_exceptions() == 0) rank_.barrier();
+  }
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+
+  template <class T>
+  Neighbours<T> all() const {
+    Neighbours<T> typed{};
+    for (int peer = 0; peer < place_.ranks; ++peer) typed.of[peer] = static_cast<T*>(pointers_[peer]);
+    return typed;
+  }
+
+ private:
+  const fabricbench::Rank& rank_;
+  Place place_;
+  void* pointers_[kMostLocal] = {};
+};
 
 // [solution]
 // Nothing in chunks, and all of it pulled: a rank reads slices of its neighbours' inputs, its card reads the partner's
