@@ -2,6 +2,7 @@
 
 // A problem, read from its folder. docs/problems.md describes the folder.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,8 @@ struct Rules {
   std::vector<std::string> forbid_in_run;   // kinds of requests, see rules.h
   std::vector<std::string> forbid_symbols;  // of the built object
   std::vector<std::string> libraries;       // that solutions may call, see libraries.h
+
+  bool allows(std::string_view library) const { return std::ranges::find(libraries, library) != libraries.end(); }
 };
 
 // Of one call and the worst rank; over the parameters and world.

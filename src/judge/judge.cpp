@@ -171,8 +171,7 @@ class AttemptJudge {
     auto platform = fabric::load_platform(verdict_.platform);
     if (!platform) throw std::runtime_error(join(platform.error()));
     platform_ = std::move(*platform);
-    const auto& libraries = problem_.rules.libraries;
-    if (platform_.nic.per_node == 0 && std::ranges::find(libraries, "verbs") != libraries.end())
+    if (platform_.nic.per_node == 0 && problem_.rules.allows("verbs"))
       throw std::runtime_error(
           fmt::format("platform {} has no network cards, and problem {} needs some (its own is {})", verdict_.platform,
                       problem_.name, problem_.platform));

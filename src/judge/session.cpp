@@ -204,7 +204,7 @@ std::optional<Ruling> broken_rule(const catalog::Problem& problem, const record:
     if ((m.flags & wire::message_flags::never_in_run) != 0) forbidden.emplace_back(m.name);
   }
   for (const catalog::Library& library : catalog::libraries()) {
-    if (std::ranges::find(problem.rules.libraries, library.name) != problem.rules.libraries.end()) continue;
+    if (problem.rules.allows(library.name)) continue;
     for (const std::string_view kind : fb::split(library.requests, ' ')) forbidden.emplace_back(kind);
   }
   for (const std::string& kind : forbidden) {

@@ -42,7 +42,7 @@ bool matches(std::string_view name, std::string_view pattern) {
 // A function of a library that the problem allows.
 bool is_allowed(std::string_view symbol, const catalog::Rules& rules) {
   const catalog::Library* library = catalog::library_of_symbol(symbol);
-  return library != nullptr && std::ranges::find(rules.libraries, library->name) != rules.libraries.end();
+  return library != nullptr && rules.allows(library->name);
 }
 
 // The dynamic part of an object, by the addresses that the loader uses. Every read is checked against the file's end.

@@ -51,9 +51,7 @@ Result<std::string> machine_of(const catalog::Problem& problem) {
 
 Result<std::string> toolchain_of(const catalog::Problem& problem) {
   const std::string libraries = describe_libraries(problem);
-  const auto allowed = [&](std::string_view library) {
-    return std::ranges::find(problem.rules.libraries, library) == problem.rules.libraries.end() ? "" : "yes";
-  };
+  const auto allowed = [&](std::string_view library) { return problem.rules.allows(library) ? "yes" : ""; };
   return fill_prompt_file("parts/toolchain.md", {{"libraries", libraries},
                                                  {"no_libraries", libraries.empty() ? "yes" : ""},
                                                  {"nccl", allowed("nccl")},

@@ -108,10 +108,6 @@ std::string_view roundoff(DType type) {
   }
 }
 
-bool allows(const Problem& problem, std::string_view library) {
-  return std::ranges::find(problem.rules.libraries, library) != problem.rules.libraries.end();
-}
-
 }  // namespace
 
 Result<std::string> describe_data(const Problem& problem) {
@@ -186,7 +182,7 @@ std::string describe_rules(const Problem& problem) {
   text += "- `run` must not exchange data by `fabricbench/rank.h`: that is for set-up.\n";
   // What a network card does, no stream waits for.
   text +=
-      allows(problem, "verbs")
+      problem.rules.allows("verbs")
           ? "- All work of a call is done in `run`, or enqueued there on `stream` or on streams that `stream` waits "
             "for. Nothing goes on after the return: no host threads that work later, no work requests that are not "
             "complete.\n"
@@ -196,10 +192,10 @@ std::string describe_rules(const Problem& problem) {
     const catalog::Library* library = catalog::find_library(name);
     text += fmt::format("- {} may be called (`#include <{}>`; it is linked).\n", library->about, library->header);
   }
-  const bool communicates = allows(problem, "nccl") || allows(problem, "verbs");
+  const bool communicates = problem.rules.allows("nccl") || problem.rules.allows("verbs");
   text += fmt::format(
       "- No {}communication libraries, no {}BLAS; no `dlopen`, processes, sockets or shared memory of the host.\n",
-      communicates ? "other " : "", allows(problem, "cublas") ? "other " : "");
+      communicates ? "other " : "", problem.rules.allows("cublas") ? "other " : "");
   return std::string(trim(text));
 }
 
