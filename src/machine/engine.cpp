@@ -559,6 +559,8 @@ bool Engine::take_only_polls() {
 
 uint64_t Engine::vain_polls() const { return kVainPolls + kVainPollsOfWarp * resident_warps(); }
 
+bool Engine::polls_alone() const { return only_polls_ >= kLikePolls; }
+
 bool Engine::polls_in_vain() const { return polls_in_vain_ >= kVainPolls && polls_in_vain_ >= vain_polls(); }
 
 void Engine::sleep_on_polls() {

@@ -176,6 +176,8 @@ class Engine {
   bool take_only_polls();
   // Every warp has polled for so long, and nothing else has happened, that nothing can end it but a counter or time.
   bool polls_in_vain() const;
+  // The last that was done is a poll.
+  bool polls_alone() const;
   void note_host_poll();
   // Something else than polling has happened, or is about to.
   void note_progress() {

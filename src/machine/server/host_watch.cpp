@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,8 @@ constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
 // How long to wait for a thread that sleeps by the clock.
 constexpr uint64_t kPatience = 100'000'000;
+// Delayed acknowledgements come after at most 200 ms.
+constexpr uint64_t kAcknowledged = 300'000'000;
 
 uint64_t wall_nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -129,7 +133,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   return Activity::spins;
 }
 
-bool HostWatch::network_is_quiet() {
+bool HostWatch::delivery_is_idle() {
   if (!delivery_known_) {
     delivery_known_ = true;
     DIR* folder = opendir("/proc");
@@ -147,6 +151,29 @@ bool HostWatch::network_is_quiet() {
     const char state = state_of(pid, static_cast<uint32_t>(pid));
     return state != 'R';
   });
+}
+
+// Of connections on this computer. What is not acknowledged for long is not read by anybody: no message under way.
+bool HostWatch::has_unacknowledged_bytes() {
+  constexpr std::string_view kEstablished = "01", kNothing = "00000000:";
+  std::map<std::string, uint64_t> found;
+  const uint64_t now = wall_nanoseconds();
+  for (const char* const path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream table(path);
+    std::string line, slot, local, remote, state, queues;
+    std::getline(table, line);  // the names of the columns
+    while (std::getline(table, line)) {
+      std::istringstream(line) >> slot >> local >> remote >> state >> queues;
+      if (state != kEstablished || queues.starts_with(kNothing)) continue;
+      // Ranks are on this computer.
+      if (local.substr(0, local.find(':')) != remote.substr(0, remote.find(':'))) continue;
+      std::string key = fmt::format("{} {} {}", local, remote, queues);
+      const auto known = unacknowledged_.find(key);
+      found.emplace(std::move(key), known == unacknowledged_.end() ? now : known->second);
+    }
+  }
+  unacknowledged_ = std::move(found);
+  return std::ranges::any_of(unacknowledged_, [&](const auto& u) { return now - u.second < kAcknowledged; });
 }
 
 size_t HostWatch::count(int32_t pid) { return threads_of(pid).size(); }

@@ -28,7 +28,10 @@ class HostWatch {
   Activity look(int32_t pid, const std::vector<uint32_t>& inside, bool polls_memory);
   // A message between two ranks may be under way while both look asleep: the system delivers it from a thread of its
   // own when it is busy. False: one may be under way. Check threads that wait outside once more afterwards.
-  bool network_is_quiet();
+  bool delivery_is_idle();
+  // … or keeps a small segment back until the one before it is acknowledged (Nagle's algorithm and delayed
+  // acknowledgements: 40 ms). A look at the tables of all connections: a millisecond.
+  bool has_unacknowledged_bytes();
   // Threads that a process has.
   static size_t count(int32_t pid);
   // The thread that calls itself `id`: a process may live in a namespace where numbers are others. `id` where that
@@ -53,6 +56,7 @@ class HostWatch {
 
   std::vector<int32_t> delivery_;  // the system's threads that deliver messages
   bool delivery_known_ = false;
+  std::map<std::string, uint64_t> unacknowledged_;  // connection and bytes, as /proc writes them: since when
   std::map<std::pair<int32_t, uint32_t>, Thread> threads_;
   bool expect_spinning_;
 };

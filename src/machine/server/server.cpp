@@ -330,7 +330,9 @@ Activity Server::settle() {
   if (activity == Activity::runs) return activity;
   // Threads that wait outside the machine wait for each other's messages.
   if (std::ranges::all_of(settled_, [](const auto& s) { return s.second; })) return activity;
-  if (!watch_.network_is_quiet()) return Activity::runs;
+  if (!watch_.delivery_is_idle()) return Activity::runs;
+  // Time that polls let pass would be lost to the rank that the message is for.
+  if (node_.polls_alone() && watch_.has_unacknowledged_bytes()) return Activity::runs;
   return look_at_all();
 }
 

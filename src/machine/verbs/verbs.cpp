@@ -284,7 +284,7 @@ void Verbs::answer_poll(Waiter& waiter) {
     // A loop that counts its polls, or looks at the clock, ends by itself. It need not ask each time while nothing but
     // polls is left.
     constexpr uint32_t kPatience = 512, kInVain = 1 << 15;
-    if (++thread.polls > kPatience && events_.empty() && !node_.judge) polled.in_vain = kInVain;
+    if (++thread.polls > kPatience && cards_are_idle() && !node_.judge) polled.in_vain = kInVain;
     node_.engine.note_host_poll();
   } else {
     thread.polls = 0;

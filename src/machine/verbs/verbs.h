@@ -70,6 +70,7 @@ class Verbs final : rdma::Surroundings {
   // What a thread is about to wait for.
   void note(HostThread& thread, const wire::VerbsNote& note);
   OutsideWait outside_wait(const HostThread& thread) const;
+  bool cards_are_idle() const { return events_.empty(); }
 
   // Why threads that use cards wait for ever; nothing where none does (verbs_deadlock.cpp).
   std::optional<CollectiveBlame> blame() const;

@@ -4,15 +4,15 @@
 usage: run_programs.py FABRICBENCH pingpong|perftest"""
 
 import re
+import socket
 import subprocess
 import sys
 
 TOOL, SUITE = sys.argv[1:3]
-# A server on the first node, a client on the second: it starts when the server listens.
+# A server on the first node, a client on the second: it starts when the server listens (state 0A).
 SCRIPT = ("if [ $RANK = 0 ]; then exec PROGRAM; fi; "
-          "until ss -ltnH 2>/dev/null | grep -q ':PORT ' || [ $((n += 1)) -gt 20 ]; do sleep 0.1; done; "
+          "until grep -q ':PORT 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 || [ $((n += 1)) -gt 100 ]; do sleep 0.1; done; "
           "exec PROGRAM localhost")
-next_port = 19_000
 
 
 def call(*words):
@@ -24,10 +24,16 @@ def call(*words):
     return text
 
 
+def free_port():
+    """A port that nothing listens on: other tests run beside this one."""
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
 def between_nodes(program):
-    global next_port
-    next_port += 1
-    script = SCRIPT.replace("PROGRAM", f"{program} -p {next_port}").replace("PORT", str(next_port))
+    port = free_port()
+    script = SCRIPT.replace("PROGRAM", f"{program} -p {port}").replace("PORT", f"{port:04X}")
     return call("--ranks", "2", "/bin/sh", "--", "-c", script)
 
 
