@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "race/access_runs.h"
+#include "race/card_release.h"
 
 namespace fb::race {
 namespace {
@@ -101,6 +103,9 @@ bool AccessCheck::is_ordered_before(const AccessContext& access, const Segment& 
 
 void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end) {
   if (history_.watches(*at.shadow)) history_.note(access, at, begin, end);
+  ReleasesRef replaced;
+  if (access.cell.writes() && access.cell.of_card() && stale_.enabled())
+    replaced = releases_in(order_.agents(), line, begin, end);
   line.each(begin, end, [&](Segment& segment) {
     work_ += segment.more_reads ? 1 + segment.more_reads->size() / 4 : 1;
     check_segment(access, segment, at);
@@ -109,7 +114,7 @@ void AccessCheck::apply_to_line(AccessContext& access, Line& line, const LineRef
   });
   if (access.cell.writes()) {
     line.merge(begin, end);
-    if (stale_.enabled() && at.host) stale_.keep(access, line, at, begin, end);
+    if (stale_.enabled() && at.host) stale_.keep(access, line, at, begin, end, std::move(replaced));
     // A weak store over a flag ends its release sequence. What a card's writes release is found by the write.
     if (line.extras && (!access.cell.strong || access.cell.of_card())) line.extras->flags.erase(begin, end);
   } else if (access.may_be_stale && stale_.enabled() && line.extras && !line.extras->stale.empty()) {

@@ -13,6 +13,8 @@ class HappensBefore {
  public:
   HappensBefore(const Agents& agents, bool strict) : agents_(agents), strict_(strict) {}
 
+  const Agents& agents() const { return agents_; }
+
   // Whether `earlier`, where it touched the byte at `offset` of its line, happens before `access`.
   bool orders(const AccessContext& access, const ShadowCell& earlier, uint32_t offset) const;
   // The same for the threads alone: without the proxy fence that an asynchronous copy needs.

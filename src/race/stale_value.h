@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "race/flag.h"
 #include "race/shadow_cell.h"
 
 namespace fb::race {
@@ -21,6 +22,7 @@ struct StaleValue {
   uint64_t number = 0;            // of the write, among all
   std::vector<uint64_t> seen_by;  // warps that have read the new value
   std::vector<std::byte> bytes;   // [begin, end) before the write
+  ReleasesRef releases;           // that came with these bytes, where a card has replaced them; else null
 };
 
 // Per line.

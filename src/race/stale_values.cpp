@@ -14,7 +14,8 @@ uint64_t warp_key(BlockId block, uint32_t warp) { return uint64_t{block} << 8 | 
 
 }  // namespace
 
-void StaleValues::keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end) {
+void StaleValues::keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end,
+                       ReleasesRef releases) {
   ++writes_;
   // Whole lines are data, also when the stores are strong.
   const bool flag = access.cell.strong && end - begin < kLineBytes;
@@ -34,6 +35,7 @@ void StaleValues::keep(const AccessContext& access, Line& line, const LineRef& a
   value.by = access.cell;
   value.number = writes_;
   value.bytes.assign(at.host + begin, at.host + end);
+  value.releases = std::move(releases);
   list.push_back(std::move(value));
 }
 

@@ -27,8 +27,10 @@ class StaleValues {
   bool enabled() const { return on_ && options_.weak_lines != 0; }
   // Off: every load returns the newest bytes. On by default.
   void turn(bool on) { on_ = on; }
-  // Before a write: keeps the bytes that it replaces, in a sample of all lines.
-  void keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end);
+  // Before a write: keeps the bytes that it replaces, in a sample of all lines. `releases`: that came with them, where
+  // the write ends the flag.
+  void keep(const AccessContext& access, Line& line, const LineRef& at, uint32_t begin, uint32_t end,
+            ReleasesRef releases);
   // Chooses for each lane of a load the newest or an older value; sets AccessContext::stale.
   void choose(AccessContext& access, Line& line, uint32_t begin, uint32_t end);
   // Lets the load that is about to execute return the values that were chosen.

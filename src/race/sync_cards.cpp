@@ -4,20 +4,9 @@
 #include <bit>
 #include <memory>
 
-namespace fb::race {
+#include "race/card_release.h"
 
-bool release_of_card(const Agents& agents, const ShadowCell& write, Release& release) {
-  if (!write || !write.of_card() || !write.writes()) return false;
-  const OperationInfo& op = agents.operation_of(write.block);
-  if (!op.of_card()) return false;
-  release.write = write;
-  release.has_release = true;
-  release.release_scope = Scope::sys;
-  release.writer_clock = op.card.release;
-  release.clock = {{op.card.release, op.card.release},       op.stream_epoch, write.block, 1, 1, 0, 0,
-                   op.card.releases_itself ? write.epoch : 0};
-  return true;
-}
+namespace fb::race {
 
 void CardSync::access(uint32_t operation, AccessKind kind, mem::Allocation& allocation, uint64_t offset,
                       uint64_t bytes) {

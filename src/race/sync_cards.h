@@ -17,9 +17,6 @@
 
 namespace fb::race {
 
-// The release that a card's write carries to an agent that reads a word of it; false: it is no write of a card.
-bool release_of_card(const Agents& agents, const ShadowCell& write, Release& release);
-
 class CardSync {
  public:
   CardSync(SyncState& state, ShadowMemory& memory, AccessCheck& check, const LookedAt& looked_at)

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "race/sync_cards.h"
+#include "race/card_release.h"
 
 namespace fb::race {
 namespace {
@@ -147,6 +147,13 @@ void FlagSync::read_word_of_card(WarpState& s, const simt::Access& access, const
   if (!release_of_card(state_.agents, line.at(offset).write, release)) return;
   Flag flag{static_cast<uint8_t>(offset), static_cast<uint8_t>(bytes), std::make_shared<const Releases>(1, release),
             std::make_shared<const Releases>()};
+  if ((context.stale & lanes) != 0 && line.extras) {
+    // Strong loads return nothing older than the value before the last.
+    const auto replaced =
+        std::ranges::find_if(line.extras->stale.rbegin(), line.extras->stale.rend(),
+                             [&](const auto& v) { return v.begin <= offset && v.end >= offset + bytes; });
+    if (replaced != line.extras->stale.rend() && replaced->releases) flag.previous = replaced->releases;
+  }
   read_flag(s, access, context, lanes, line, flag, offset, bytes);
   if (release.clock.lane_epoch != 0 || (context.stale & lanes) != 0) return;
   // Of a larger message only this word has been seen.

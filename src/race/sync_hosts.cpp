@@ -3,6 +3,8 @@
 #include <bit>
 #include <memory>
 
+#include "race/card_release.h"
+
 namespace fb::race {
 
 AccessContext HostSync::context_of(OperationState& op, AccessKind kind, Site site) {
@@ -37,8 +39,10 @@ void HostSync::word(uint32_t operation, AccessKind kind, Site site, mem::Allocat
   context.cell.scope = static_cast<uint32_t>(Scope::sys) & 7;
   context.cell.element = context.cell.whole = static_cast<uint32_t>(std::bit_width(bytes) - 1) & 7;
   Shadow& shadow = memory_.of(allocation);
+  const auto begin = static_cast<uint32_t>(offset % kLineBytes);
+  const ReleasesRef replaced = releases_in(state_.agents, shadow.line(offset / kLineBytes), begin, begin + bytes);
   check_.apply(context, {&shadow, &allocation, allocation.bytes.get() + offset, offset}, bytes);
-  if (!context.cell.writes() || bytes < 4 || offset % kLineBytes + bytes > kLineBytes) return;
+  if (!context.cell.writes() || bytes < 4 || begin + bytes > kLineBytes) return;
   Release release;
   release.write = context.cell;
   release.has_release = releases;
@@ -53,8 +57,8 @@ void HostSync::word(uint32_t operation, AccessKind kind, Site site, mem::Allocat
                    0,
                    0,
                    context.cell.epoch};
-  Flag& flag = shadow.line(offset / kLineBytes).extra().flags.make(static_cast<uint32_t>(offset % kLineBytes), bytes);
-  flag.previous = std::make_shared<const Releases>();
+  Flag& flag = shadow.line(offset / kLineBytes).extra().flags.make(begin, bytes);
+  flag.previous = replaced ? replaced : std::make_shared<const Releases>();
   flag.releases = std::make_shared<const Releases>(1, release);
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "race/sync_cards.h"
+#include "race/card_release.h"
 
 namespace fb::race {
 

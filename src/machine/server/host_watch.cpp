@@ -153,7 +153,7 @@ bool HostWatch::delivery_is_idle() {
   });
 }
 
-// Of connections on this computer. What is not acknowledged for long is not read by anybody: no message under way.
+// Of connections on this computer. What stays unacknowledged for long has no reader: no message under way.
 bool HostWatch::has_unacknowledged_bytes() {
   constexpr std::string_view kEstablished = "01", kNothing = "00000000:";
   std::map<std::string, uint64_t> found;

@@ -188,6 +188,11 @@ void CardOrder::polled(uint32_t process, const rdma::Completion& c) {
     learnt = join(learnt, pair.fetched);
   } else {
     learnt = up_to(pair, {Lane::gather, Lane::scatter}, last);
+    // An error that is the request's own: those before it have been acknowledged.
+    if (request.reliable && c.status != rdma::Status::flushed) {
+      learnt = join(learnt, up_to(pair, {Lane::land, Lane::land_relaxed, Lane::fetch}, last - 1));
+      learnt = join(learnt, pair.fetched);
+    }
   }
   node_.checking->host_learns(process, learnt);
 }

@@ -6,9 +6,10 @@
 // when it was posted. Requests of one queue pair are performed in order at the responder, and read their sources in
 // order; what comes behind a read or an atomic waits for its result only with a fence. The bytes of one message land in
 // any order. Between queue pairs nothing is in order. A completion tells its host of the request and of those before it
-// in its queue: of a reliable one also that it has been performed, of a receive that the message has landed, and what
-// the same queue pair has sent before it. A word that lands tells an agent that acquires it the same of the requests
-// before, but not of the rest of its own message, nor of anything in memory with relaxed ordering.
+// in its queue: of a reliable one also that it has been performed (of one that has failed: that those before it have),
+// of a receive that the message has landed, and what the same queue pair has sent before it. A word that lands tells an
+// agent that acquires it the same of the requests before, but not of the rest of its own message, nor of anything in
+// memory with relaxed ordering.
 
 #include <cstdint>
 #include <map>

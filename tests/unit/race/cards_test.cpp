@@ -127,6 +127,30 @@ TEST(Cards, AtomicsAreAtomicAmongThoseOfOneCard) {
   EXPECT_EQ(rig.reports()[1].kind, RaceClass::not_atomic);
 }
 
+// Each load returns the value before the last: what it acquires is what came with that value.
+TEST(Cards, AnOlderFlagOrdersWhatCameBeforeIt) {
+  for (const bool by_thread : {false, true}) {
+    EventRig rig({.seed = 1, .weak_lines = 1, .weak_chance = 1});
+    const mem::Address first = rig.memory(), second = rig.memory(), flag = rig.memory();
+    const Thread writer = rig.thread(), t = rig.thread();
+    if (by_thread) {
+      rig.store(writer, first);
+      rig.store(writer, flag, {.order = MemoryOrder::release, .scope = Scope::sys});
+    } else {
+      land(rig, kPair, 1, first, 1024);
+      land(rig, kPair, 2, flag, 4);
+    }
+    land(rig, kOtherPair, 3, second, 1024);
+    land(rig, kOtherPair, 4, flag, 4);
+    const size_t so_far = rig.reports().size();  // two writers of a flag
+    rig.load(t, flag, kAcquire);
+    rig.load(t, first);
+    EXPECT_EQ(rig.reports().size(), so_far) << rig.text();
+    rig.load(t, second);
+    EXPECT_EQ(rig.reports().size(), so_far + 1) << rig.text();
+  }
+}
+
 // A message of many pages is one agent, and its pages are kept as a whole.
 TEST(Cards, LargeMessagesAreCheckedByPages) {
   constexpr uint64_t kBytes = 1 << 20;

@@ -134,7 +134,7 @@ class Driver {
   };
 
   // Pieces are writes of their own: they land in the order in which they are posted. Without a promise the last one is
-  // the first.
+  // the first. The last 8 bytes are a piece for themselves, because the card orders nothing inside of one.
   void write(uint64_t offset, const void* from, uint64_t bytes) {
     if (++of_message_ > (next_in_order_ ? 1 : 2)) throw std::runtime_error("more writes for a message than it needs");
     if (bytes == 0 || bytes % proof::kGrain != 0 || offset % proof::kGrain != 0 ||
@@ -144,10 +144,13 @@ class Driver {
     char* const staged = staging_ + written_++ * wire_.slot_bytes;
     std::memcpy(staged, from, bytes);
     const uint64_t grains = bytes / proof::kGrain, pieces = std::min(grains, proof::kPieces);
+    const auto begin_of = [&](uint64_t piece) {
+      return (piece == pieces ? grains : piece + 1 == pieces ? grains - 1 : (grains - 1) * piece / (pieces - 1)) *
+             proof::kGrain;
+    };
     for (uint64_t k = 0; k < pieces; ++k) {
       const uint64_t piece = next_in_order_ ? k : pieces - 1 - k;
-      const uint64_t begin = grains * piece / pieces * proof::kGrain;
-      const uint64_t end = grains * (piece + 1) / pieces * proof::kGrain;
+      const uint64_t begin = begin_of(piece), end = begin_of(piece + 1);
       ibv_sge part = {reinterpret_cast<uint64_t>(staged) + begin, static_cast<uint32_t>(end - begin),
                       staging_region_->lkey};
       ibv_send_wr work = {}, *bad = nullptr;
