@@ -64,7 +64,7 @@ Status on_verbs_post(NodeServices& node, Call& call, const wire::VerbsPost& m, w
   const uint64_t most = call.blob.size() / sizeof(wire::VerbsWork);
   const Time cost = node.platform.nic.post * std::min<uint64_t>(m.count, most);
   HostThread& thread = *call.thread;
-  thread.spend(cost);
+  thread.spend(cost + node.verbs.draw_pause());
   node.engine.schedule(
       thread.now, thread.tie,
       [&node, m, self = thread.shared_from_this(), blob = std::vector(call.blob.begin(), call.blob.end())] {

@@ -26,8 +26,11 @@ constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
 constexpr uint64_t kSpinningExpected = 1'000'000;
 constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
-// How long to wait for a thread that sleeps by the clock.
+// How long to wait for a thread that sleeps by the clock; and for one that has slept so long before, because it waits by
+// looking for something between short sleeps.
 constexpr uint64_t kPatience = 100'000'000;
+constexpr uint64_t kPatienceAgain = 3'000'000;
+constexpr uint64_t kDozing = 4;  // sleeps for all but this part of its time
 // Delayed acknowledgements come after at most 200 ms.
 constexpr uint64_t kAcknowledged = 300'000'000;
 
@@ -117,11 +120,19 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
       return Activity::waits;
     }
     const uint64_t now = wall_nanoseconds();
-    if (thread.asleep_since == 0) thread.asleep_since = now;
-    return now - thread.asleep_since > kPatience ? Activity::sleeps : Activity::runs;
+    if (thread.asleep_since == 0) {
+      thread.asleep_since = now;
+      thread.cpu_when_asleep = cpu_of(pid, id);
+    }
+    if (now - thread.asleep_since <= (thread.sleeper ? kPatienceAgain : kPatience)) return Activity::runs;
+    thread.sleeper = true;
+    return Activity::sleeps;
   }
-  thread.asleep_since = 0;
-  const uint64_t computed = cpu_of(pid, id) - thread.cpu_at_answer;
+  const uint64_t cpu = cpu_of(pid, id), computed = cpu - thread.cpu_at_answer;
+  // Awake for a moment between two sleeps, it still sleeps.
+  const bool dozes =
+      thread.asleep_since != 0 && (cpu - thread.cpu_when_asleep) * kDozing < wall_nanoseconds() - thread.asleep_since;
+  if (!dozes) thread.asleep_since = 0;
   const uint64_t limit = thread.spinner     ? kSpinningAgain
                          : expect_spinning_ ? kSpinningExpected
                          : polls_memory     ? kSpinning

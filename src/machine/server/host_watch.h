@@ -50,7 +50,8 @@ class HostWatch {
     uint64_t answered = 0;       // … of wall time
     bool known = false;
     bool spinner = false;  // has spun before: less processor time is enough
-    uint64_t asleep_since = 0;
+    bool sleeper = false;  // has slept for long before: less time is enough
+    uint64_t asleep_since = 0, cpu_when_asleep = 0;
   };
   Activity look_at(int32_t pid, uint32_t thread, bool polls_memory);
 

@@ -141,6 +141,12 @@ uint64_t Verbs::draw_order() {
   return seed == 0 ? 0 : std::max<uint64_t>(1, mix(seed, ++drawn_));
 }
 
+Time Verbs::draw_pause() {
+  constexpr uint64_t kOneIn = 8, kLongest = 30 * fabric::kMicrosecond;
+  const uint64_t draw = draw_order();
+  return draw % kOneIn != 1 ? 0 : draw / kOneIn % kLongest;
+}
+
 // Memory
 
 Process* Verbs::find_process(uint32_t number) const {

@@ -58,6 +58,9 @@ class Verbs final : rdma::Surroundings {
   // The send queue is full, and the thread posts again and again: it is answered when something has moved. False: it
   // has not done so for long.
   bool hold_post(HostThread& thread, const wire::VerbsPosted& reply);
+  // How long a host thread is interrupted before it posts: in drawn schedules, now and then, for longer than a message
+  // takes to the other node and back. What it has yet to post may be missing then.
+  Time draw_pause();
   wire::VerbsResult change(Process& process, const wire::VerbsChange& request);
   // Answers the thread, now or later.
   void poll(HostThread& thread, const wire::VerbsPoll& request);
