@@ -26,8 +26,8 @@ constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
 constexpr uint64_t kSpinningExpected = 1'000'000;
 constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
-// How long to wait for a thread that sleeps by the clock; and for one that has slept so long before, because it waits by
-// looking for something between short sleeps.
+// How long to wait for a thread that sleeps by the clock; and for one that has slept so long before, because it waits
+// by looking for something between short sleeps.
 constexpr uint64_t kPatience = 100'000'000;
 constexpr uint64_t kPatienceAgain = 3'000'000;
 constexpr uint64_t kDozing = 4;  // sleeps for all but this part of its time

@@ -132,7 +132,12 @@ Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
                                      .from_device = load.from_device,
                                      .to_device = load.to_device},
                                     at);
-  return {flight.left, flight.first, flight.arrived};
+  if (node_.engine.seed() == 0) return {flight.left, flight.first, flight.arrived};
+  // Kept back in the network, with what comes behind it from the same card.
+  Time& last = last_arrivals_[{from, to, load.answers}];
+  const Time late = draw_late(8, 10 * fabric::kMicrosecond);
+  last = std::max(last, flight.arrived + late);
+  return {flight.left, flight.first + (last - flight.arrived), last};
 }
 
 // Without a seed everything happens in the order that is the most likely one.
@@ -141,11 +146,12 @@ uint64_t Verbs::draw_order() {
   return seed == 0 ? 0 : std::max<uint64_t>(1, mix(seed, ++drawn_));
 }
 
-Time Verbs::draw_pause() {
-  constexpr uint64_t kOneIn = 8, kLongest = 30 * fabric::kMicrosecond;
+Time Verbs::draw_late(uint64_t one_in, Time longest) {
   const uint64_t draw = draw_order();
-  return draw % kOneIn != 1 ? 0 : draw / kOneIn % kLongest;
+  return draw % one_in != 1 ? 0 : draw / one_in % longest;
 }
+
+Time Verbs::draw_pause() { return draw_late(8, 30 * fabric::kMicrosecond); }
 
 // Memory
 

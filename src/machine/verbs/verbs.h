@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -141,6 +142,8 @@ class Verbs final : rdma::Surroundings {
   void answer_look(Waiter& waiter);
   bool is_as_seen(const HostThread& thread, const wire::VerbsLook& look);
   void wait(HostThread& thread, const std::shared_ptr<Waiter>& waiter);
+  // Up to `longest`, in one of so many cases; 0 in all others, and without a seed.
+  Time draw_late(uint64_t one_in, Time longest);
 
   NodeServices& node_;
   fabric::Network network_;
@@ -153,7 +156,8 @@ class Verbs final : rdma::Surroundings {
   // Events of cards happen in the order of their times, whatever the schedule.
   std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
   uint64_t next_event_ = 0;
-  uint64_t drawn_ = 0;  // orders of parts of messages
+  uint64_t drawn_ = 0;                                                  // orders of parts of messages, and delays
+  std::map<std::tuple<uint32_t, uint32_t, bool>, Time> last_arrivals_;  // from a card at another: requests, answers
   Time now_ = 0;
   std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
   struct HeldPost {

@@ -3,6 +3,7 @@
 #include <fabricbench/rank.h>
 #include <fabricbench/verbs.h>
 
+#include <cstring>
 #include <cuda/atomic>
 
 // [solution]
@@ -47,7 +48,7 @@ class Solution {
       : boxes_(boxes),
         card_(rank),
         queue_(fabricbench::check_verbs(ibv_create_cq(card_.context(), 256, nullptr, nullptr, 0), "ibv_create_cq")),
-        from_before_(card_.make_rc(queue_.get())),
+        from_before_(card_.make_rc(queue_.get(), {.sends = 1})),
         to_next_(card_.make_rc(queue_.get(), {.sends = 2 * kMostUnderWay})) {
     port_.tiles_ = static_cast<uint64_t>(boxes.channels) * static_cast<uint64_t>(boxes.steps);
     port_.channels_ = static_cast<uint32_t>(boxes.channels);
@@ -55,7 +56,7 @@ class Solution {
     // A call has as many tiles as the FIFO has places, and serve() takes all of them: no producer waits for room.
     fabricbench::check_cuda(cudaHostAlloc(&port_.fifo_, sizeof(uint64_t) * port_.tiles_, cudaHostAllocMapped),
                             "cudaHostAlloc");
-    for (uint64_t i = 0; i < port_.tiles_; ++i) port_.fifo_[i] = 0;
+    std::memset(port_.fifo_, 0, sizeof(uint64_t) * port_.tiles_);
     const size_t arrived_bytes = sizeof(uint32_t) * port_.tiles_;
     fabricbench::check_cuda(cudaMalloc(&port_.tickets_, sizeof *port_.tickets_), "cudaMalloc");
     fabricbench::check_cuda(cudaMalloc(&port_.arrived_, arrived_bytes), "cudaMalloc");
@@ -108,7 +109,7 @@ class Solution {
   }
 
  private:
-  enum Work : uint64_t { kNothing, kReady, kTile };  // names of work requests
+  enum Work : uint64_t { kReadySent, kReady, kTile };  // names of work requests
   static constexpr uint32_t kMostUnderWay = 32;      // tiles
 
   void post_receive() {
@@ -117,13 +118,14 @@ class Solution {
     fabricbench::check_verbs(ibv_post_recv(to_next_.get(), &work, &bad), "ibv_post_recv");
   }
 
-  // A send without data.
+  // A send without data. That of the last call has come long ago, but has its place in the queue until it is polled.
   void post_ready() {
+    while (!is_ready_sent_) poll();
+    is_ready_sent_ = false;
     ibv_send_wr work = {}, *bad = nullptr;
     work.opcode = IBV_WR_SEND;
-    // Every 32nd is signalled: unsignalled ones alone would fill the queue.
-    work.wr_id = kNothing;
-    work.send_flags = port_.call_ % 32 == 0 ? IBV_SEND_SIGNALED : 0;
+    work.wr_id = kReadySent;
+    work.send_flags = IBV_SEND_SIGNALED;
     fabricbench::check_verbs(ibv_post_send(from_before_.get(), &work, &bad), "ibv_post_send");
   }
 
@@ -153,6 +155,7 @@ class Solution {
     ibv_wc done = {};
     if (ibv_poll_cq(queue_.get(), 1, &done) == 0) return;
     if (done.status != IBV_WC_SUCCESS) throw std::runtime_error(ibv_wc_status_str(done.status));
+    if (done.wr_id == kReadySent) is_ready_sent_ = true;
     if (done.wr_id == kTile) ++complete_;
     if (done.wr_id == kReady) {
       ++ready_;
@@ -169,6 +172,7 @@ class Solution {
   Door next_ = {};
   uint64_t complete_ = 0;  // tiles of this call that have arrived
   uint32_t ready_ = 0;     // calls for which the next rank is ready
+  bool is_ready_sent_ = true;
 };
 // [template]
 //| class Solution {

@@ -53,10 +53,14 @@ __global__ void gather(Shape shape, int layer, int count, const uint32_t* cache,
 }
 
 // Pages of other requests must not change. The first word of each is 0, and has been since the last time that it was of
-// a request. A block does one part of a layer.
-__global__ void count_strays(Shape shape, int count, uint32_t* cache, const int32_t* table, uint32_t* strays) {
-  uint32_t* const first = cache + int64_t{blockIdx.x} * shape.pool * shape.words;
+// a request. The pages that were sent are those of the next request now, which begins to write. A block does one part of
+// a layer.
+__global__ void count_strays(Shape shape, int count, uint32_t* cache, const int32_t* table, int sent_count,
+                             uint32_t* sent_cache, const int32_t* sent_table, uint32_t* strays) {
+  const int64_t part = int64_t{blockIdx.x} * shape.pool * shape.words;
+  uint32_t* const first = cache + part;
   const auto thread = static_cast<int>(threadIdx.x);
+  if (thread < sent_count) sent_cache[part + int64_t{sent_table[thread]} * shape.words] = ~0u;
   if (thread < count) first[int64_t{table[thread]} * shape.words] = 0;
   __syncthreads();
   const int found = __syncthreads_count(thread < shape.pool && first[int64_t{thread} * shape.words] != 0);
@@ -102,8 +106,8 @@ class Driver {
     fabricbench::check_cuda(
         cudaMemcpyAsync(args.arrived, arrived.data(), sizeof(int32_t) * arrived.size(), cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
-    proof::count_strays<<<2 * shape_.layers, threads_for(8 * shape_.pool), 0, stream>>>(shape_, counts[1], to_.memory,
-                                                                                        args.to_pages, args.strays);
+    proof::count_strays<<<2 * shape_.layers, threads_for(8 * shape_.pool), 0, stream>>>(
+        shape_, counts[1], to_.memory, args.to_pages, counts[0], from_.memory, args.from_pages, args.strays);
     // The pages of this call are read: the rank before may have them for the next one.
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
