@@ -322,11 +322,13 @@ void Engine::abandon(const simt::Environment& environment) {
 
 // Events, copies and quanta
 
-void Engine::schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about) {
-  policy_->add({at, tie, next_event_++, about, std::move(what)});
+void Engine::schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about,
+                      std::function<bool()> is_over) {
+  policy_->add({at, tie, next_event_++, about, std::move(what), std::move(is_over)});
 }
 
 void Engine::fire(const TimedEvent& event) {
+  if (is_void(event)) return;
   // Here, not when it was scheduled: the order in which hosts ask for work is a matter of real time.
   if (event.about.device != kNoDevice) policy_->on_device_used(event.about.device, false);
   now_ = std::max(now_, event.at);

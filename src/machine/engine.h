@@ -128,7 +128,8 @@ class Engine {
 
   // An event at a time. Events at the same time fire by `tie`, then by order of scheduling: an event on behalf of a
   // host needs a tie of its own, because messages of hosts arrive in any order.
-  void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {});
+  void schedule(Time at, uint64_t tie, std::function<void()> what, EventAbout about = {},
+                std::function<bool()> is_over = nullptr);
 
   // Performs what the policy selects. False: nothing can run (or the budget is used up).
   bool step() { return !out_of_budget() && (fire_left_events() || policy_->step(*this)); }

@@ -5,6 +5,7 @@
 // Every function is called at Surroundings::now(). Functions that can fail return a number of errno, 0: done.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -144,6 +145,8 @@ class Cards {
   SendEntry* next_to_send(QueuePair& pair) const;
   void launch(QueuePair& pair, SendEntry& entry);
   SendEntry* entry_of(const MessagePtr& message, QueuePair*& pair) const;
+  // Whether nothing is left to be done for this attempt.
+  std::function<bool()> settled(const MessagePtr& message) const;
   // It has not been sent again, nor has its queue pair been reset.
   bool is_current(const Message& message) const;
   void lost(const MessagePtr& message);

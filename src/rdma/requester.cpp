@@ -243,6 +243,13 @@ bool Cards::is_current(const Message& message) const {
   return entry == pair->sends.end() || (entry->attempts == message.attempt && entry->stage == SendEntry::Stage::sent);
 }
 
+std::function<bool()> Cards::settled(const MessagePtr& message) const {
+  return [this, message] {
+    QueuePair* pair = nullptr;
+    return entry_of(message, pair) == nullptr;
+  };
+}
+
 // Nothing will be heard of the message; its sender notices by a timer.
 void Cards::lost(const MessagePtr& message) {
   QueuePair* pair = nullptr;
@@ -252,7 +259,7 @@ void Cards::lost(const MessagePtr& message) {
     entry->waits_for_ever = true;
     return;
   }
-  around_.at(around_.now() + timeout_of(*pair), [this, message] {
+  around_.at_unless(around_.now() + timeout_of(*pair), settled(message), [this, message] {
     QueuePair* pair = nullptr;
     SendEntry* const entry = entry_of(message, pair);
     if (!entry) return;
@@ -279,7 +286,7 @@ void Cards::receiver_not_ready(const MessagePtr& message, Time retry_after) {
   SendEntry* const entry = entry_of(message, pair);
   if (!entry) return;
   if (entry->rnr_retries++ >= pair->attributes.rnr_retry) return settle(*pair, *entry, Status::rnr_retries_exceeded);
-  around_.at(around_.now() + retry_after, [this, message] {
+  around_.at_unless(around_.now() + retry_after, settled(message), [this, message] {
     QueuePair* pair = nullptr;
     if (const SendEntry* const entry = entry_of(message, pair)) go_back(*pair, entry->index);
   });

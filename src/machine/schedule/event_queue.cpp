@@ -29,7 +29,7 @@ TimedEvent EventQueue::pop() {
 std::optional<Time> EventQueue::next_but_polls() const {
   std::optional<Time> next;
   for (const TimedEvent& event : heap_) {
-    if (event.about.kind != EventAbout::Kind::poll && (!next || event.at < *next)) next = event.at;
+    if (event.about.kind != EventAbout::Kind::poll && (!next || event.at < *next) && !is_void(event)) next = event.at;
   }
   return next;
 }

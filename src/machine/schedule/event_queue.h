@@ -33,7 +33,9 @@ struct TimedEvent {
   uint64_t number = 0;
   EventAbout about;
   std::function<void()> what;
+  std::function<bool()> is_over = nullptr;  // it has become void: no time passes for it
 };
+inline bool is_void(const TimedEvent& event) { return event.is_over && event.is_over(); }
 
 class EventQueue {
  public:
@@ -42,7 +44,7 @@ class EventQueue {
   // The next event; the queue must not be empty.
   const TimedEvent& front() const { return heap_.front(); }
   TimedEvent pop();
-  // When the first event comes that is no answer to a poll.
+  // When the first event comes that is no answer to a poll, and not void.
   std::optional<Time> next_but_polls() const;
 
   // All events, earliest first. take(k) removes the k-th of them; no push() may come in between.

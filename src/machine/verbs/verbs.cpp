@@ -34,6 +34,7 @@ void Verbs::clear() {
   waiters_.clear();
   held_.clear();
   events_.clear();
+  timers_.clear();
 }
 
 void Verbs::remove_process(const Process& process) {
@@ -107,6 +108,29 @@ void Verbs::at(Time time, std::function<void()> call) {
   const Time when = std::max(time, now());
   events_.emplace(std::pair{when, next_event_++}, std::move(call));
   node_.engine.schedule(when, kTieOfCards, [this] { fire(); }, {EventAbout::Kind::memory});
+}
+
+void Verbs::at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) {
+  const uint64_t number = ++next_timer_;
+  const Time when = std::max(time, now());
+  timers_.emplace(number, std::move(is_over));
+  const auto is_void = [this, number] {
+    const auto found = timers_.find(number);
+    return found == timers_.end() || found->second();
+  };
+  node_.engine.schedule(
+      when, kTieOfCards,
+      [this, number, when, call = std::move(call)] {
+        if (timers_.erase(number) == 0) return;
+        now_ = std::max(now_, when);
+        call();
+      },
+      {EventAbout::Kind::memory}, is_void);
+}
+
+bool Verbs::cards_are_idle() {
+  std::erase_if(timers_, [](const auto& timer) { return timer.second(); });
+  return events_.empty() && timers_.empty();
 }
 
 void Verbs::fire() {

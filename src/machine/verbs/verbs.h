@@ -74,7 +74,7 @@ class Verbs final : rdma::Surroundings {
   // What a thread is about to wait for.
   void note(HostThread& thread, const wire::VerbsNote& note);
   OutsideWait outside_wait(const HostThread& thread) const;
-  bool cards_are_idle() const { return events_.empty(); }
+  bool cards_are_idle();
 
   // Why threads that use cards wait for ever; nothing where none does (verbs_deadlock.cpp).
   std::optional<CollectiveBlame> blame() const;
@@ -105,6 +105,7 @@ class Verbs final : rdma::Surroundings {
   // Surroundings
   Time now() const override;
   void at(Time time, std::function<void()> call) override;
+  void at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) override;
   bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override;
   bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
   void touches(uint32_t process, uint64_t address, uint64_t bytes, const rdma::Touch& touch) override;
@@ -156,6 +157,8 @@ class Verbs final : rdma::Surroundings {
   // Events of cards happen in the order of their times, whatever the schedule.
   std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
   uint64_t next_event_ = 0;
+  std::map<uint64_t, std::function<bool()>> timers_;  // whether they are over
+  uint64_t next_timer_ = 0;
   uint64_t drawn_ = 0;                                                  // orders of parts of messages, and delays
   std::map<std::tuple<uint32_t, uint32_t, bool>, Time> last_arrivals_;  // from a card at another: requests, answers
   Time now_ = 0;

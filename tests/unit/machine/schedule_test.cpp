@@ -7,6 +7,7 @@
 #include <set>
 
 #include "launcher/explore.h"
+#include "machine/schedule/event_queue.h"
 #include "machine/schedule/strategy.h"
 #include "tests/unit/machine/node_host.h"
 
@@ -164,6 +165,17 @@ double seconds_of_async_copy(fabric::Time latency) {
   record::RunRecord record;
   host.node.fill(record);
   return record.virtual_seconds;
+}
+
+TEST(EventQueue, VoidEventsAreNotNext) {
+  EventQueue queue;
+  bool is_over = false;
+  queue.push({.at = 5, .about = {}, .what = [] {}, .is_over = [&] { return is_over; }});
+  queue.push({.at = 9, .about = {}, .what = [] {}});
+  queue.push({.at = 2, .about = {EventAbout::Kind::poll}, .what = [] {}});
+  EXPECT_EQ(queue.next_but_polls(), 5u);
+  is_over = true;
+  EXPECT_EQ(queue.next_but_polls(), 9u);
 }
 
 TEST(ByTime, ABulkCopyTakesAtLeastThePlatformsLatency) {

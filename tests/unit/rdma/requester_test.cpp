@@ -81,6 +81,21 @@ TEST(Requester, AMissingPeerIsNoticedAfterAllTimeouts) {
   EXPECT_LT(w.now(), 3 * kTimeout8 + 20 * fabric::kMicrosecond);
 }
 
+// Requests behind one that is refused get no answer, and none has to wait for: no time passes for their timers.
+TEST(Requester, NoTimeoutIsLeftOfRequestsThatWereFlushed) {
+  World w;
+  End a(w, 0), b(w, 1);
+  a.wish.timeout = 8;
+  connect(a, b);
+  SendWork refused = one_sided(1, Opcode::write, {a.piece(0, 8)}, b, 0);
+  refused.remote_key ^= 0x5a5a;
+  ASSERT_EQ(a.send(refused), 0);
+  for (uint64_t id = 2; id <= 4; ++id) ASSERT_EQ(a.send(one_sided(id, Opcode::write, {a.piece(0, 8)}, b, 0)), 0);
+  w.run();
+  EXPECT_EQ(summary(a.poll()), "1:10 2:5 3:5 4:5");
+  EXPECT_LT(w.now(), kTimeout8);
+}
+
 TEST(Requester, ATimeoutOfZeroWaitsForEver) {
   World w;
   End a(w, 0), b(w, 1);

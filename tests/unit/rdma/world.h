@@ -28,7 +28,10 @@ class World final : public Surroundings {
 
   Time now() const override { return now_; }
   void at(Time time, std::function<void()> call) override {
-    events_.emplace(std::pair{std::max(time, now_), number_++}, std::move(call));
+    events_.emplace(std::pair{std::max(time, now_), number_++}, Event{std::move(call), nullptr});
+  }
+  void at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) override {
+    events_.emplace(std::pair{std::max(time, now_), number_++}, Event{std::move(call), std::move(is_over)});
   }
   bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override {
     std::byte* const from = bytes(process, address, to.size());
@@ -61,8 +64,10 @@ class World final : public Surroundings {
   void run(Time until = ~Time{0}) {
     while (!events_.empty() && events_.begin()->first.first <= until) {
       auto node = events_.extract(events_.begin());
+      const Event& event = node.mapped();
+      if (event.is_over && event.is_over()) continue;
       now_ = node.key().first;
-      node.mapped()();
+      event.call();
     }
     if (until != ~Time{0}) now_ = std::max(now_, until);
   }
@@ -102,7 +107,11 @@ class World final : public Surroundings {
  private:
   Time now_ = 0;
   uint64_t number_ = 0;
-  std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
+  struct Event {
+    std::function<void()> call;
+    std::function<bool()> is_over;
+  };
+  std::map<std::pair<Time, uint64_t>, Event> events_;
 
  public:
   Cards cards;  // last: it uses what is above
