@@ -19,7 +19,7 @@ class Solution {
       // One region for all buffers of a kind, so that there is one key, and nothing to register later.
       arena.region.reset(fabricbench::check_verbs(
           ibv_reg_mr(shared.domain, arena.memory, room,
-                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
           "ibv_reg_mr"));
       arena.is_live.resize(slots);
       for (size_t slot = slots; slot-- > 0;) arena.free.push_back(slot);
