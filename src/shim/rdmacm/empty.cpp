@@ -1,0 +1,1 @@
+// A library has at least one source of its own; all it holds is in fb_shim_rdmacm.
