@@ -50,12 +50,8 @@ bool put_data(const Id& id, Message& message, const void* data, size_t bytes, si
   return true;
 }
 
-// Any will do; the same in every run.
-uint32_t first_psn(const Id& id) { return id.number * 2654435761u >> 8 & 0xffffff; }
-
 void take_queue_pair(Id& id, const rdma_conn_param* param) {
   id.number = id.base.qp ? id.base.qp->qp_num : param ? param->qp_num : 0;
-  id.psn = first_psn(id);
 }
 
 // Resources that the program asks for, or the card has.

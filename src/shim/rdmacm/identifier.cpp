@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -154,6 +155,9 @@ Id* make_id(rdma_event_channel* channel, void* context, rdma_port_space space, i
   id->base.context = context;
   id->base.ps = space;
   id->base.qp_type = type;
+  // Any will do, and programs may ask for it before they connect; the same in every run.
+  static std::atomic<uint32_t> made = 0;
+  id->psn = ++made * 2654435761u >> 8;
   return id;
 }
 
