@@ -229,11 +229,13 @@ struct VerbsChange {
 // What the thread is about to wait for outside the machine, or where it polls, for reports. It holds until the thread's
 // next request.
 enum class VerbsWait : uint32_t {
-  none,              // the wait is over
-  poll,              // id: a completion queue, which it polls in vain
-  channel,           // id: a channel
-  events,            // id: a context
-  acknowledgements,  // of `value` events of an object that it destroys
+  none,                         // the wait is over
+  poll,                         // id: a completion queue, which it polls in vain
+  channel,                      // id: a channel
+  events,                       // id: a context
+  acknowledgements,             // of `value` events of an object that it destroys
+  connections,                  // for an event of librdmacm, which another process makes
+  connection_acknowledgements,  // of `value` events of an identifier that it destroys
 };
 inline constexpr uint32_t kLineFollows = 1;  // VerbsNote::value of a channel and of events: a second note has the line
 struct VerbsNote {

@@ -565,8 +565,12 @@ void Server::idle(Activity activity) {
       poll(5);
       return;
     }
-    const bool known = std::ranges::any_of(connections_, [](const auto& c) {
-      return c.second->thread && (c.second->thread->waiting || c.second->thread->note.wait != wire::VerbsWait::none);
+    // Whoever listens waits for a rank that has not begun.
+    const bool all_began = static_cast<int>(node_.processes().size()) >= options_.node.ranks;
+    const bool known = std::ranges::any_of(connections_, [&](const auto& c) {
+      const auto* const thread = c.second->thread;
+      if (!thread || (thread->note.wait == wire::VerbsWait::connections && !all_began)) return false;
+      return thread->waiting || thread->note.wait != wire::VerbsWait::none;
     });
     if (known || node_.waits_for_card()) {
       report(make_incident(IncidentReason::all_wait, std::nullopt, node_.explain_deadlock() + explain_outside()));

@@ -97,6 +97,12 @@ const QueuePair* HangFinder::peer_of(const QueuePair& pair) const {
 
 HangFinder::Found HangFinder::not_acknowledged() const {
   for (const Waiting& w : waiting_) {
+    if (w.how == VerbsWait::connection_acknowledgements)
+      return blame(Cause::no_event,
+                   fmt::format("{} destroys an identifier of which {} not been acknowledged, and waits for that",
+                               rank(w), w.count == 1 ? "1 event has" : fmt::format("{} events have", w.count)),
+                   "rdma_ack_cm_event: every event that rdma_get_cm_event has given must be acknowledged before its "
+                   "identifier is destroyed");
     if (w.how != VerbsWait::acknowledgements) continue;
     return blame(Cause::no_event,
                  fmt::format("{} destroys an object of which {} not been acknowledged, and waits for that", rank(w),
@@ -159,6 +165,11 @@ HangFinder::Found HangFinder::not_armed() const {
 
 HangFinder::Found HangFinder::no_event() const {
   for (const Waiting& w : waiting_) {
+    if (w.how == VerbsWait::connections)
+      return blame(Cause::no_event,
+                   rank(w) + " waits for an event of a connection, and nothing is under way that would make one",
+                   "rdma_get_cm_event: which event is meant, and whether the peer connects, accepts or disconnects",
+                   true);
     if (w.how != VerbsWait::events) continue;
     for (const auto& [id, queue] : cards_.shared_receive_queues()) {
       if (queue->process != w.thread->process->number) continue;

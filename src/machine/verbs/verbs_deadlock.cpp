@@ -48,6 +48,12 @@ std::optional<std::string> Verbs::explain_wait(const HostThread& thread) const {
       return fmt::format("{}waits until {} acknowledged (ibv_destroy_…){}", who,
                          thread.note.value == 1 ? "1 event is" : fmt::format("{} events are", thread.note.value),
                          where);
+    case wire::VerbsWait::connections:
+      return who + "waits for an event of a connection (rdma_get_cm_event)" + where;
+    case wire::VerbsWait::connection_acknowledgements:
+      return fmt::format("{}waits until {} acknowledged (rdma_destroy_id){}", who,
+                         thread.note.value == 1 ? "1 event is" : fmt::format("{} events are", thread.note.value),
+                         where);
     case wire::VerbsWait::none:
     case wire::VerbsWait::poll:
       break;

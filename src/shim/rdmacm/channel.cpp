@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <unordered_map>
 #include <utility>
 
 #include "shim/rdmacm/ids.h"
+#include "shim/rdmacm/waits.h"
 
 namespace fb::shim::rdmacm {
 namespace {
@@ -62,7 +64,14 @@ void handle(uint64_t token) {
 }
 
 void wait_for_acknowledgements(Lock& lock, Id& id, uint32_t given) {
-  id.acknowledged.wait(lock, [&] { return id.completed >= given; });
+  const auto are_all = [&] { return id.completed >= given; };
+  constexpr std::chrono::milliseconds kLong{100};
+  if (id.acknowledged.wait_for(lock, kLong, are_all)) return;
+  const uint32_t missing = given - id.completed;
+  lock.unlock();
+  note_wait(wire::VerbsWait::connection_acknowledgements, missing);
+  lock.lock();
+  id.acknowledged.wait(lock, are_all);
 }
 
 }  // namespace
@@ -247,12 +256,12 @@ FB_RDMACM int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** eve
       }
     }
     const bool waits = (::fcntl(channel->fd, F_GETFL) & O_NONBLOCK) == 0;
-    epoll_event ready{};
-    const int count = ::epoll_wait(channel->fd, &ready, 1, waits ? -1 : 0);
+    uint64_t token = kLocal;
+    const int count = wait_for_event(channel->fd, waits, token);
     if (count < 0) return -1;
     if (count == 0) return fail(EAGAIN);
     const Lock lock(mutex());
-    if (ready.data.u64 != kLocal) handle(ready.data.u64);
+    if (token != kLocal) handle(token);
   }
 }
 
