@@ -13,6 +13,28 @@
 namespace fb::shim::verbs {
 namespace {
 
+// What a queue pair takes inline that asks for nothing: what is free in its smallest entry. As mlx5 has it: entries
+// have units of 64 bytes, and begin with what the largest operation needs.
+uint32_t inline_bytes_free(const ibv_qp_init_attr_ex& init) {
+  constexpr uint32_t kUnit = 64, kPiece = 16, kInlineHeader = 4, kControl = 16, kRemote = 16, kAtomic = 16;
+  constexpr uint32_t kWindow = 176, kDatagram = 48, kXrc = 16;
+  constexpr uint64_t kRemotes =
+      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ;
+  constexpr uint64_t kAtomics = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+  constexpr uint64_t kWindows = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+  if (init.cap.max_send_wr == 0) return 0;
+  uint64_t operations = init.qp_type == IBV_QPT_UD ? 0 : ~uint64_t{0};
+  if ((init.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) operations = init.send_ops_flags;
+  uint32_t begin = kControl;
+  if ((operations & kRemotes) != 0) begin = kControl + kRemote;
+  if ((operations & kAtomics) != 0) begin = kControl + kRemote + kAtomic;
+  if ((operations & kWindows) != 0) begin = kControl + kWindow;
+  if (init.qp_type == IBV_QPT_UD) begin += kDatagram;
+  if (init.qp_type == IBV_QPT_XRC_SEND) begin += kXrc;
+  const uint32_t whole = (begin + init.cap.max_send_sge * kPiece + kUnit - 1) / kUnit * kUnit;
+  return whole - begin - std::min(whole - begin, kInlineHeader);
+}
+
 // `pd`: null for a receiving queue pair of XRC, which has `xrcd`; `number`: of one that there is, 0: a new one.
 QueuePair* make_pair(ibv_context* context, ibv_pd* pd, ibv_qp_init_attr_ex& init, ibv_xrcd* xrcd = nullptr,
                      uint32_t number = 0) {
@@ -30,7 +52,7 @@ QueuePair* make_pair(ibv_context* context, ibv_pd* pd, ibv_qp_init_attr_ex& init
   request.receives = init.srq || init.qp_type == IBV_QPT_XRC_SEND ? 0 : init.cap.max_recv_wr;
   request.send_pieces = init.cap.max_send_sge;
   request.receive_pieces = init.srq ? 0 : init.cap.max_recv_sge;
-  request.inline_bytes = init.cap.max_inline_data;
+  request.inline_bytes = init.cap.max_inline_data != 0 ? init.cap.max_inline_data : inline_bytes_free(init);
   request.signals_all = init.sq_sig_all != 0;
   wire::VerbsMade made;
   if (const int error = make_object(request, made); error != 0) {

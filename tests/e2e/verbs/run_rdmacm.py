@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""librdmacm between two virtual nodes: Debian's programs of it (rdmacm-utils, perftest with -R) run unmodified, and uses and
+misuses have the errno, the events and the statuses that Linux gives.
+
+usage: run_rdmacm.py FABRICBENCH uses|programs|perftest"""
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL, SUITE = sys.argv[1:3]
+HERE = Path(__file__).parent
+# A server on the first node, a client on the second: it starts when the server listens, at a port of RDMA (its socket is in
+# a state of its own) or of TCP.
+SCRIPT = ("if [ $RANK = 0 ]; then exec SERVER; fi; "
+          "until grep -q 'LISTENS' /proc/net/unix /proc/net/tcp /proc/net/tcp6 || [ $((n += 1)) -gt 200 ]; do sleep 0.1; done; "
+          "exec CLIENT")
+OF_RDMA = " 00010000 0005 01 .*@fabricbench.rdma_cm/.*/{port}/"
+OF_TCP = ":{port:04X} 0*:0000 0A"
+
+
+def call(*words):
+    done = subprocess.run([TOOL, "exec", "--platform", "h100x8_2nodes", *words], capture_output=True, text=True, timeout=200)
+    text = done.stdout + done.stderr
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{text}")
+    return text
+
+
+def free_port():
+    """A port that nothing listens on: other tests run beside this one."""
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
+def between_nodes(server, client, listens=OF_RDMA, options=(), port=None):
+    port = port or free_port()
+    script = SCRIPT.replace("SERVER", server).replace("CLIENT", client).replace("PORT", str(port))
+    return call(*options, "--ranks", "2", "/bin/sh", "--", "-c", script.replace("LISTENS", listens.format(port=port)))
+
+
+def expect(holds, what, text):
+    if not holds:
+        sys.exit(f"{what}\n{text}")
+
+
+def uses():
+    program = str(HERE / "rdmacm_uses.cu")
+    for options in ([], ["--virtual-clock"]):
+        text = call(*options, "--ranks", "1", program, "-lrdmacm", "-libverbs")
+        found = re.search(r"(\d+) checks, 0 failed", text)
+        expect(found and int(found[1]) > 250, f"{options}: all checks hold", text)
+
+
+def programs():
+    for server, client in (("rdma_server -p PORT", "rdma_client -s 127.0.0.1 -p PORT"),
+                           ("rdma_xserver -p PORT", "rdma_xclient -s localhost -p PORT"),
+                           ("rdma_xserver -c x -p PORT", "rdma_xclient -c x -s 127.0.0.1 -p PORT")):
+        text = between_nodes(server, client)
+        expect(text.count(": end 0") == 2, f"{client}: both ends finish", text)
+
+    for server, client in (("rping -s -C 10 -v -V -p PORT", "rping -c -a 127.0.0.1 -C 10 -v -V -p PORT"),
+                           ("rping -s -q -C 10 -v -V -p PORT", "rping -c -q -a 127.0.0.1 -C 10 -v -V -p PORT"),
+                           ("rping -s -a :: -C 10 -v -V -S 5000 -p PORT", "rping -c -a ::1 -C 10 -v -V -S 5000 -p PORT")):
+        text = between_nodes(server, client)
+        expect(len(re.findall(r"ping data: rdma-ping-\d", text)) == 20, f"{client}: ten pings and their answers", text)
+
+    # These have a port of their own.
+    for server, client, port in (("ucmatose", "ucmatose -s 127.0.0.1", 7471),
+                                 ("ucmatose -c 4 -C 20 -S 4000 -m", "ucmatose -s 127.0.0.1 -c 4 -C 20 -S 4000 -m", 7471),
+                                 ("udaddy", "udaddy -s 127.0.0.1", 7174),
+                                 ("udaddy -c 3 -C 5 -S 2000", "udaddy -s localhost -c 3 -C 5 -S 2000", 7174)):
+        text = between_nodes(server, client, port=port)
+        expect(text.count("data transfers complete") == 2 and text.count("return status 0") == 2,
+               f"{client}: both ends finish", text)
+
+
+def perftest():
+    for program, figure, wanted in (("ib_write_bw -n 500 -s 65536", 3, 46720), ("ib_send_bw -n 500 -s 65536", 3, 46720),
+                                    ("ib_send_lat -n 50 -s 2", 4, 1.20), ("ib_send_bw -c UD -n 50 -s 2048", 3, None),
+                                    ("ib_read_bw -n 50 -q 4 -s 4096", 3, None), ("ib_atomic_bw -n 50", 3, None)):
+        port = free_port()
+        text = between_nodes(f"{program} -R -p {port}", f"{program} -R -p {port} localhost", OF_TCP, ["--virtual-clock"], port)
+        rows = [line.split() for line in text.splitlines() if re.match(r"^\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+", line)]
+        expect(len(rows) == 2, f"{program} -R: a row of figures on each side", text)
+        # As without -R (run_programs.py), by the client's clock.
+        expect(wanted is None or any(abs(float(row[figure]) / wanted - 1) < 0.02 for row in rows),
+               f"{program} -R: about {wanted} expected", text)
+
+
+{"uses": uses, "programs": programs, "perftest": perftest}[SUITE]()
