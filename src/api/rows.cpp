@@ -62,6 +62,16 @@ Table read_verbs() {
   return table;
 }
 
+Table read_rdmacm() {
+  Table table;
+#define REAL(name) table.add(#name, #name, true);
+#define DECLARED(name) table.add(#name, #name, false);
+#include "api/rdmacm.def"
+#undef DECLARED
+#undef REAL
+  return table;
+}
+
 Table read_cublas() {
   Table table;
 #define REAL(name) table.add(#name, #name, true);
@@ -138,6 +148,11 @@ std::span<const Row> nccl() {
 
 std::span<const Row> verbs() {
   static const Table table = read_verbs();
+  return table.rows();
+}
+
+std::span<const Row> rdmacm() {
+  static const Table table = read_rdmacm();
   return table.rows();
 }
 

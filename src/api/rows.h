@@ -21,6 +21,7 @@ std::span<const Row> cuda_driver();
 std::span<const Row> nvml();
 std::span<const Row> nccl();
 std::span<const Row> verbs();
+std::span<const Row> rdmacm();
 std::span<const Row> cublas();
 std::span<const Row> cublaslt();
 

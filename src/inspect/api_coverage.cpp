@@ -81,6 +81,7 @@ ApiCoverage measure_api_coverage() {
   c.apis.push_back(read_api("nvml", "NVIDIA Management Library", api::nvml(), {}, counted, real));
   c.apis.push_back(read_api("nccl", "NCCL", api::nccl(), {}, counted, real));
   c.apis.push_back(read_api("verbs", "libibverbs", api::verbs(), {}, counted, real));
+  c.apis.push_back(read_api("rdmacm", "librdmacm", api::rdmacm(), {}, counted, real));
   c.apis.push_back(read_api("cublas", "cuBLAS", api::cublas(), {}, counted, real));
   c.apis.push_back(read_api("cublaslt", "cuBLASLt", api::cublaslt(), {}, counted, real));
   for (ApiCall& call : c.calls) {

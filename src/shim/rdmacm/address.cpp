@@ -3,6 +3,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -12,20 +13,23 @@
 #include <fstream>
 #include <string_view>
 
+#include "wire/identity.h"
+
 namespace fb::shim::rdmacm {
 namespace {
 
 constexpr uint16_t kFirstFree = 49152;  // IANA's dynamic ports
 constexpr uint32_t kFree = 65536 - kFirstFree;
 
-// Processes of one run have the same socket of the machine.
+// Processes of one run have the same socket of the machine, in a folder of the run's own.
 std::string beginning() {
-  const char* const machine = std::getenv("FABRICBENCH_SOCKET");
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char* c = machine ? machine : ""; *c; ++c) hash = (hash ^ static_cast<uint8_t>(*c)) * 0x100000001b3;
-  char text[64];
-  std::snprintf(text, sizeof text, "fabricbench.rdma_cm/%016llx/", static_cast<unsigned long long>(hash));
-  return text;
+  const char* const variable = std::getenv(wire::kSocketVariable);
+  const std::string_view socket = variable ? variable : "";
+  const std::string_view folder = socket.substr(0, socket.rfind('/'));
+  constexpr size_t kLongest = 40;
+  std::string_view name = folder.substr(folder.rfind('/') + 1);
+  name = name.substr(name.size() - std::min(name.size(), kLongest));
+  return "fabricbench.rdma_cm/" + std::string(name) + "/";
 }
 
 struct Plain {
@@ -168,7 +172,8 @@ bool find_source(const sockaddr* to, sockaddr_storage& from) {
 
 int claim_port(rdma_port_space space, sockaddr* address, bool only_own_family) {
   if (port_of(address) != 0) return try_claim(space, address, only_own_family);
-  static std::atomic<uint32_t> next = static_cast<uint32_t>(::getpid()) * 97;
+  // The same in every run.
+  static std::atomic<uint32_t> next = static_cast<uint32_t>(std::max(wire::hello_of_this_thread().rank, 0)) * 97;
   for (uint32_t k = 0; k < kFree; ++k) {
     set_port(address, htons(static_cast<uint16_t>(kFirstFree + next++ % kFree)));
     const int made = try_claim(space, address, only_own_family);

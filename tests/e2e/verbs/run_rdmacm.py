@@ -12,12 +12,12 @@ from pathlib import Path
 
 TOOL, SUITE = sys.argv[1:3]
 HERE = Path(__file__).parent
-# A server on the first node, a client on the second: it starts when the server listens, at a port of RDMA (its socket is in
-# a state of its own) or of TCP.
-SCRIPT = ("if [ $RANK = 0 ]; then exec SERVER; fi; "
-          "until grep -q 'LISTENS' /proc/net/unix /proc/net/tcp /proc/net/tcp6 || [ $((n += 1)) -gt 200 ]; do sleep 0.1; done; "
+# A server on the first node, a client on the second: it starts when the server listens, at a port of RDMA (a socket with a
+# name of the run) or of TCP.
+SCRIPT = ("if [ $RANK = 0 ]; then exec SERVER; fi; run=$(basename $(dirname $FABRICBENCH_SOCKET)); "
+          "until grep -q \"LISTENS\" /proc/net/unix /proc/net/tcp /proc/net/tcp6 || [ $((n += 1)) -gt 200 ]; do sleep 0.1; done; "
           "exec CLIENT")
-OF_RDMA = " 00010000 0005 01 .*@fabricbench.rdma_cm/.*/{port}/"
+OF_RDMA = " 00010000 0005 01 .*@fabricbench.rdma_cm/$run/.*/{port}/"
 OF_TCP = ":{port:04X} 0*:0000 0A"
 
 
@@ -48,14 +48,19 @@ def expect(holds, what, text):
 
 
 def uses():
-    program = str(HERE / "rdmacm_uses.cu")
-    for options in ([], ["--virtual-clock"]):
-        text = call(*options, "--ranks", "1", program, "-lrdmacm", "-libverbs")
-        found = re.search(r"(\d+) checks, 0 failed", text)
-        expect(found and int(found[1]) > 250, f"{options}: all checks hold", text)
+    for program, count in (("rdmacm_uses.cu", 140), ("rdmacm_connections.cu", 100)):
+        for options in ([], ["--virtual-clock"], ["--check"]):
+            text = call(*options, "--ranks", "1", str(HERE / program), "-lrdmacm", "-libverbs")
+            found = re.search(r"(\d+) checks, 0 failed", text)
+            expect(found and int(found[1]) > count, f"{program} {options}: all checks hold", text)
 
 
 def programs():
+    # Without cards there is nothing to connect.
+    done = subprocess.run([TOOL, "exec", "--platform", "h100x8", "--ranks", "1", "/bin/sh", "--", "-c", "exec rping -s"],
+                          capture_output=True, text=True, timeout=100)
+    expect(done.returncode != 0 and "No RDMA devices were detected" in done.stderr, "a node without cards", done.stderr)
+
     for server, client in (("rdma_server -p PORT", "rdma_client -s 127.0.0.1 -p PORT"),
                            ("rdma_xserver -p PORT", "rdma_xclient -s localhost -p PORT"),
                            ("rdma_xserver -c x -p PORT", "rdma_xclient -c x -s 127.0.0.1 -p PORT")):
