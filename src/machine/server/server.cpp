@@ -565,7 +565,7 @@ void Server::idle(Activity activity) {
       poll(5);
       return;
     }
-    // Whoever listens waits for a rank that has not begun.
+    // A thread that listens waits for a rank that has not begun.
     const bool all_began = static_cast<int>(node_.processes().size()) >= options_.node.ranks;
     const bool known = std::ranges::any_of(connections_, [&](const auto& c) {
       const auto* const thread = c.second->thread;

@@ -82,7 +82,7 @@ std::string port_name(rdma_port_space space, in_port_t port) {
   return beginning() + std::to_string(static_cast<unsigned>(space)) + "/" + std::to_string(ntohs(port)) + "/";
 }
 
-// Linux knows of the same name only. Sockets that are connected (state 3) listen to nobody.
+// Linux knows of the same name only. Sockets that are connected (state 3) do not listen.
 bool is_taken(const std::string& port, std::string_view host) {
   std::ifstream table("/proc/net/unix");
   for (std::string line; std::getline(table, line);) {

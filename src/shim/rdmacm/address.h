@@ -23,7 +23,7 @@ bool find_source(const sockaddr* to, sockaddr_storage& from);
 
 // A socket with the name of the address; port 0 becomes a free one. -1, with errno.
 int claim_port(rdma_port_space space, sockaddr* address, bool only_own_family);
-// Connects to whoever listens there. False: nobody does (ECONNREFUSED), or too many wait (EAGAIN).
+// Connects to what listens there. False: nothing does (ECONNREFUSED), or too many wait (EAGAIN).
 bool call_port(int socket, rdma_port_space space, const sockaddr* address);
 
 }  // namespace fb::shim::rdmacm

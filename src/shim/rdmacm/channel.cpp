@@ -191,7 +191,7 @@ void destroy(Lock& lock, Id& id) {
   }
   if (id.socket >= 0) ::close(id.socket);
   Channel& channel = of(id.base.channel);
-  std::vector<Id*> requests;  // that nobody has seen
+  std::vector<Id*> requests;  // that the program has not seen
   std::erase_if(channel.events, [&](const auto& event) {
     if (event->owner != &id) return false;
     if (event->base.id != &id.base) requests.push_back(&of(event->base.id));

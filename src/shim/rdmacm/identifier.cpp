@@ -21,7 +21,7 @@ constexpr uint8_t kLifeTime = 18;  // 4.096 us · 2^18, as subnet managers have 
 sockaddr* source_of(Id& id) { return &id.base.route.addr.src_addr; }
 sockaddr* destination_of(Id& id) { return &id.base.route.addr.dst_addr; }
 
-// The port is taken now, or when somebody listens at it.
+// The port is taken now, or by rdma_listen.
 int bind_address(Id& id, const sockaddr* address) {
   if (id.state != State::idle) return fail(EINVAL);
   sockaddr_storage wanted{};

@@ -55,7 +55,7 @@ enum class State {
   accepted,  // has answered it
   connected,
   leaving,       // has said so
-  left_by_peer,  // who waits for an answer
+  left_by_peer,  // which waits for an answer
   over,
 };
 

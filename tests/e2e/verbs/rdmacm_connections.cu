@@ -55,7 +55,7 @@ void test_connections() {
   CHECK(mine.max_rd_atomic == 2 && theirs.max_dest_rd_atomic == 2 && mine.max_dest_rd_atomic == 1);
   CHECK(mine.rq_psn == theirs.sq_psn && theirs.rq_psn == mine.sq_psn && theirs.timeout == 12);
   CHECK(id->route.path_rec->dlid != 0);
-  // A message; then receives are flushed by whoever disconnects, and both are told.
+  // A message; then receives are flushed by rdma_disconnect, and both are told.
   char words[] = "over the card";
   ibv_mr* const from = rdma_reg_msgs(id, words, sizeof words);
   CHECK(rdma_post_send(id, nullptr, words, sizeof words, from, 0) == 0);
@@ -142,7 +142,7 @@ void test_connections() {
   CHECK(Taken(there).is(RDMA_CM_EVENT_DISCONNECTED));
   end(peer);
 
-  // A request that nobody has taken, when its listener goes; events go with their identifier.
+  // A request that was not taken, when its listener goes; events go with their identifier.
   rdma_cm_id* const late = caller(here, port);
   CHECK(add_pair(late) == 0 && rdma_connect(late, nullptr) == 0);
   end(listening);

@@ -43,7 +43,7 @@ void test_channels_and_addresses() {
   const int tcp = socket(AF_INET, SOCK_STREAM, 0);
   CHECK(bind(tcp, Address("127.0.0.1", port), sizeof(sockaddr_in)) == 0);
   close(tcp);
-  // What listens without an address gets one; nobody listens twice.
+  // What listens without an address gets one; no identifier listens twice.
   CHECK(rdma_listen(a, 0) == 0);
   CHECK_ERROR(rdma_listen(a, 0), EINVAL);
   CHECK(rdma_listen(b, 0) == 0 && rdma_get_src_port(b) != 0);
@@ -87,7 +87,7 @@ void test_channels_and_addresses() {
   p = param(data, 56);
   p.initiator_depth = 200;
   CHECK_ERROR(rdma_connect(id, &p), EINVAL);
-  // Nobody listens there.
+  // Nothing listens there.
   CHECK(rdma_connect(id, nullptr) == 0);
   CHECK(Taken(channel).is(RDMA_CM_EVENT_REJECTED, 8));
   CHECK(query(id).qp_state == IBV_QPS_ERR);
@@ -102,13 +102,13 @@ void test_datagrams() {
   rdma_cm_id* const id = caller(here, port, RDMA_PS_UDP);
   CHECK(add_pair(id, IBV_QPT_UD) == 0 && query(id).qp_state == IBV_QPS_RTS && query(id).qkey == RDMA_UDP_QKEY);
   rdma_conn_param p{};
-  p.private_data = "who";
+  p.private_data = "ask";
   p.private_data_len = 4;
   CHECK(rdma_connect(id, &p) == 0);
   rdma_cm_id* peer = nullptr;
   {
     Taken request(there);
-    CHECK(request.is(RDMA_CM_EVENT_CONNECT_REQUEST) && request.has("who", 180));
+    CHECK(request.is(RDMA_CM_EVENT_CONNECT_REQUEST) && request.has("ask", 180));
     peer = request->id;
   }
   CHECK(add_pair(peer, IBV_QPT_UD) == 0);
@@ -173,7 +173,7 @@ void test_synchronous() {
   end(peer);
   end(id);
   end(listening);
-  // Nobody listens any more. What was asked for has become what was made: its queues are gone.
+  // Nothing listens any more. What was asked for has become what was made: its queues are gone.
   init = {};
   init.cap = {2, 2, 1, 1, 0};
   CHECK(rdma_create_ep(&id, info, nullptr, &init) == 0);
