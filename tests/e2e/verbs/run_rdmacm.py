@@ -2,7 +2,7 @@
 """librdmacm between two virtual nodes: Debian's programs of it (rdmacm-utils, perftest with -R) run unmodified, and uses and
 misuses have the errno, the events and the statuses that Linux gives.
 
-usage: run_rdmacm.py FABRICBENCH uses|programs|perftest"""
+usage: run_rdmacm.py FABRICBENCH uses|programs|perftest|ranks"""
 
 import re
 import socket
@@ -96,4 +96,29 @@ def perftest():
                f"{program} -R: about {wanted} expected", text)
 
 
-{"uses": uses, "programs": programs, "perftest": perftest}[SUITE]()
+def of_ranks(name, count, *options):
+    done = subprocess.run([TOOL, "exec", "--platform", "h100x8_2nodes", "--ranks", str(count), *options,
+                           str(HERE / "rdmacm_ranks.cu"), "-lrdmacm", "-libverbs", "--", name, "7600"],
+                          capture_output=True, text=True, timeout=200)
+    return done.returncode, done.stdout + done.stderr
+
+
+def ranks():
+    for name, count, options in (("all_to_all", 16, ()), ("all_to_all", 4, ("--virtual-clock",)), ("peer_ends", 2, ()),
+                                 ("told_by_disconnecting", 2, ("--check", "--schedules", "5"))):
+        code, text = of_ranks(name, count, *options)
+        expect(code == 0 and "race" not in text and text.count(": over") == count, f"{name}: exit code {code}", text)
+    line = next(n for n, text in enumerate((HERE / "rdmacm_ranks.cu").read_text().splitlines(), 1) if "// read too early" in text)
+    code, text = of_ranks("read_too_early", 2, "--check")
+    expect(code != 0 and "race: unordered read/write" in text and f"rdmacm_ranks.cu:{line}" in text, "a race", text)
+    no_event = "deadlock: waits for an event that does not come: "
+    for name, says in (("nothing_connects", [no_event, "rank 0 waits for an event of a connection", "(rdma_get_cm_event), at "]),
+                       ("not_accepted", [no_event, "rank 0: a host thread waits for an event of a connection",
+                                         "rank 1: a host thread waits for an event of a connection"]),
+                       ("not_acknowledged", [no_event, "rank 0 destroys an identifier of which 1 event has not been acknowledged"]),
+                       ("disconnect_not_answered", ["deadlock: ", "rank 1: a host thread waits for an event of a connection"])):
+        code, text = of_ranks(name, 2)
+        expect(code != 0 and all(word in text for word in says), f"{name}: {says}", text)
+
+
+{"uses": uses, "programs": programs, "perftest": perftest, "ranks": ranks}[SUITE]()
