@@ -187,6 +187,11 @@ bool HostWatch::has_unacknowledged_bytes() {
   return std::ranges::any_of(unacknowledged_, [&](const auto& u) { return now - u.second < kAcknowledged; });
 }
 
+bool HostWatch::is_blocked(int32_t pid, uint32_t thread) {
+  const char state = state_of(pid, thread);
+  return (state == 'S' || state == 'T') && system_call_of(pid, thread) != kIsAwake;
+}
+
 size_t HostWatch::count(int32_t pid) { return threads_of(pid).size(); }
 
 uint32_t HostWatch::find_thread(int32_t pid, uint32_t id) {

@@ -32,6 +32,8 @@ class HostWatch {
   // … or keeps a small segment back until the one before it is acknowledged (Nagle's algorithm and delayed
   // acknowledgements: 40 ms). A look at the tables of all connections: a millisecond.
   bool has_unacknowledged_bytes();
+  // In a system call, and not about to leave it.
+  static bool is_blocked(int32_t pid, uint32_t thread);
   // Threads that a process has.
   static size_t count(int32_t pid);
   // The thread that calls itself `id`: a process may live in a namespace where numbers are others. `id` where that

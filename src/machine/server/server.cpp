@@ -317,8 +317,10 @@ std::vector<uint32_t> Server::inside(const Process& process) const {
   std::vector<uint32_t> threads;
   for (const auto& t : node_.threads()) {
     if (t->process != &process || t->gone) continue;
-    // Answered, but it has not read the answer yet: it looks blocked and is not.
-    if (t->waiting || node_.outside_wait(*t) == OutsideWait::waits) threads.push_back(t->id);
+    // Answered, but it has not read the answer yet: it looks blocked and is not. An empty pipe alone says nothing: the
+    // thread may just have read it.
+    if (t->waiting || (node_.outside_wait(*t) == OutsideWait::waits && HostWatch::is_blocked(process.pid, t->id)))
+      threads.push_back(t->id);
   }
   std::ranges::sort(threads);
   return threads;

@@ -111,10 +111,16 @@ uint64_t HostAccesses::pop(Ring& ring) {
   return info;
 }
 
+void HostAccesses::remove_process(uint32_t process) {
+  if (rings_.erase(process) == 0 || !node_.checking) return;
+  told_by_gone_ = node_.checking->join(told_by_gone_, node_.checking->detector().host_clock(process));
+}
+
 void HostAccesses::hear(const Ring& ring) {
   for (const auto& [process, other] : rings_) {
     if (&other != &ring) node_.checking->host_learns(ring.process->number, other.told);
   }
+  node_.checking->host_learns(ring.process->number, told_by_gone_);
   node_.checking->host_hears_unobserved(ring.process->number);
 }
 

@@ -30,7 +30,8 @@ class HostAccesses {
   void name_line(const Process& process, const wire::VerbsLine& request);
   // "file.cu:12"; empty: not known.
   std::string line(uint32_t process, uint32_t number) const;
-  void remove_process(uint32_t process) { rings_.erase(process); }
+  // What it has told may be heard later.
+  void remove_process(uint32_t process);
 
   // Takes what all processes have reported.
   void take();
@@ -61,6 +62,7 @@ class HostAccesses {
   NodeServices& node_;
   Pieces pieces_;
   std::map<uint32_t, Ring> rings_;  // by process
+  race::ClockRef told_by_gone_;     // all that processes knew which have ended
   std::map<uint32_t, std::map<uint32_t, std::string>> lines_;
 };
 

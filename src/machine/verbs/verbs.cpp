@@ -157,8 +157,8 @@ Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
                                      .to_device = load.to_device},
                                     at);
   if (node_.engine.seed() == 0) return {flight.left, flight.first, flight.arrived};
-  // Kept back in the network, with what comes behind it from the same card.
-  Time& last = last_arrivals_[{from, to, load.answers}];
+  // Kept back in the network, with what comes behind it from the same card: a request does not overtake an answer.
+  Time& last = last_arrivals_[{from, to}];
   const Time late = draw_late(8, 10 * fabric::kMicrosecond);
   last = std::max(last, flight.arrived + late);
   return {flight.left, flight.first + (last - flight.arrived), last};

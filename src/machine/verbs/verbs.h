@@ -15,7 +15,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,8 +158,8 @@ class Verbs final : rdma::Surroundings {
   uint64_t next_event_ = 0;
   std::map<uint64_t, std::function<bool()>> timers_;  // whether they are over
   uint64_t next_timer_ = 0;
-  uint64_t drawn_ = 0;                                                  // orders of parts of messages, and delays
-  std::map<std::tuple<uint32_t, uint32_t, bool>, Time> last_arrivals_;  // from a card at another: requests, answers
+  uint64_t drawn_ = 0;                                           // orders of parts of messages, and delays
+  std::map<std::pair<uint32_t, uint32_t>, Time> last_arrivals_;  // from a card, at another
   Time now_ = 0;
   std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
   struct HeldPost {

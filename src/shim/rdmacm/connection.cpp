@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "shim/rdmacm/connection.h"
-#include "shim/rdmacm/ids.h"
 
 namespace fb::shim::rdmacm {
 
@@ -37,13 +36,9 @@ Message message_of(const Id& id, Kind kind) {
   return message;
 }
 
-namespace {
-// Until a queue pair's number may be used again. No virtual time: programs wait for it in real time, or do not.
-constexpr long kTimeWait = 200'000'000;  // nanoseconds
-
-}  // namespace
-
 void begin_time_wait(Id& id) {
+  // Until the number of a queue pair may be used again. In real time, and less than what is taken for a deadlock.
+  constexpr long kTimeWait = 200'000'000;  // nanoseconds
   if (id.timer >= 0) return;
   id.timer = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (id.timer < 0) return;

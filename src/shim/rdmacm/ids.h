@@ -82,7 +82,6 @@ struct Id {
   uint64_t socket_token = 0;
   int timer = -1;
   uint64_t timer_token = 0;
-  bool connect_failed = false;
   // Of the connection
   Message peer;  // its request or reply
   uint32_t psn = 0;
