@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <utility>
 
 #include "rdma/objects.h"
 
@@ -36,9 +35,7 @@ class Surroundings {
   // Calls are made in the order of their times; of equal times, in the order of these calls.
   virtual void at(Time time, std::function<void()> call) = 0;
   // A timer: not called, and nothing waits for it, once it is over.
-  virtual void at_unless(Time time, std::function<bool()> /*is_over*/, std::function<void()> call) {
-    at(time, std::move(call));
-  }
+  virtual void at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) = 0;
 
   // Memory of a process. False: it is not there.
   virtual bool read(uint32_t process, uint64_t address, std::span<std::byte> to) = 0;
