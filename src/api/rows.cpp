@@ -30,67 +30,50 @@ Table read_cuda_runtime() {
   return table;
 }
 
-Table read_nvml() {
-  Table table;
+// Libraries whose tables have only names.
 #define REAL(name) table.add(#name, #name, true);
 #define DECLARED(name) table.add(#name, #name, false);
+#define DECLARED_POINTER(name) DECLARED(name)
+
+Table read_nvml() {
+  Table table;
 #include "api/nvml.def"
-#undef DECLARED
-#undef REAL
   return table;
 }
 
 Table read_nccl() {
   Table table;
-#define REAL(name) table.add(#name, #name, true);
-#define DECLARED(name) table.add(#name, #name, false);
 #include "api/nccl.def"
-#undef DECLARED
-#undef REAL
   return table;
 }
 
 Table read_verbs() {
   Table table;
-#define REAL(name) table.add(#name, #name, true);
-#define DECLARED(name) table.add(#name, #name, false);
-#define DECLARED_POINTER(name) table.add(#name, #name, false);
 #include "api/verbs.def"
-#undef DECLARED_POINTER
-#undef DECLARED
-#undef REAL
   return table;
 }
 
 Table read_rdmacm() {
   Table table;
-#define REAL(name) table.add(#name, #name, true);
-#define DECLARED(name) table.add(#name, #name, false);
 #include "api/rdmacm.def"
-#undef DECLARED
-#undef REAL
   return table;
 }
 
 Table read_cublas() {
   Table table;
-#define REAL(name) table.add(#name, #name, true);
-#define DECLARED(name) table.add(#name, #name, false);
 #include "api/cublas.def"
-#undef DECLARED
-#undef REAL
   return table;
 }
 
 Table read_cublaslt() {
   Table table;
-#define REAL(name) table.add(#name, #name, true);
-#define DECLARED(name) table.add(#name, #name, false);
 #include "api/cublaslt.def"
-#undef DECLARED
-#undef REAL
   return table;
 }
+
+#undef DECLARED_POINTER
+#undef DECLARED
+#undef REAL
 
 Table read_cuda_driver() {
   Table table;

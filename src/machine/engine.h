@@ -177,7 +177,7 @@ class Engine {
   bool take_only_polls();
   // Every warp has polled for so long, and nothing else has happened, that nothing can end it but a counter or time.
   bool polls_in_vain() const;
-  // The last that was done is a poll.
+  // Nothing but polls has happened since the last progress.
   bool polls_alone() const;
   void note_host_poll();
   // Something else than polling has happened, or is about to.
