@@ -43,6 +43,8 @@ Status on_host_time(NodeServices& node, Call& call, const wire::Empty& m, wire::
 
 Status on_host_sleep(NodeServices& node, Call& call, const wire::HostSleep& m, wire::HostTime&, Answer&) {
   if (node.judge) return Status::not_permitted;
+  // Time stands still, and a rank may wait for this one before it comes: the caller sleeps on the host.
+  if (!node.everybody_came) return Status::not_ready;
   constexpr uint64_t kLongest = uint64_t{1000} * 3600 * 1'000'000'000;  // a thousand hours
   HostThread& thread = *call.thread;
   const Time until = thread.now + std::min(m.nanoseconds, kLongest) * kNanosecond;

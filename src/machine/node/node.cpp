@@ -147,7 +147,9 @@ Process& Node::add_process(int32_t pid, int32_t rank, int32_t node) {
   process->rank = rank;
   const uint32_t nodes = platform_.node.nodes;
   process->first_device = (node < 0 ? 0 : static_cast<uint32_t>(node) % nodes) * platform_.node.devices;
-  return *processes_.emplace_back(std::move(process));
+  Process& added = *processes_.emplace_back(std::move(process));
+  if (static_cast<int>(processes_.size()) >= options_.ranks) services_.everybody_came = true;
+  return added;
 }
 
 HostThread& Node::add_thread(Process& process, uint64_t connection, uint32_t id, wire::Purpose purpose) {
@@ -279,6 +281,7 @@ void Node::handle(Call& call) {
   HostThread& thread = *call.thread;
   thread.waiting = true;
   thread.request = call.kind;
+  thread.in_library = false;
   thread.now = std::max(thread.now, engine_.now());
   // The judge sends its own kinds of requests and no others; ranks send all the others.
   if (wire::has_flag(call.kind, judge_only) != (thread.purpose == wire::Purpose::judge)) {
@@ -322,6 +325,12 @@ void Node::handle(Call& call) {
   if (answer.status == kLater) return;
   log_.add_call(thread, answer.status);
   threads_.answer(thread, std::move(answer));
+}
+
+// What takes a library long is not the program that waits by spinning.
+Status on_library_works(NodeServices&, Call& call, const wire::Empty&, wire::Empty&, Answer&) {
+  call.thread->in_library = true;
+  return Status::ok;
 }
 
 Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported& m, wire::Empty&, Answer&) {

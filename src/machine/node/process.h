@@ -141,6 +141,7 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   bool gone = false;
   bool waiting = false;                 // has an unanswered request
   wire::Kind request{};                 // the last one
+  bool in_library = false;              // computes for one of our libraries until the next request
   std::vector<OperationPtr> waits_for;  // operations that the request waits for
   uint64_t calls = 0;                   // hash of them
   uint32_t polls = 0;                   // unsuccessful queries in a row

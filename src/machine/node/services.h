@@ -54,6 +54,7 @@ struct NodeServices {
   BlasOperations& blas;
   Verbs& verbs;
   JudgeRequests* judge = nullptr;  // null: the run is not judged
+  bool everybody_came = false;     // all ranks, or those that came within some seconds; before, time stands still
 };
 
 }  // namespace fb::machine

@@ -26,6 +26,10 @@ constexpr uint64_t kSpinningWithoutMemory = 400'000'000;
 constexpr uint64_t kSpinningExpected = 1'000'000;
 constexpr uint64_t kSpinningExpectedWall = 10'000'000;
 constexpr uint64_t kSpinningAgain = 300'000;
+// A thread that has come to the machine so often since it last spun may be one that once computed for long. What the
+// system counts as its processor time has pauses of a virtual computer in it.
+constexpr uint64_t kSpinningRarely = 10'000'000;
+constexpr uint32_t kRarely = 16;
 // How long to wait for a thread that sleeps by the clock; and for one that has slept so long before, because it waits
 // by looking for something between short sleeps.
 constexpr uint64_t kPatience = 100'000'000;
@@ -133,7 +137,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   const bool dozes =
       thread.asleep_since != 0 && (cpu - thread.cpu_when_asleep) * kDozing < wall_nanoseconds() - thread.asleep_since;
   if (!dozes) thread.asleep_since = 0;
-  const uint64_t limit = thread.spinner     ? kSpinningAgain
+  const uint64_t limit = thread.spinner     ? (thread.answers_since_spun < kRarely ? kSpinningAgain : kSpinningRarely)
                          : expect_spinning_ ? kSpinningExpected
                          : polls_memory     ? kSpinning
                                             : kSpinningWithoutMemory;
@@ -141,6 +145,7 @@ Activity HostWatch::look_at(int32_t pid, uint32_t id, bool polls_memory) {
   const bool long_ago = expect_spinning_ && wall_nanoseconds() - thread.answered > kSpinningExpectedWall;
   if (computed < limit && !long_ago) return Activity::runs;
   thread.spinner = true;
+  thread.answers_since_spun = 0;
   return Activity::spins;
 }
 
@@ -212,6 +217,7 @@ void HostWatch::answered(int32_t pid, uint32_t id) {
   thread.known = true;
   thread.cpu_at_answer = cpu_of(pid, id);
   thread.answered = wall_nanoseconds();
+  ++thread.answers_since_spun;
   thread.asleep_since = 0;
 }
 

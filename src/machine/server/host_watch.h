@@ -52,6 +52,7 @@ class HostWatch {
     uint64_t answered = 0;       // … of wall time
     bool known = false;
     bool spinner = false;  // has spun before: less processor time is enough
+    uint32_t answers_since_spun = 0;
     bool sleeper = false;  // has slept for long before: less time is enough
     uint64_t asleep_since = 0, cpu_when_asleep = 0;
   };

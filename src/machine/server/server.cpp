@@ -340,10 +340,9 @@ Activity Server::settle() {
 
 Activity Server::look_at_all() {
   Activity busiest = Activity::waits;
-  if (!everybody_came_) {
-    everybody_came_ =
-        static_cast<int>(node_.processes().size()) >= options_.node.ranks || wall() - started_ > kPatienceForRanks;
-    if (!everybody_came_) return Activity::runs;
+  if (bool& everybody_came = node_.services().everybody_came; !everybody_came) {
+    everybody_came = wall() - started_ > kPatienceForRanks;
+    if (!everybody_came) return Activity::runs;
   }
   for (const auto& [number, connection] : connections_) {
     if (connection->only_asks) continue;
@@ -367,6 +366,8 @@ Activity Server::look_at_all() {
       if (reads_pipe(t, OutsideWait::waits)) settled = false;
     }
     if (settled) continue;
+    const auto in_library = [&](const auto& t) { return t->process == process.get() && t->in_library && !t->gone; };
+    if (std::ranges::any_of(node_.threads(), in_library)) return Activity::runs;
     const auto threads = inside(*process);
     const Activity a = watch_.look(process->pid, threads, process->has_shared_memory);
     if (a == Activity::runs) return a;

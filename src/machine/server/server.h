@@ -75,10 +75,9 @@ class Server {
   std::unique_ptr<JudgeSession> session_;  // null: the run is not judged
   HostWatch watch_;
   std::map<uint32_t, bool> settled_;  // by process: all its threads wait in the machine, and nothing has changed since
-  bool everybody_came_ = false;
-  uint64_t started_ = 0;        // wall nanoseconds
-  uint64_t waiting_since_ = 0;  // all host threads wait since then; 0: some do not
-  uint64_t quiet_since_ = 0;    // nothing has moved since then; 0: something has
+  uint64_t started_ = 0;              // wall nanoseconds
+  uint64_t waiting_since_ = 0;        // all host threads wait since then; 0: some do not
+  uint64_t quiet_since_ = 0;          // nothing has moved since then; 0: something has
   // Nothing but polls has moved since then, and was seen to last.
   uint64_t vain_since_ = 0, last_vain_ = 0;
   uint64_t requests_ = 0;  // of ranks that are judged

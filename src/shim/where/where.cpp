@@ -12,6 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "wire/library_link.h"
+#include "wire/messages.h"
+
 namespace fb::shim {
 namespace {
 
@@ -55,6 +58,15 @@ backtrace_state* state_for(const void* address) {
   return state;
 }
 
+// To read the program's line tables may take longer than the machine lets a thread compute.
+void find_line(backtrace_state* state, const void* return_address, Wanted& wanted) {
+  wire::Empty reply;
+  const wire::Empty request;
+  fabricbench_request(static_cast<uint16_t>(wire::Kind::library_works), &request, sizeof request, &reply, sizeof reply,
+                      nullptr, 0);
+  backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+}
+
 struct Search {
   const void* own = nullptr;  // where this library was loaded
   const void* found = nullptr;
@@ -72,7 +84,7 @@ Line line_besides(const void* return_address, std::string_view header) {
   const auto [found, fresh] = known->try_emplace(return_address);
   if (backtrace_state* const state = state_for(return_address); fresh && state) {
     Wanted wanted{&found->second.text, header};
-    backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+    find_line(state, return_address, wanted);
     found->second.is_beyond = found->second.text.empty() && wanted.passed_over;
   }
   return found->second;
@@ -115,7 +127,7 @@ void line_of(const void* return_address, std::span<char> into) {
   const auto [found, fresh] = known->try_emplace(return_address);
   if (fresh && state) {
     Wanted wanted{&found->second, {}};
-    backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+    find_line(state, return_address, wanted);
   }
   std::snprintf(into.data(), into.size(), "%s", found->second.c_str());
 }
