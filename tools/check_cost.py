@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The cost of race detection: processor time and memory of the machine with the detector and without.
 
-Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones. Only the
+Each problem's reference is judged in the same drawn schedules both ways, with its timed sizes, which are the large ones (of those
+that are extrapolated, the least sample: here all accesses are checked, in a verdict those to one piece of memory in 16). Only the
 machine's process is measured, and only in these schedules: compilers, sandboxes and the starts of ranks take longer than small
 kernels and would hide the cost of the detector. The two ways alternate, and the minimum of each counts, because other load only adds.
 Usage: check_cost.py FABRICBENCH [PROBLEM…] [--schedules N] [--repetitions N] [--most RATIO] [--most-of-all RATIO]
@@ -35,6 +36,15 @@ os._exit(os.waitstatus_to_exitcode(status) & 255)
 """
 
 
+def first_sample(block):
+    """A size that is extrapolated becomes the least of those that are run for it."""
+    dimension, samples = re.search(r'(?m)^scale = "(\w+)"$', block), re.search(r"(?m)^samples = \[(\d+)", block)
+    if not samples:
+        return block
+    block = re.sub(r"(?m)^(scale|samples) = .*\n", "", block)
+    return re.sub(rf"(?m)^{dimension[1]} = .*$", f"{dimension[1]} = {samples[1]}", block)
+
+
 def large_sizes(text):
     """Makes the timed sizes the only ones of a quick check; if none is timed, the last one."""
     blocks = re.split(r"(?m)^(?=\[)", text)
@@ -43,7 +53,7 @@ def large_sizes(text):
     for k in sizes:
         blocks[k] = re.sub(r"(?m)^quick = true\n", "", blocks[k])
         if k in timed:
-            blocks[k] = blocks[k].rstrip() + "\nquick = true\n\n"
+            blocks[k] = first_sample(blocks[k].rstrip() + "\nquick = true\n\n")
     return "".join(blocks)
 
 
@@ -63,6 +73,8 @@ class Measure:
         shutil.rmtree(pack, ignore_errors=True)
         target = pack / problem.relative_to(ROOT / "problems")
         shutil.copytree(problem, target)
+        for shared in problem.parent.glob("*.h"):
+            shutil.copy(shared, target.parent)
         shutil.copy(ROOT / "problems" / "pack.toml", pack)
         settings = target / "problem.toml"
         settings.write_text(large_sizes(settings.read_text(encoding="utf-8")), encoding="utf-8")

@@ -168,7 +168,8 @@ void AccessCheck::record(const AccessContext& access, Segment& segment) {
   if (cell.writes()) {
     segment.write = cell;
     segment.read = {};
-    segment.more_reads.reset();
+    // What is read by several once is read by several again.
+    if (segment.more_reads) segment.more_reads->clear();
     return;
   }
   // A polling warp replaces its previous read instead of adding one. Reads of one word by several lanes, one after the

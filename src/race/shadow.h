@@ -23,7 +23,7 @@ struct Segment {
   uint8_t begin = 0, end = kLineBytes;
   ShadowCell write;
   ShadowCell read;                                      // the only one, or the first
-  std::unique_ptr<std::vector<ShadowCell>> more_reads;  // by other agents, not ordered with it
+  std::unique_ptr<std::vector<ShadowCell>> more_reads;  // by other agents, not ordered with it; null or empty: none
 
   Segment() = default;
   Segment(const Segment& o)
@@ -31,7 +31,8 @@ struct Segment {
         end(o.end),
         write(o.write),
         read(o.read),
-        more_reads(o.more_reads ? std::make_unique<std::vector<ShadowCell>>(*o.more_reads) : nullptr) {}
+        more_reads(o.more_reads && !o.more_reads->empty() ? std::make_unique<std::vector<ShadowCell>>(*o.more_reads)
+                                                          : nullptr) {}
   Segment& operator=(const Segment&) = delete;
   Segment(Segment&&) = default;
   Segment& operator=(Segment&&) = default;
@@ -55,7 +56,9 @@ struct Line {
   void each(uint32_t begin, uint32_t end, F f) {
     if (!parts) {
       if (begin == 0 && end == kLineBytes) return f(whole);
+      constexpr size_t kFew = 4;
       parts = std::make_unique<std::vector<Segment>>();
+      parts->reserve(kFew);
       parts->push_back(std::move(whole));
     }
     split(begin);

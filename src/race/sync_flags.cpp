@@ -143,8 +143,10 @@ void FlagSync::read_word_of_card(WarpState& s, const simt::Access& access, const
                                  Line& line, uint32_t offset, uint32_t bytes) {
   // An atomic has replaced the write by its own.
   if (access.kind != AccessKind::load) return;
+  const ShadowCell& write = line.at(offset).write;
+  if (!write.of_card()) return;
   Release release;
-  if (!release_of_card(state_.agents, line.at(offset).write, release)) return;
+  if (!release_of_card(state_.agents, write, release)) return;
   Flag flag{static_cast<uint8_t>(offset), static_cast<uint8_t>(bytes), std::make_shared<const Releases>(1, release),
             std::make_shared<const Releases>()};
   if ((context.stale & lanes) != 0 && line.extras) {

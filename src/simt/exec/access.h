@@ -82,6 +82,13 @@ HWY_INLINE bool all_inside(const mem::Address* a, Mask exec, const Region& r) {
   return bad == 0;
 }
 
+// The same where lane l is at a[0] + l * kBytes (in_one_piece).
+template <uint32_t kBytes>
+HWY_INLINE bool piece_inside(const mem::Address* a, const Region& r) {
+  const uint64_t offset = a[0] - r.begin;
+  return r.size >= kLanes * kBytes && offset <= r.size - kLanes * kBytes && (offset & (kBytes - 1)) == 0;
+}
+
 // All lanes execute and lane l is at a[0] + l * kBytes.
 template <uint32_t kBytes>
 HWY_INLINE bool in_one_piece(const mem::Address* a, Mask exec) {

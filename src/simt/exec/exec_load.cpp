@@ -119,10 +119,11 @@ HWY_INLINE void ask_for_next(const Warp& w, const Inst& i, uint64_t offset, uint
 template <class T, uint32_t kCount>
 HWY_NOINLINE bool load_from(Warp& w, const Inst& i, const mem::Address* a, const Region& r) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
-  if (!all_inside<kBytes>(a, w.exec, r)) [[unlikely]]
+  const bool one_piece = in_one_piece<kBytes>(a, w.exec) && piece_inside<kBytes>(a, r);
+  if (!one_piece && !all_inside<kBytes>(a, w.exec, r)) [[unlikely]]
     return false;
   if (w.recording) each_lane(w.exec, [&](uint32_t l) { w.note_read(r.host + (a[l] - r.begin), a[l], kBytes, i); });
-  if (i.width[0] == sizeof(T) && in_one_piece<kBytes>(a, w.exec)) {
+  if (one_piece && i.width[0] == sizeof(T)) {
     const auto* from = reinterpret_cast<const T*>(r.host + (a[0] - r.begin));
     if (r.size > kMoreThanCaches) ask_for_next(w, i, a[0] - r.begin, kBytes * kLanes, r);
     if constexpr (kCount == 1) {

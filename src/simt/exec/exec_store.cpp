@@ -67,10 +67,11 @@ HWY_NOINLINE const Inst* store_by_lane(Warp& w, const Inst& i, ptx::Space space,
 template <class T, uint32_t kCount>
 HWY_NOINLINE bool store_to(Warp& w, const mem::Address* a, const Region& r, const T* const* values) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
-  if (!all_inside<kBytes>(a, w.exec, r)) [[unlikely]]
+  const bool one_piece = in_one_piece<kBytes>(a, w.exec) && piece_inside<kBytes>(a, r);
+  if (!one_piece && !all_inside<kBytes>(a, w.exec, r)) [[unlikely]]
     return false;
   Watch& watch = w.environment().watch();
-  if (in_one_piece<kBytes>(a, w.exec)) {
+  if (one_piece) {
     auto* to = reinterpret_cast<T*>(r.host + (a[0] - r.begin));
     if constexpr (kCount == 1) {
       std::memcpy(to, values[0], kBytes * kLanes);
