@@ -86,6 +86,28 @@ HWY_NOINLINE bool store_to(Warp& w, const mem::Address* a, const Region& r, cons
   return true;
 }
 
+// The same while it is judged whether the warp polls, which a lane that changes memory does not; false: not in one
+// piece.
+template <class T, uint32_t kCount>
+HWY_NOINLINE bool store_judged_to(Warp& w, const mem::Address* a, const Region& r, const T* const* values) {
+  constexpr uint32_t kBytes = sizeof(T) * kCount;
+  if (!in_one_piece<kBytes>(a, w.exec) || !piece_inside<kBytes>(a, r)) return false;
+  if (!mem::is_global(a[0]) || !mem::is_global(a[kLanes - 1])) return false;
+  alignas(64) T fresh[kCount * kLanes];
+  if constexpr (kCount == 1) {
+    std::memcpy(fresh, values[0], sizeof fresh);
+  } else {
+    join_vectors<T, kCount>(values, fresh);
+  }
+  std::byte* const to = r.host + (a[0] - r.begin);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if (std::memcmp(to + size_t{l} * kBytes, fresh + size_t{l} * kCount, kBytes) != 0) w.note_change();
+  }
+  std::memcpy(to, fresh, sizeof fresh);
+  w.environment().watch().written(to, sizeof fresh);
+  return true;
+}
+
 template <class T, uint32_t kCount, ptx::Space kSpace, bool kObserved>
 const Inst* store(Warp& w, const Inst& i) {
   AddressRow buffer;
@@ -102,11 +124,13 @@ const Inst* store(Warp& w, const Inst& i) {
   }
   w.note_effect();
   if constexpr (is_contiguous(kSpace)) {
-    if constexpr (kSpace == ptx::Space::global || kSpace == ptx::Space::generic) {
-      if (w.judges_polling()) [[unlikely]]
-        return store_by_lane<T, kCount>(w, i, kSpace, a, values);
-    }
     const Region r = region_around<kSpace>(w, a[std::countr_zero(w.exec)]);
+    if constexpr (kSpace == ptx::Space::global || kSpace == ptx::Space::generic) {
+      if (w.judges_polling()) [[unlikely]] {
+        if (store_judged_to<T, kCount>(w, a, r, values)) return &i + 1;
+        return store_by_lane<T, kCount>(w, i, kSpace, a, values);
+      }
+    }
     if (store_to<T, kCount>(w, a, r, values)) [[likely]]
       return &i + 1;
   }
