@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hash.h"
+
 namespace fb::simt {
 
 bool PollWatch::on_branch() {
@@ -47,8 +49,7 @@ void PollWatch::on_read(uint32_t split, const WatchedRead& read, bool shared) {
   std::memcpy(words, read.seen, std::min<size_t>(read.bytes, sizeof words));
   // By the guest's address: the host's differs from run to run, and with it what collides.
   uint64_t hash = read.guest ^ words[0] * 0x9e3779b97f4a7c15;
-  if (read.bytes > 8)
-    hash ^= words[1] * 0xc2b2ae3d27d4eb4f ^ words[2] * 0x165667b19e3779f9 ^ words[3] * 0xd6e8feb86659fd93;
+  if (read.bytes > 8) hash = mix(hash, {words[1], words[2], words[3]});
   hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
   hash ^= hash >> 32;
   if (!is_known(hash)) {

@@ -327,7 +327,7 @@ void Node::handle(Call& call) {
   threads_.answer(thread, std::move(answer));
 }
 
-// What takes a library long is not the program that waits by spinning.
+// The thread is about to compute in one of our libraries for long. The server must not take that for spinning.
 Status on_library_works(NodeServices&, Call& call, const wire::Empty&, wire::Empty&, Answer&) {
   call.thread->in_library = true;
   return Status::ok;

@@ -73,11 +73,7 @@ HWY_NOINLINE bool store_to(Warp& w, const mem::Address* a, const Region& r, cons
   Watch& watch = w.environment().watch();
   if (one_piece) {
     auto* to = reinterpret_cast<T*>(r.host + (a[0] - r.begin));
-    if constexpr (kCount == 1) {
-      std::memcpy(to, values[0], kBytes * kLanes);
-    } else {
-      join_vectors<T, kCount>(values, to);
-    }
+    join_vectors<T, kCount>(values, to);
     watch.written(reinterpret_cast<std::byte*>(to), kBytes * kLanes);
     return true;
   }
@@ -86,19 +82,15 @@ HWY_NOINLINE bool store_to(Warp& w, const mem::Address* a, const Region& r, cons
   return true;
 }
 
-// The same while it is judged whether the warp polls, which a lane that changes memory does not; false: not in one
-// piece.
+// The same while PollWatch judges whether the warp polls: it is told of each lane whose store changes memory. False:
+// the lanes' bytes are not in one piece.
 template <class T, uint32_t kCount>
 HWY_NOINLINE bool store_judged_to(Warp& w, const mem::Address* a, const Region& r, const T* const* values) {
   constexpr uint32_t kBytes = sizeof(T) * kCount;
   if (!in_one_piece<kBytes>(a, w.exec) || !piece_inside<kBytes>(a, r)) return false;
   if (!mem::is_global(a[0]) || !mem::is_global(a[kLanes - 1])) return false;
   alignas(64) T fresh[kCount * kLanes];
-  if constexpr (kCount == 1) {
-    std::memcpy(fresh, values[0], sizeof fresh);
-  } else {
-    join_vectors<T, kCount>(values, fresh);
-  }
+  join_vectors<T, kCount>(values, fresh);
   std::byte* const to = r.host + (a[0] - r.begin);
   for (uint32_t l = 0; l < kLanes; ++l) {
     if (std::memcmp(to + size_t{l} * kBytes, fresh + size_t{l} * kCount, kBytes) != 0) w.note_change();

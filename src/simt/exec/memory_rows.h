@@ -64,6 +64,10 @@ HWY_INLINE void split_vectors(const T* from, T* const* rows) {
 
 template <class T, uint32_t kCount>
 HWY_INLINE void join_vectors(const T* const* rows, T* to) {
+  if constexpr (kCount == 1) {
+    std::memcpy(to, rows[0], sizeof(T) * kLanes);
+    return;
+  }
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if constexpr (std::is_integral_v<T> && (kCount == 2 || kCount == 4)) {
     namespace hn = hwy::HWY_NAMESPACE;
