@@ -67,8 +67,6 @@ def packages(path):
     for _, commands in blocks(path):
         for command in commands:
             words = shlex.split(command.replace("\\\n", " "))
-            if words[:1] == ["sudo"]:
-                words = words[1:]
             if words[:2] in (["apt-get", "install"], ["apt", "install"]):
                 names += [word for word in words[2:] if not word.startswith("-") and "/" not in word and word not in names]
     if not names:
