@@ -32,11 +32,10 @@ mmdebstrap --quiet --variant=apt --customize-hook="copy-in $package /root" \
   bookworm "$root"
 
 # The root as the only file system, as an ordinary user's shell would see it.
-inside() {
-  bwrap --bind "$root" / --dev /dev --proc /proc --tmpfs /run --bind "$work/home" /home --chdir /home --setenv HOME /home \
-    --unshare-net --unshare-pid --die-with-parent --cap-add ALL --clearenv --setenv PATH /usr/bin:/bin --setenv HOME /home "$@"
-}
-mkdir "$work/home"
+confined=(bwrap --bind "$root" / --dev /dev --proc /proc --tmpfs /run --bind "$work/home" /home --chdir /home
+  --unshare-net --unshare-pid --die-with-parent --cap-add ALL --clearenv --setenv PATH /usr/bin:/bin --setenv HOME /home)
+inside() { "${confined[@]}" "$@"; }
+mkdir -p "$work/home/empty"
 
 step "ldconfig does not know the drop-in libraries"
 if inside /sbin/ldconfig -p | grep -E "libcuda|fabricbench"; then fail "libcuda is on the loader's path"; fi
@@ -46,6 +45,10 @@ inside fabricbench version
 [[ $(inside fabricbench list --names | wc -l) -ge 24 ]] || fail "list"
 inside test -f /usr/share/man/man1/fabricbench-check.1 || inside test -f /usr/share/man/man1/fabricbench-check.1.gz || fail "no manual page"
 inside test -f /usr/share/bash-completion/completions/fabricbench || fail "no completion"
+
+step "what README shows, in an empty folder"
+python3 "$(dirname "$0")/render_runs.py" "$build/bin/fabricbench" "$(dirname "$0")/../README.md" --check \
+  --installed "${confined[*]} --chdir /home/empty bash"
 
 step "check --quick"
 reference=/usr/share/fabricbench/problems/comm/p2p/push_copy/reference.cu

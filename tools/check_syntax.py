@@ -18,38 +18,50 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def is_of_a_layer(path, build):
-    """A file of src/, or a batch of them; no test, no generated header."""
-    return path.startswith(f"{ROOT}/src/") or re.match(re.escape(f"{build}/src/") + r".*/Unity/unity_\d+_cxx\.cxx$", path) is not None
+INCLUDE = re.compile(r'^#include "(.*)"$', re.MULTILINE)
+
+
+def sources_of(path, build):
+    """Of a layer: the file of src/, or those of a batch; of others none."""
+    if path.startswith(f"{ROOT}/src/"):
+        return {path}
+    if re.match(re.escape(f"{build}/src/") + r".*/Unity/unity_\d+_cxx\.cxx$", path) and os.path.exists(path):
+        return set(INCLUDE.findall(Path(path).read_text()))
+    return set()
 
 
 def main():
     if len(sys.argv) != 2 or not Path(sys.argv[1], "compile_commands.json").exists():
         sys.exit(__doc__)
     build = Path(sys.argv[1]).resolve()
-    commands, headers, compiled = [], set(), 0
+    known, rest = set(), []
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
-        if not is_of_a_layer(path, build):
-            continue
+        sources = sources_of(os.path.normpath(os.path.join(entry["directory"], entry["file"])), build)
         words = shlex.split(entry["command"])
-        at = words.index("-o")
-        if os.path.exists(os.path.join(entry["directory"], words[at + 1])):
-            compiled += 1
-            continue
-        headers |= {word for word in words if word.endswith(".pch")}
-        del words[at:at + 2]
-        words[words.index("-c")] = "-fsyntax-only"
-        commands.append((path, entry["directory"], words))
+        if os.path.exists(os.path.join(entry["directory"], words[words.index("-o") + 1])):
+            known |= sources
+        else:
+            rest.append((sources, entry["directory"], words))
+    compiled = len(known)
+    commands, headers = [], set()
+    # A layer may be compiled twice, into libraries with different options.
+    for sources, folder, words in rest:
+        if not sources <= known:
+            known |= sources
+            headers |= {word for word in words if word.endswith(".pch")}
+            at = words.index("-o")
+            del words[at:at + 2]
+            words[words.index("-c")] = "-fsyntax-only"
+            commands.append((folder, words))
     if headers:
         # As ninja names them: below the build folder.
         subprocess.run(["ninja", "-C", build, *sorted(os.path.relpath(header, build) for header in headers)], check=True,
                        stdout=subprocess.DEVNULL)
 
     def read(command):
-        path, folder, words = command
+        folder, words = command
         done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        return path, done.returncode, done.stdout
+        return words[-1], done.returncode, done.stdout
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -57,7 +69,7 @@ def main():
             failed += code != 0
             if output:
                 print(f"{os.path.relpath(path, ROOT)}:\n{output}", end="", flush=True)
-    print(f"syntax: {len(commands)} files read, {compiled} were compiled before, {failed} refused")
+    print(f"syntax: {len(known) - compiled} files read, {compiled} were compiled before, {failed} refused")
     sys.exit(1 if failed or not commands else 0)
 
 
