@@ -5,7 +5,8 @@ A suite is dealt into n parts, and a run takes part (commits on main) mod n, and
 commit's hash would not bound how long a part waits. A test stays in its part when others come: it is dealt by its measured
 cost where .ci/costs has one, so that parts cost alike, or else by its name.
 
-Usage: choose_tests.py tests BUILD       numbers of the tests that this run leaves to others or takes, for `ctest -I`
+Usage: choose_tests.py tests BUILD       numbers of the tests of this run, for `ctest -I`: all but those of other parts and
+                                         of other stages. No other option that chooses: ctest would count what is left
        choose_tests.py items SUITE       what this run takes of a suite that is no test of ctest's, one a line
        choose_tests.py table [BUILD]     suite by suite: part, what is taken, its cost
        choose_tests.py gaps [N [STEP]]   each STEPth of the last N commits (200, 1) as a run: the longest gap of every
@@ -31,6 +32,7 @@ MOST_GAP = 20
 LEAST_COST = 5.0  # seconds; cheaper tests are dealt by their names
 KEYS = {"about", "parts", "most_gap", "tests", "long", "items", "files", "listed_by", "always", "touched", "most_touched"}
 LABEL = "long"  # tests that no run takes as a whole
+OTHER_STAGES = {"perf", "mutation", "waits"}  # labels
 
 
 def git(*arguments):
@@ -60,10 +62,10 @@ def touched_paths():
 
 
 class Item:
-    """number: of a test, as ctest counts; long: it has the label."""
+    """number: of a test, as ctest counts."""
 
-    def __init__(self, name, cost=0.0, number=0, long=False, files=()):
-        self.name, self.cost, self.number, self.long, self.files = name, cost, number, long, files
+    def __init__(self, name, cost=0.0, number=0, labels=frozenset(), files=()):
+        self.name, self.cost, self.number, self.labels, self.files = name, cost, number, labels, files
         self.part = None
 
 
@@ -83,7 +85,7 @@ class Suite:
 
     def items(self, tests):
         if self.tests:
-            return [test for test in tests if test.long == self.long and self.tests.search(test.name)]
+            return [test for test in tests if (LABEL in test.labels) == self.long and not test.labels & OTHER_STAGES and self.tests.search(test.name)]
         if self.files:
             return [Item(path, files=[path]) for path in git("ls-files", *self.files) or []]
         if self.listed_by:
@@ -144,7 +146,7 @@ def tests_in(build):
     found = []
     for number, test in enumerate(json.loads(done.stdout)["tests"], 1):
         labels = {value for row in test.get("properties", []) if row["name"] == "LABELS" for value in row["value"]}
-        found.append(Item(test["name"], known.get(test["name"], 0.0), number, LABEL in labels))
+        found.append(Item(test["name"], known.get(test["name"], 0.0), number, labels))
     return found
 
 
@@ -179,10 +181,11 @@ def print_tests(arguments):
     for items, some in choose(count_of(arguments), tests).values():
         rotating |= {item.number for item in items}
         taken |= {item.number for item in some}
-    forgotten = [test.name for test in tests if test.long and test.number not in rotating]
+    forgotten = [test.name for test in tests if LABEL in test.labels and test.number not in rotating]
     if forgotten:
         sys.exit(f"{TABLE}: no suite takes these tests with the label {LABEL}: {' '.join(forgotten[:10])}")
-    numbers = [test.number for test in tests if test.number not in rotating or test.number in taken]
+    numbers = [test.number for test in tests
+               if (test.number not in rotating or test.number in taken) and not test.labels & OTHER_STAGES]
     # Start, end and step of no test, then single tests.
     print("0,0,0," + ",".join(map(str, numbers)))
 
