@@ -11,7 +11,7 @@ Usage: choose_tests.py tests BUILD       numbers of the tests of this run, for `
        choose_tests.py table [BUILD]     suite by suite: part, what is taken, its cost
        choose_tests.py gaps [N [STEP]]   each STEPth of the last N commits (200, 1) as a run: the longest gap of every
                                          suite's parts, in runs; exit code 1 where one is longer than allowed
-       choose_tests.py costs BUILD       writes .ci/costs anew from the last run of ctest in BUILD
+       choose_tests.py costs BUILD       writes what tests took in BUILD into .ci/costs
 --count COUNT: as if main had so many commits, to run a part by hand; --all: every part
 """
 import argparse
@@ -236,18 +236,19 @@ def print_gaps(arguments):
 
 
 def write_costs(arguments):
-    """Those that ran replace what is known of them."""
-    log = Path(arguments.words[0]) / "Testing" / "Temporary" / "LastTest.log"
+    """Those that ran in this folder replace what is known of them."""
+    build = Path(arguments.words[0])
     known = costs()
-    rotating = {item.name for items, _ in choose(None, tests_in(arguments.words[0])).values() for item in items}
-    pattern = re.compile(r'^\d+/\d+ Test: (\S+)$.*?^Test time = +([\d.]+) sec$', re.MULTILINE | re.DOTALL)
-    for name, seconds in pattern.findall(log.read_text(errors="replace")):
+    rotating = {item.name for items, _ in choose(None, tests_in(build)).values() for item in items}
+    # Name, runs, seconds on average; a line of dashes, and the tests that failed.
+    rows = re.findall(r"^(\S+) [1-9]\d* ([\d.e+-]+)$", (build / "Testing" / "Temporary" / "CTestCostData.txt").read_text(), re.MULTILINE)
+    for name, seconds in rows:
         known.pop(name, None)
         if float(seconds) >= LEAST_COST:
             known[name] = float(seconds)
-    rows = [f"{name} {seconds:.0f}\n" for name, seconds in sorted(known.items()) if name in rotating]
-    COSTS.write_text(f"# Seconds of rotating tests, from {LEAST_COST:.0f}: written by `tools/choose_tests.py costs BUILD`\n" + "".join(rows))
-    print(f"{len(rows)} tests with a cost")
+    kept = [f"{name} {seconds:.0f}\n" for name, seconds in sorted(known.items()) if name in rotating]
+    COSTS.write_text(f"# Seconds of rotating tests, from {LEAST_COST:.0f}: written by `tools/choose_tests.py costs BUILD`\n" + "".join(kept))
+    print(f"{len(kept)} tests with a cost")
 
 
 COMMANDS = {"tests": print_tests, "items": print_items, "table": print_table, "gaps": print_gaps, "costs": write_costs}
@@ -265,4 +266,5 @@ def main():
     COMMANDS[arguments.command](arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()
