@@ -12,6 +12,8 @@ option(FB_UNITY "Compile the files of a layer in batches of eight" OFF)
 option(FB_AVX512 "Compile the engine for AVX-512 too, beside AVX2 and the baseline" ON)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
 option(FB_TSAN "Compile the client library of the threads test with the thread sanitizer" OFF)
+option(FB_COMMIT "The version names the commit, where there is a checkout and git" ON)
+set(FB_MACHINE "" CACHE FILEPATH "The machine that the client library's tests start, instead of the one built here")
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 
 # A compiler cache is used where there is one. Precompiled headers need its leave to differ in time stamps and macros.

@@ -61,9 +61,8 @@ std::string remedy() {
   if (setting("kernel/apparmor_restrict_unprivileged_userns", 0) != 0) {
     return "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
   }
-  return "in a container, it must be allowed to make namespaces and mounts (docker run --security-opt "
-         "seccomp=unconfined "
-         "--security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN)";
+  return "in a container, it must be allowed to make namespaces and mounts: docker run --security-opt "
+         "seccomp=unconfined --security-opt apparmor=unconfined";
 }
 
 Result<SandboxSupport> find_out() {
