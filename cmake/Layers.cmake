@@ -1,4 +1,4 @@
-# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json|cli])
+# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json])
 #
 # One layer = one folder of src/ = one namespace = one target. DEPS are the layers below that it may include;
 # tools/check_layers.py reads the same lines and fails on any other include.
