@@ -1,4 +1,4 @@
-# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json|cli] [APART file…] [GUEST_VALUES] [COLD])
+# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [GUEST_VALUES] [COLD])
 #
 # FB_UNITY compiles the sources in batches of eight, but those that are APART: files that a SIMD target compiles several
 # times, and files that declare functions of C with other types than their headers. GUEST_VALUES: the layer computes with

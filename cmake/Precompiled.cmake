@@ -4,18 +4,17 @@ set(fb_common_headers
   <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <expected> <filesystem> <functional> <map> <memory>
   <optional>
   <set> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
-# Layers whose files read and write JSON, or the command line, get those headers precompiled too: parsing them takes
-# longer than most of the files. fb_layer(… HEADERS json|cli) chooses.
+# Layers whose files read and write JSON get its header precompiled too: parsing it takes longer than most of the files.
+# fb_layer(… HEADERS json) chooses.
 set(fb_json_headers ${fb_common_headers} <nlohmann/json.hpp>)
-set(fb_cli_headers ${fb_json_headers} <CLI/CLI.hpp>)
 
 # The owners are compiled with the options of those that use their headers: libraries here, executables there.
 if(FB_PCH)
   set(folder ${PROJECT_BINARY_DIR}/precompiled)
   file(CONFIGURE OUTPUT ${folder}/main.cpp CONTENT "int main() {}\n")
-  foreach(set common json cli)
+  foreach(set common json)
     add_library(fb_${set}_precompiled STATIC EXCLUDE_FROM_ALL ${folder}/main.cpp)
-    target_link_libraries(fb_${set}_precompiled PRIVATE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+    target_link_libraries(fb_${set}_precompiled PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
     target_precompile_headers(fb_${set}_precompiled PRIVATE ${fb_${set}_headers})
   endforeach()
   if(FB_FUZZ)

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include "base/text_limits.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -24,7 +23,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string problem, file, problems, platform, trace, backend = "virtual";
   std::string seed;
   bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
@@ -63,7 +62,7 @@ std::string why_not_writable(const std::string& file) {
   return fmt::format("cannot write {}: {}", file, std::generic_category().message(errno));
 }
 
-int check(const Options& o) {
+int check(const CheckOptions& o) {
   if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty()) return fail(why);
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
@@ -111,11 +110,11 @@ int check(const Options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("check", "Judge a solution of a problem");
-  command->footer(
+void add_check(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<CheckOptions>();
+  CheckOptions& o = *options;
+  Command& command = program.add_command("check", "Judge a solution of a problem");
+  command.footer(
       "Without --seed the inputs and schedules are drawn anew; a verdict tells its seed, which replays it.\n"
       "Exit code: 0 passed, 1 not passed, 2 wrong usage or a failure of ours.\n\n"
       "Examples:\n"
@@ -123,34 +122,33 @@ void add_check(CLI::App& program, CommandRun& command_run) {
       "  fabricbench check --quick all_reduce_one_shot solution.cu   the smallest sizes on one world\n"
       "  fabricbench check all_reduce_one_shot solution.cu           all sizes, worlds and schedules; the speed\n"
       "  fabricbench check --seed 7 --trace run.json all_reduce_one_shot solution.cu");
-  command->add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder")->required();
-  command->add_option("file", o.file, "The solution; - reads it from standard input")->required();
-  command->add_flag("--json", o.json, "Print the verdict as JSON");
-  command->add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
-  command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"virtual", "cuda"}));
-  command->add_option("--seed", o.seed, "Replay a verdict")->check(why_no_seed, "UINT");
+  command.add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder").required();
+  command.add_option("file", o.file, "The solution; - reads it from standard input").required();
+  command.add_flag("--json", o.json, "Print the verdict as JSON");
+  command.add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
+  command.add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
+      .show_default()
+      .check(one_of({"virtual", "cuda"}));
+  command.add_option("--seed", o.seed, "Replay a verdict").check({why_no_seed, "UINT"});
   command
-      ->add_option("--schedules", o.schedules,
-                   "Schedules of each world that are drawn at random and checked for races (default: 2)")
-      ->check(CLI::Range(1, 10'000));
-  auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
-  command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
-  command->add_option("--trace", o.trace,
-                      "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
-  command->add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
-      ->excludes(quick);
-  command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
-  add_problems_option(*command, o.problems);
-  command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
-  command->add_flag("--no-reference", o.no_reference, "Do not measure reference and baseline: no speed");
-  command->add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
-  command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
-                    "Run the candidate as yourself, without protection; the verdict says so");
-  command->callback([options, &command_run] { command_run.exit_code = check(*options); });
+      .add_option("--schedules", o.schedules,
+                  "Schedules of each world that are drawn at random and checked for races (default: 2)")
+      .check(in_range(1, 10'000));
+  auto quick = command.add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
+  command.add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)").excludes(quick);
+  command.add_option("--trace", o.trace,
+                     "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
+  command.add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
+      .excludes(quick);
+  command.add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
+  add_problems_option(command, o.problems);
+  command.add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)").check(in_range(1, 1024));
+  command.add_flag("--no-reference", o.no_reference, "Do not measure reference and baseline: no speed");
+  command.add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
+  command.add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox,
+                   "Run the candidate as yourself, without protection; the verdict says so");
+  command.callback([options, &command_run] { command_run.exit_code = check(*options); });
 }
 
 }  // namespace fb::cli

@@ -12,19 +12,19 @@ namespace fb::cli {
 namespace {
 
 // True for commands whose arguments are names of problems.
-bool takes_problems(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_positional()) continue;
-    const std::string name = to_lower(option->get_name(true));
+bool takes_problems(const Command& command) {
+  for (const OptionFacts& option : command.options()) {
+    if (!option.positional) continue;
+    const std::string name = to_lower(option.names);
     if (name == "problem" || name == "problems" || name == "glob") return true;
   }
   return false;
 }
 
-std::vector<std::string> long_options(const CLI::App& command) {
+std::vector<std::string> long_options(const Command& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const OptionFacts& option : command.options()) {
+    for (const std::string& name : option.long_names) names.push_back("--" + name);
   }
   return names;
 }
@@ -51,10 +51,10 @@ _fabricbench() {{
 complete -o filenames -F _fabricbench fabricbench
 )sh";
 
-std::string bash(const CLI::App& program) {
+std::string bash(const Command& program) {
   std::string commands, options, with_problems;
-  for (const CLI::App* command : visible_commands(program)) {
-    const std::string& name = command->get_name();
+  for (const Command* command : visible_commands(program)) {
+    const std::string& name = command->name();
     commands += (commands.empty() ? "" : " ") + name;
     options += fmt::format("    {}) words=\"{}\" ;;\n", name, fmt::join(long_options(*command), " "));
     if (takes_problems(*command)) with_problems += (with_problems.empty() ? "" : "|") + name;
@@ -90,12 +90,11 @@ _fabricbench "$@"
 // For a word in single quotes.
 std::string single_quoted(const std::string& text) { return "'" + replace_all(text, "'", "'\\''") + "'"; }
 
-std::string zsh(const CLI::App& program) {
+std::string zsh(const Command& program) {
   std::string commands, options, with_problems;
-  for (const CLI::App* command : visible_commands(program)) {
-    const std::string& name = command->get_name();
-    commands +=
-        fmt::format("    {}\n", single_quoted(name + ":" + replace_all(command->get_description(), ":", "\\:")));
+  for (const Command* command : visible_commands(program)) {
+    const std::string& name = command->name();
+    commands += fmt::format("    {}\n", single_quoted(name + ":" + replace_all(command->description(), ":", "\\:")));
     options += fmt::format("    {}) options=({}) ;;\n", name, fmt::join(long_options(*command), " "));
     if (takes_problems(*command)) with_problems += (with_problems.empty() ? "" : "|") + name;
   }
@@ -103,16 +102,16 @@ std::string zsh(const CLI::App& program) {
                      fmt::arg("with_problems", with_problems));
 }
 
-std::string fish(const CLI::App& program) {
+std::string fish(const Command& program) {
   std::string text = "# fish completion for fabricbench, made by `fabricbench completion fish`\n";
-  for (const CLI::App* command : visible_commands(program)) {
-    const std::string& name = command->get_name();
+  for (const Command* command : visible_commands(program)) {
+    const std::string& name = command->name();
     text += fmt::format("complete -c fabricbench -n __fish_use_subcommand -a {} -d {}\n", name,
-                        single_quoted(command->get_description()));
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& word : option->get_lnames())
+                        single_quoted(command->description()));
+    for (const OptionFacts& option : command->options()) {
+      for (const std::string& word : option.long_names)
         text += fmt::format("complete -c fabricbench -n '__fish_seen_subcommand_from {}' -l {} -d {}\n", name, word,
-                            single_quoted(option->get_description()));
+                            single_quoted(option.description));
     }
     if (takes_problems(*command))
       text += fmt::format(
@@ -124,16 +123,16 @@ std::string fish(const CLI::App& program) {
 
 }  // namespace
 
-void add_completion(CLI::App& program, CommandRun& command_run) {
+void add_completion(Command& program, CommandRun& command_run) {
   auto shell = std::make_shared<std::string>();
-  auto* command = program.add_subcommand("completion", "Print a completion script for a shell");
-  command->footer(
+  Command& command = program.add_command("completion", "Print a completion script for a shell");
+  command.footer(
       "Examples:\n"
       "  source <(fabricbench completion bash)                                       this shell\n"
       "  fabricbench completion fish > ~/.config/fish/completions/fabricbench.fish   always\n"
       "  fabricbench completion zsh > ~/.zfunc/_fabricbench                          with ~/.zfunc in fpath");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([shell, &program, &command_run] {
+  command.add_option("SHELL", *shell, "bash, zsh or fish").required().check(one_of({"bash", "zsh", "fish"}));
+  command.callback([shell, &program, &command_run] {
     fmt::print("{}", *shell == "bash" ? bash(program) : *shell == "zsh" ? zsh(program) : fish(program));
     command_run.exit_code = kExitDone;
   });

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include "base/byte_name.h"
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -33,7 +32,7 @@ constexpr uint64_t kUsualSchedules = 20;
 constexpr int kExitTimeUp = 3;  // nothing was found in the schedules for which there was time
 constexpr uint64_t kMostExplored = 10'000;
 
-struct Options {
+struct ExecOptions {
   launcher::LaunchRequest launch;
   bool has_seed = false;
   std::optional<uint64_t> schedules;
@@ -61,55 +60,57 @@ std::optional<uint64_t> parse_bytes(const std::string& text) {
 }
 
 // Each form of record/run_options.def as an option of the command line.
-void add_text(CLI::App& command, const std::string& flag, std::string& value, const char* help) {
-  auto* option = command.add_option(flag, value, help);
-  if (!value.empty()) option->capture_default_str();
+void add_text(Command& command, const std::string& flag, std::string& value, const char* help) {
+  auto option = command.add_option(flag, value, help);
+  if (!value.empty()) option.show_default();
 }
 template <class T>
-void add_number(CLI::App& command, const std::string& flag, T& value, const char* help) {
-  command.add_option(flag, value, help)->capture_default_str();
+void add_number(Command& command, const std::string& flag, T& value, const char* help) {
+  command.add_option(flag, value, help).show_default();
 }
-void add_seed(CLI::App& command, const std::string& flag, uint64_t& value, const char* help) {
+void add_seed(Command& command, const std::string& flag, uint64_t& value, const char* help) {
   add_number(command, flag, value, help);
 }
-void add_flag(CLI::App& command, const std::string& flag, bool& value, const char* help) {
+void add_flag(Command& command, const std::string& flag, bool& value, const char* help) {
   command.add_flag(flag, value, help);
 }
-void add_bytes(CLI::App& command, const std::string& flag, uint64_t& value, const char* help) {
+void add_bytes(Command& command, const std::string& flag, uint64_t& value, const char* help) {
   command
-      .add_option_function<std::string>(
+      .add_option_function(
           flag,
-          [flag, &value](const std::string& text) {
+          [&value](const std::string& text) -> std::string {
             const auto bytes = parse_bytes(text);
-            if (!bytes) throw CLI::ValidationError(flag, text + " is not a number of bytes (as 512M, 8G)");
+            if (!bytes) return text + " is not a number of bytes (as 512M, 8G)";
             value = *bytes;
+            return "";
           },
           help)
-      ->type_name("BYTES");
+      .type_name("BYTES");
 }
-void add_choices(CLI::App& command, const std::string& flag, std::optional<std::vector<uint32_t>>& value,
+void add_choices(Command& command, const std::string& flag, std::optional<std::vector<uint32_t>>& value,
                  const char* help) {
-  command
-      .add_option_function<std::vector<uint32_t>>(
-          flag, [&value](const std::vector<uint32_t>& choices) { value = choices; }, help)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  command.add_option(flag, value, help).delimiter(',').one_value_each();
 }
-void add_mode(CLI::App& command, const std::string& flag, record::AccessMode& value, const char* help) {
+void add_mode(Command& command, const std::string& flag, record::AccessMode& value, const char* help) {
   command
-      .add_option_function<std::string>(
-          flag, [&value](const std::string& text) { value = *record::access_mode_from(text); }, help)
-      ->default_str(std::string(to_string(value)))
-      ->check(CLI::IsMember({"hardware", "strict"}));
+      .add_option_function(
+          flag,
+          [&value](const std::string& text) {
+            value = *record::access_mode_from(text);
+            return "";
+          },
+          help)
+      .show_default(std::string(to_string(value)))
+      .check(one_of({"hardware", "strict"}));
 }
 
 template <class T>
-void add_internal(CLI::App&, const std::string&, T&, const char*) {}
+void add_internal(Command&, const std::string&, T&, const char*) {}
 
-void add_run_options(CLI::App& command, record::RunOptions& o) {
+void add_run_options(Command& command, record::RunOptions& o) {
 #define RUN_OPTION(form, type, name, initial, help) add_##form(command, record::flag_of(#name), o.name, help);
 #include "record/run_options.def"
-  command.get_option("--ranks")->check(CLI::Range(1, 1024));
+  command.option("--ranks").check(in_range(1, 1024));
 }
 
 int say(const std::string& message) { return fail(message); }
@@ -139,7 +140,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string replay_command(const Options& o) {
+std::string replay_command(const ExecOptions& o) {
   std::string text = "fabricbench exec";
   for (const auto& word : command_words(o.launch.options)) text += " " + shell_word(word);
   for (const auto& word : o.words) text += " " + shell_word(word);
@@ -149,7 +150,7 @@ std::string replay_command(const Options& o) {
 }
 
 // Compiles the sources into `folder`, or finds the program that was given. False: it has been said why not.
-bool make_program(Options& o, const launcher::RunDirectory& folder) {
+bool make_program(ExecOptions& o, const launcher::RunDirectory& folder) {
   auto libraries = toolchain::locate_libraries();
   if (!libraries) return say(libraries.error()), false;
   // Libraries that the program uses may contain NVIDIA's runtime, and look for others by name.
@@ -202,7 +203,7 @@ std::vector<std::string> write_sysfs(const fabric::Platform& platform, const lau
 }
 
 // What is reported by --check.
-Result<void> complete_check(Options& o) {
+Result<void> complete_check(ExecOptions& o) {
   record::RunOptions& run = o.launch.options;
   if (!run.allow.empty() && !run.check) return error("--allow needs --check");
   if (!run.suppressions.empty() && !run.check) return error("--suppressions needs --check");
@@ -219,7 +220,7 @@ Result<void> complete_check(Options& o) {
 }
 
 // Which schedules are run: one, or drawn ones, or all.
-Result<void> choose_schedules(Options& o) {
+Result<void> choose_schedules(ExecOptions& o) {
   const bool chosen = o.launch.options.choices.has_value();
   if (o.has_seed && o.schedules)
     return error("--seed is one schedule and --schedules runs those of the seeds 1 to N: give one of them");
@@ -241,7 +242,7 @@ Result<void> choose_schedules(Options& o) {
   return {};
 }
 
-Result<fabric::Platform> complete(Options& o) {
+Result<fabric::Platform> complete(ExecOptions& o) {
   if (o.launch.options.profile && o.launch.options.untimed)
     return error("--profile needs the model of time, which --untimed leaves out");
   if (auto good = choose_schedules(o); !good) return std::unexpected(std::move(good.error()));
@@ -276,7 +277,7 @@ void show_times(const record::RunRecord& record, double build, double all) {
   fmt::print(stderr, ", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
 }
 
-void say_what_happened(const Options& o, const launcher::LaunchResult& ran) {
+void say_what_happened(const ExecOptions& o, const launcher::LaunchResult& ran) {
   fmt::print(stderr, "{}", describe(ran));
   for (const auto& [call, count] : ran.record.unsupported_calls)
     say(fmt::format("not supported: {} ({}×)", call, count));
@@ -307,7 +308,7 @@ Result<launcher::LaunchResult> run_once(const launcher::LaunchRequest& request) 
 }
 
 // Under many schedules, until one goes wrong. The last of them is left in `o`.
-Result<launcher::LaunchResult> run_many(Options& o, const launcher::RunOnce& run) {
+Result<launcher::LaunchResult> run_many(ExecOptions& o, const launcher::RunOnce& run) {
   const launcher::ExploreLimits limits{*o.schedules, o.launch.timeout};
   auto explored =
       o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run) : explore_seeds(o.launch, limits, run);
@@ -326,7 +327,7 @@ Result<launcher::LaunchResult> run_many(Options& o, const launcher::RunOnce& run
   return std::move(explored->last);
 }
 
-int execute(Options& o) {
+int execute(ExecOptions& o) {
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   if (o.words.empty()) return say("no source file (try: fabricbench exec prog.cu)");
@@ -354,11 +355,11 @@ int execute(Options& o) {
 
 }  // namespace
 
-void add_exec(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
+void add_exec(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ExecOptions>();
   options->launch.arguments = std::move(command_run.program_arguments);
-  auto* command = program.add_subcommand("exec", "Compile a CUDA program and run it on a virtual node");
-  command->footer(
+  Command& command = program.add_command("exec", "Compile a CUDA program and run it on a virtual node");
+  command.footer(
       "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
       "Sources (.cu, .cpp, .cc, .o) or one program that is linked already; -I -D -O -std -l -L -arch -Xcompiler as "
       "for\n"
@@ -377,30 +378,30 @@ void add_exec(CLI::App& program, CommandRun& command_run) {
       "  fabricbench exec --ranks 4 --check all_reduce.cu    races, under 20 schedules\n"
       "  fabricbench exec --ranks 2 --check --exhaustive 2 signal.cu");
   auto& launch = options->launch;
-  add_run_options(*command, launch.options);
+  add_run_options(command, launch.options);
   command
-      ->add_option("--schedules", options->schedules,
-                   "Run those of the seeds 1 to N, until one goes wrong; with --exhaustive, at most N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+      .add_option("--schedules", options->schedules,
+                  "Run those of the seeds 1 to N, until one goes wrong; with --exhaustive, at most N")
+      .check(in_range(uint64_t{1}, uint64_t{1'000'000}));
   command
-      ->add_option("--exhaustive", options->exhaustive,
-                   "Run all schedules with at most so many preemptions: for small programs, of few warps")
-      ->check(CLI::Range(0u, 16u));
-  command->add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
-  command->add_option("--record", launch.record, "Write what happened here (JSON)");
-  command->add_option("--events", launch.events,
-                      "Write every event here, to compare two runs (calls come in order of arrival)");
-  command->add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
-  command->add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--rank-memory", options->rank_memory,
-                      "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
-  command->add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
-  command->add_flag("--time", options->time, "Say where the wall time went");
-  command->allow_extras();
-  command->callback([command, options, &command_run] {
-    options->words = command->remaining();
-    options->has_seed = command->get_option("--seed")->count() != 0;
+      .add_option("--exhaustive", options->exhaustive,
+                  "Run all schedules with at most so many preemptions: for small programs, of few warps")
+      .check(in_range(0u, 16u));
+  command.add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
+  command.add_option("--record", launch.record, "Write what happened here (JSON)");
+  command.add_option("--events", launch.events,
+                     "Write every event here, to compare two runs (calls come in order of arrival)");
+  command.add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
+  command.add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
+      .check(positive_number());
+  command.add_option("--rank-memory", options->rank_memory,
+                     "Private memory of each rank, as 512M (default: 2G, or less on a small computer)");
+  command.add_flag("--no-cache", options->no_cache, "Compile again, and keep nothing");
+  command.add_flag("--time", options->time, "Say where the wall time went");
+  command.allow_extras();
+  command.callback([&command, options, &command_run] {
+    options->words = command.remaining();
+    options->has_seed = command.is_given("--seed");
     command_run.exit_code = execute(*options);
   });
 }

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -11,13 +10,13 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   std::string problems;
   ProblemFilter filter;
   bool json = false, names = false;
 };
 
-int list(const Options& o) {
+int list(const ListOptions& o) {
   const auto folder = problems_folder(o.problems);
   if (!folder) return fail(folder.error());
   Errors errors;
@@ -42,22 +41,22 @@ int list(const Options& o) {
 
 }  // namespace
 
-void add_list(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("list", "List the problems");
-  command->footer(
+void add_list(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ListOptions>();
+  Command& command = program.add_command("list", "List the problems");
+  command.footer(
       "All filters must match. Exit code: 0 problems are listed, 1 none matches, 2 a problem folder is invalid (valid "
       "ones are still listed).\n\n"
       "Examples:\n"
       "  fabricbench list\n"
       "  fabricbench list 'all_reduce*' --level 2\n"
       "  fabricbench list --category ep --json | jq -r '.problems[].name'");
-  command->add_option("GLOB", options->filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
-  add_filter_options(*command, options->filter);
-  auto* json = command->add_flag("--json", options->json, "As JSON: pack, problems[].name, .level, .hash, …");
-  command->add_flag("--names", options->names, "Names only, one a line, for scripts")->excludes(json);
-  add_problems_option(*command, options->problems);
-  command->callback([options, &command_run] { command_run.exit_code = list(*options); });
+  command.add_option("GLOB", options->filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
+  add_filter_options(command, options->filter);
+  auto json = command.add_flag("--json", options->json, "As JSON: pack, problems[].name, .level, .hash, …");
+  command.add_flag("--names", options->names, "Names only, one a line, for scripts").excludes(json);
+  add_problems_option(command, options->problems);
+  command.callback([options, &command_run] { command_run.exit_code = list(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -15,7 +14,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct MutateOptions {
   std::vector<std::string> problems, operators;
   std::string folder, json, resume, equivalents;
   bool list = false, full = false, quick = false, no_sandbox = false, verbose = false;
@@ -24,7 +23,7 @@ struct Options {
 };
 
 // Prints mutants, or says what is wrong.
-int list_mutants(const Options& o, const std::vector<std::string>& names) {
+int list_mutants(const MutateOptions& o, const std::vector<std::string>& names) {
   size_t count = 0;
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
@@ -49,7 +48,7 @@ void print_result(const mutate::MutantResult& result) {
 }
 
 // Into options.run: what is in files.
-Result<void> read_files(Options& o) {
+Result<void> read_files(MutateOptions& o) {
   if (!o.equivalents.empty()) {
     auto read = mutate::parse_equivalents(read_file(o.equivalents));
     if (!read) return error(to_string(read.error(), o.equivalents));
@@ -69,7 +68,7 @@ Result<void> read_files(Options& o) {
   return {};
 }
 
-int run(Options& o) {
+int run(MutateOptions& o) {
   for (const auto& name : o.operators) {
     if (mutate::find_operator(name) == nullptr) return fail(fmt::format("there is no operator {}", name));
   }
@@ -117,11 +116,11 @@ std::string operator_lines() {
 
 }  // namespace
 
-void add_mutate(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("mutate", "Measure the judge: which mistakes in references it notices");
-  command->footer(
+void add_mutate(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<MutateOptions>();
+  MutateOptions& o = *options;
+  Command& command = program.add_command("mutate", "Measure the judge: which mistakes in references it notices");
+  command.footer(
       "Makes mutants of references, each with one mistake that authors make, and judges them.\n"
       "Exit code: 0 done, 1 fewer killed than --least or a stale argument, 2 wrong usage or a reference that "
       "does not pass.\n\n"
@@ -131,34 +130,33 @@ void add_mutate(CLI::App& program, CommandRun& command_run) {
       "  fabricbench mutate --list all_reduce_ring               its mutants\n"
       "  fabricbench mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
       "  fabricbench mutate --json score.json --least 0.95       all problems; takes an hour");
-  command->add_option("problems", o.problems, "Names of problems (default: all)");
-  command->add_option("--operators", o.operators, "Only these operators, comma-separated")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--list", o.list, "Print the mutants without judging them");
-  command->add_option("--json", o.json, "Write all results to this file")->type_name("FILE");
+  command.add_option("problems", o.problems, "Names of problems (default: all)");
+  command.add_option("--operators", o.operators, "Only these operators, comma-separated")
+      .delimiter(',')
+      .one_value_each();
+  command.add_flag("--list", o.list, "Print the mutants without judging them");
+  command.add_option("--json", o.json, "Write all results to this file").type_name("FILE");
   command
-      ->add_option("--resume", o.resume,
-                   "Results of an earlier run with the same seed: mutants judged there are not judged again")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
-  command->add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
-  command->add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder")
-      ->type_name("DIR");
-  command->add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");
-  command->add_option("--seed", o.run.seed, "Seed of inputs, schedules and the draw")->capture_default_str();
-  command->add_option("--least", o.least, "Fail if a smaller share is killed")->check(CLI::Range(0.0, 1.0));
-  auto* quick = command->add_flag("--quick", o.quick, "One world and small sizes");
-  command->add_flag("--full", o.full, "All worlds, sizes and schedules (the default)")->excludes(quick);
-  command->add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules only, without checkers");
-  command->add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      .add_option("--resume", o.resume,
+                  "Results of an earlier run with the same seed: mutants judged there are not judged again")
+      .check(existing_file())
+      .type_name("FILE");
+  command.add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
+      .check(existing_file())
+      .type_name("FILE");
+  command.add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder").type_name("DIR");
+  command.add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
+      .check(in_range(1, 1024));
+  command.add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");
+  command.add_option("--seed", o.run.seed, "Seed of inputs, schedules and the draw").show_default();
+  command.add_option("--least", o.least, "Fail if a smaller share is killed").check(in_range(0.0, 1.0));
+  auto quick = command.add_flag("--quick", o.quick, "One world and small sizes");
+  command.add_flag("--full", o.full, "All worlds, sizes and schedules (the default)").excludes(quick);
+  command.add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules only, without checkers");
+  command.add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "catalog/names.h"
 #include "catalog/skeleton.h"
@@ -16,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewOptions {
   std::string problems, name;
 };
 
@@ -33,7 +32,7 @@ Result<void> make_pack(const fs::path& root) {
   return {};
 }
 
-int create(const Options& o) {
+int create(const NewOptions& o) {
   const size_t first = o.name.find('/'), second = o.name.find('/', first + 1);
   if (first == std::string::npos || second == std::string::npos)
     return fail(fmt::format("'{}': say TRACK/CATEGORY/NAME", o.name));
@@ -60,20 +59,20 @@ int create(const Options& o) {
 
 }  // namespace
 
-void add_new(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("new", "Create a problem folder to start from");
-  command->footer(
+void add_new(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<NewOptions>();
+  Command& command = program.add_command("new", "Create a problem folder to start from");
+  command.footer(
       "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
       "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
       "  fabricbench new comm/collective/all_reduce_tree\n"
       "  fabricbench new --problems my_pack comm/p2p/halo_exchange");
-  command->add_option("NAME", options->name, "Where it belongs and what it is called")
-      ->type_name("TRACK/CATEGORY/NAME")
-      ->required();
-  add_problems_option(*command, options->problems);
-  command->callback([options, &command_run] { command_run.exit_code = create(*options); });
+  command.add_option("NAME", options->name, "Where it belongs and what it is called")
+      .type_name("TRACK/CATEGORY/NAME")
+      .required();
+  add_problems_option(command, options->problems);
+  command.callback([options, &command_run] { command_run.exit_code = create(*options); });
 }
 
 }  // namespace fb::cli

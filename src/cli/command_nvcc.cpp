@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include "base/installed.h"
 #include "base/version.h"
 #include "cli/commands.h"
@@ -10,7 +9,7 @@
 namespace fb::cli {
 namespace {
 
-int say(const Errors& errors) {
+int say_compiler_errors(const Errors& errors) {
   for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
   return kExitUsage;
 }
@@ -18,7 +17,7 @@ int say(const Errors& errors) {
 int execute(const std::vector<std::string>& words) {
   const auto expanded =
       toolchain::expand_words(words, environment("NVCC_PREPEND_FLAGS"), environment("NVCC_APPEND_FLAGS"));
-  if (!expanded) return say(expanded.error());
+  if (!expanded) return say_compiler_errors(expanded.error());
   const auto command = toolchain::parse_nvcc_words(*expanded);
   if (!command) return fail(command.error().list[0].message);
   const toolchain::NvccStreams streams{
@@ -30,14 +29,14 @@ int execute(const std::vector<std::string>& words) {
   if (command->list_architectures) return fmt::print("compute_90\ncompute_100\n"), kExitDone;
   if (command->list_code) return fmt::print("sm_90\nsm_100\n"), kExitDone;
   const auto done = toolchain::run_nvcc(*command, streams);
-  return done ? kExitDone : say(done.error());
+  return done ? kExitDone : say_compiler_errors(done.error());
 }
 
 }  // namespace
 
-void add_nvcc(CLI::App& program, CommandRun& command_run) {
-  auto* command = program.add_subcommand("nvcc", "Compile and link CUDA for the virtual node, by nvcc's command line");
-  command->footer(
+void add_nvcc(Command& program, CommandRun& command_run) {
+  Command& command = program.add_command("nvcc", "Compile and link CUDA for the virtual node, by nvcc's command line");
+  command.footer(
       "Usage: fabricbench nvcc [NVCC'S OPTIONS] FILE...\n"
       "Also installed as fabricbench-nvcc, for CMAKE_CUDA_COMPILER and for make NVCC=…; `fabricbench nvcc --help` "
       "lists\n"
@@ -46,7 +45,7 @@ void add_nvcc(CLI::App& program, CommandRun& command_run) {
       "  fabricbench nvcc -O3 -o ring ring.cu\n"
       "  fabricbench nvcc -dc a.cu b.cu && fabricbench nvcc a.o b.o -o program\n"
       "  cmake -DCMAKE_CUDA_COMPILER=fabricbench-nvcc -DCMAKE_CUDA_ARCHITECTURES=90 ..");
-  command->callback(
+  command.callback(
       [words = std::move(command_run.nvcc_words), &command_run] { command_run.exit_code = execute(words); });
 }
 

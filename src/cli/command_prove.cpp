@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -13,7 +12,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct ProveOptions {
   std::vector<std::string> problems;
   std::string folder;
   bool full = false, quick = false, json = false, no_nvcc = false, no_sandbox = false, verbose = false;
@@ -35,7 +34,7 @@ nlohmann::ordered_json to_value(const prove::Report& report) {
   return {{"problem", report.problem}, {"good", report.good()}, {"checks", checks}};
 }
 
-int run(const Options& o) {
+int run(const ProveOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   std::vector<std::string> names = o.problems;
@@ -73,12 +72,11 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_prove(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("prove", "Prove problems: the reference passes and no impostor does");
-  command->alias("lint");  // its name until 0.1
-  command->footer(
+void add_prove(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ProveOptions>();
+  ProveOptions& o = *options;
+  Command& command = program.add_command("prove", "Prove problems: the reference passes and no impostor does");
+  command.footer(
       "Checks of each problem: statement, reference under many schedules, bytes that the reference moves, template,\n"
       "oracle (deterministic, sensitive), impostors, an independent alternative, nvcc. Exit code: 0 all are proven, 1 "
       "some "
@@ -87,19 +85,19 @@ void add_prove(CLI::App& program, CommandRun& command_run) {
       "  fabricbench prove                              all problems, usual form\n"
       "  fabricbench prove --full all_reduce_ring       more seeds, every impostor\n"
       "  fabricbench prove --problems my_pack           a pack of your own");
-  command->add_option("problems", o.problems, "Names of problems (default: all)");
-  auto* full = command->add_flag("--full", o.full, "The long form: eight seeds and every impostor");
+  command.add_option("problems", o.problems, "Names of problems (default: all)");
+  auto full = command.add_flag("--full", o.full, "The long form: eight seeds and every impostor");
   command
-      ->add_flag("--quick", o.quick,
-                 "What CI has time for: a quick judgement of the reference, one impostor, no alternative")
-      ->excludes(full);
-  command->add_flag("--verbose", o.verbose, "Also name the checks that hold");
-  command->add_flag("--no-nvcc", o.no_nvcc, "Do not compile references and baselines with nvcc");
-  command->add_option("--seed", o.seed, "Seed of inputs and schedules")->capture_default_str();
-  command->add_flag("--json", o.json, "Print reports as JSON");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      .add_flag("--quick", o.quick,
+                "What CI has time for: a quick judgement of the reference, one impostor, no alternative")
+      .excludes(full);
+  command.add_flag("--verbose", o.verbose, "Also name the checks that hold");
+  command.add_flag("--no-nvcc", o.no_nvcc, "Do not compile references and baselines with nvcc");
+  command.add_option("--seed", o.seed, "Seed of inputs and schedules").show_default();
+  command.add_flag("--json", o.json, "Print reports as JSON");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -13,14 +12,14 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct PtxOptions {
   std::string file;
   std::string arch = "sm_90";
   std::vector<std::string> include_dirs, defines;
   bool text = false, json = false;
 };
 
-Result<std::string> ptx_of(const Options& o) {
+Result<std::string> ptx_of(const PtxOptions& o) {
   if (o.file.ends_with(".ptx")) return read_file(o.file);
   if (!o.file.ends_with(".cu")) return error("expected a .cu or .ptx file");
   toolchain::DeviceCompile request;
@@ -31,7 +30,7 @@ Result<std::string> ptx_of(const Options& o) {
   return toolchain::ptx_of(request);
 }
 
-int show_ptx(const Options& o) {
+int show_ptx(const PtxOptions& o) {
   const auto ptx = ptx_of(o);
   if (!ptx) {
     fmt::print(stderr, "{}", to_string(ptx.error(), o.file));
@@ -58,22 +57,22 @@ int show_ptx(const Options& o) {
 
 }  // namespace
 
-void add_ptx(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("ptx", "Show what the front end sees in a CUDA or PTX file");
-  command->footer(
+void add_ptx(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<PtxOptions>();
+  Command& command = program.add_command("ptx", "Show what the front end sees in a CUDA or PTX file");
+  command.footer(
       "Exit code: 0 everything is supported, 1 some of it is not, 2 the file can't be read, compiled or parsed.\n\n"
       "Examples:\n  fabricbench ptx kernel.cu\n  fabricbench ptx --text kernel.cu > kernel.ptx\n  fabricbench ptx "
       "--json kernel.ptx");
-  command->add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")
-      ->required()
-      ->check(CLI::ExistingFile);
-  auto* text = command->add_flag("--text", options->text, "Print the PTX itself");
-  command->add_flag("--json", options->json, "As JSON")->excludes(text);
-  command->add_option("--arch", options->arch, "Architecture to compile for")->capture_default_str();
-  command->add_option("-I", options->include_dirs, "Folder to search for headers")->allow_extra_args(false);
-  command->add_option("-D", options->defines, "Macro, as NAME or NAME=VALUE")->allow_extra_args(false);
-  command->callback([options, &command_run] { command_run.exit_code = show_ptx(*options); });
+  command.add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")
+      .required()
+      .check(existing_file());
+  auto text = command.add_flag("--text", options->text, "Print the PTX itself");
+  command.add_flag("--json", options->json, "As JSON").excludes(text);
+  command.add_option("--arch", options->arch, "Architecture to compile for").show_default();
+  command.add_option("-I", options->include_dirs, "Folder to search for headers").one_value_each();
+  command.add_option("-D", options->defines, "Macro, as NAME or NAME=VALUE").one_value_each();
+  command.callback([options, &command_run] { command_run.exit_code = show_ptx(*options); });
 }
 
 }  // namespace fb::cli

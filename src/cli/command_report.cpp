@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -19,7 +18,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> folders;
   bool json = false, csv = false, attempts = false, markdown = false, matrix = false;
   std::string html, title;
@@ -51,7 +50,7 @@ Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folde
   return runs;
 }
 
-int report_runs(const Options& o) {
+int report_runs(const ReportOptions& o) {
   const auto runs = read_runs(o.folders);
   if (!runs) return fail(runs.error());
   const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
@@ -79,10 +78,10 @@ int report_runs(const Options& o) {
 
 }  // namespace
 
-void add_report(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("report", "Report on campaigns: leaderboard, breakdowns, pages");
-  command->footer(
+void add_report(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ReportOptions>();
+  Command& command = program.add_command("report", "Report on campaigns: leaderboard, breakdowns, pages");
+  command.footer(
       "Several folders make one report: the same model with the same settings is pooled. Models are ranked by Pass×GM, "
       "pass rate times geometric mean of speed; where intervals overlap there is no strict order. Failures that are "
       "ours (failed calls, classes infra and unsupported) never count. docs/report.md has formulas and fields.\n"
@@ -91,28 +90,28 @@ void add_report(CLI::App& program, CommandRun& command_run) {
       "  fabricbench report runs/monday\n"
       "  fabricbench report runs/monday runs/tuesday --html site\n"
       "  fabricbench report runs/monday --json | jq '.models[] | [.label, .scores.pass_gm.value]'");
-  command->add_option("DIR", options->folders, "Folders of runs")->required();
-  auto* json = command->add_flag("--json", options->json, "summary.json: everything but texts");
-  auto* csv = command->add_flag("--csv", options->csv, "The leaderboard, one row for each model");
-  auto* attempts = command->add_flag("--attempts", options->attempts, "One row of CSV for each attempt");
-  auto* markdown = command->add_flag("--markdown", options->markdown, "All tables, for a page of text");
-  json->excludes(csv, attempts, markdown);
-  csv->excludes(attempts, markdown);
-  attempts->excludes(markdown);
-  command->add_flag("--matrix", options->matrix, "On the console: models × problems as well");
-  auto* html = command->add_option("--html", options->html, "Folder for a static site");
-  command->add_option("--title", options->title, "Of the site; else the campaign's name")->needs(html);
-  command->add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
-      ->needs(html)
-      ->capture_default_str();
-  command->add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--k", options->k, "Of pass@k, as 1,5,10; else 1 to the number of samples")
-      ->delimiter(',')
-      ->allow_extra_args(false)  // DIR may follow
-      ->check(CLI::PositiveNumber);
-  command->callback([options, &command_run] { command_run.exit_code = report_runs(*options); });
+  command.add_option("DIR", options->folders, "Folders of runs").required();
+  auto json = command.add_flag("--json", options->json, "summary.json: everything but texts");
+  auto csv = command.add_flag("--csv", options->csv, "The leaderboard, one row for each model");
+  auto attempts = command.add_flag("--attempts", options->attempts, "One row of CSV for each attempt");
+  auto markdown = command.add_flag("--markdown", options->markdown, "All tables, for a page of text");
+  json.excludes(csv, attempts, markdown);
+  csv.excludes(attempts, markdown);
+  attempts.excludes(markdown);
+  command.add_flag("--matrix", options->matrix, "On the console: models × problems as well");
+  auto html = command.add_option("--html", options->html, "Folder for a static site");
+  command.add_option("--title", options->title, "Of the site; else the campaign's name").needs(html);
+  command.add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
+      .needs(html)
+      .show_default();
+  command.add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
+      .check(positive_number())
+      .show_default();
+  command.add_option("--k", options->k, "Of pass@k, as 1,5,10; else 1 to the number of samples")
+      .delimiter(',')
+      .one_value_each()  // DIR may follow
+      .check(positive_number());
+  command.callback([options, &command_run] { command_run.exit_code = report_runs(*options); });
 }
 
 }  // namespace fb::cli

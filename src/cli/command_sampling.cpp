@@ -4,7 +4,6 @@
 #include <cmath>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -13,7 +12,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct SamplingOptions {
   std::string glob = "*", folder, platform;
   double most_median = 2, most = 8;  // per cent
 };
@@ -52,7 +51,7 @@ std::optional<double> print_row(const std::string& problem, const record::Timing
   return error;
 }
 
-int conclude(std::vector<double> errors, size_t refused, const Options& o) {
+int conclude(std::vector<double> errors, size_t refused, const SamplingOptions& o) {
   if (errors.empty()) return fail("no size is extrapolated");
   for (double& e : errors) e = std::abs(e);
   std::ranges::sort(errors);
@@ -62,7 +61,7 @@ int conclude(std::vector<double> errors, size_t refused, const Options& o) {
   return refused == 0 && median <= o.most_median && errors.back() <= o.most ? kExitDone : kExitNo;
 }
 
-int run(const Options& o) {
+int run(const SamplingOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   const auto problems = problems_named(*folder, o.glob);
@@ -89,23 +88,22 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_sampling(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("sampling", "Compare extrapolated times with those of the sizes themselves");
-  command->footer(
+void add_sampling(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<SamplingOptions>();
+  SamplingOptions& o = *options;
+  Command& command = program.add_command("sampling", "Compare extrapolated times with those of the sizes themselves");
+  command.footer(
       "Sizes that are too large to run are timed at smaller ones, their samples, and extrapolated. For each such size\n"
       "of the references the time at twice the largest sample: on the line through the samples, and of a run. Exit\n"
       "code: 0 nothing is refused and errors are within --most-median and --most, 1 otherwise.\n\n"
       "Examples:\n"
       "  fabricbench sampling 'all_reduce*'");
-  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
-  command->add_option("--platform", o.platform, "Instead of each problem's own");
-  command->add_option("--most-median", o.most_median, "Per cent that the median of errors may be")
-      ->capture_default_str();
-  command->add_option("--most", o.most, "Per cent that the largest error may be")->capture_default_str();
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+  command.add_option("glob", o.glob, "Names of problems").show_default();
+  command.add_option("--platform", o.platform, "Instead of each problem's own");
+  command.add_option("--most-median", o.most_median, "Per cent that the median of errors may be").show_default();
+  command.add_option("--most", o.most, "Per cent that the largest error may be").show_default();
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -14,7 +13,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct SensitivityOptions {
   std::string glob = "*", folder, platform;
   double most = 3;  // points
 };
@@ -76,7 +75,7 @@ int conclude(const std::vector<Compared>& all, double most) {
   return at(0.9) <= most ? kExitDone : kExitNo;
 }
 
-int run(const Options& o) {
+int run(const SensitivityOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   fmt::print("{:<22} {:<14}", "reference", "size");
@@ -99,12 +98,12 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_sensitivity(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command =
-      program.add_subcommand("sensitivity", "Compare how times scale with a platform's constants with further runs");
-  command->footer(
+void add_sensitivity(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<SensitivityOptions>();
+  SensitivityOptions& o = *options;
+  Command& command =
+      program.add_command("sensitivity", "Compare how times scale with a platform's constants with further runs");
+  command.footer(
       "For each timed call of the references and each group of constants two figures, in per cent of the time: what\n"
       "the call itself tells of the time it is made of, and the slope of its times on platforms that are faster and\n"
       "slower in this group. Differences beyond --most are marked. Times are \"not smooth\" where the slopes do not "
@@ -113,11 +112,11 @@ void add_sensitivity(CLI::App& program, CommandRun& command_run) {
       "are.\n\n"
       "Examples:\n"
       "  fabricbench sensitivity 'all_reduce*'");
-  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
-  command->add_option("--platform", o.platform, "Instead of each problem's own");
-  command->add_option("--most", o.most, "Points by which both may differ")->capture_default_str();
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+  command.add_option("glob", o.glob, "Names of problems").show_default();
+  command.add_option("--platform", o.platform, "Instead of each problem's own");
+  command.add_option("--most", o.most, "Points by which both may differ").show_default();
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

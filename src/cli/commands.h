@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/arguments.h"
 
 namespace fb::cli {
 
@@ -25,7 +23,7 @@ struct CommandRun {
 };
 
 #define GROUP(id, heading)
-#define COMMAND(name) void add_##name(CLI::App& program, CommandRun& command_run);
+#define COMMAND(name) void add_##name(Command& program, CommandRun& command_run);
 #include "cli/commands.def"
 
 }  // namespace fb::cli

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -9,40 +11,40 @@
 
 namespace {
 
+using fb::cli::Command;
 using fb::cli::CommandRun;
 
 // True if the command has a flag --json (not an option with a file name) and it was given.
-bool wants_json(const CLI::App& program, const std::vector<std::string>& words) {
+bool wants_json(const Command& program, const std::vector<std::string>& words) {
   if (std::ranges::find(words, "--json") == words.end()) return false;
   for (const std::string& word : words) {
-    if (const CLI::App* command = fb::cli::find_command(program, word)) {
-      const CLI::Option* json = command->get_option_no_throw("--json");
-      return json != nullptr && json->get_items_expected_max() == 0;
+    if (const Command* command = program.find_command(word)) {
+      return std::ranges::any_of(command->options(), [](const fb::cli::OptionFacts& option) {
+        return option.names == "--json" && !option.takes_value;
+      });
     }
   }
   return false;
 }
 
-int run(CLI::App& program, CommandRun& command_run, std::vector<std::string> words) {
+int run(Command& program, CommandRun& command_run, std::vector<std::string> words) {
   if (words.empty()) words = {"help"};
   if (wants_json(program, words)) fb::cli::report_failures_as_json();
   try {
-    std::vector<std::string> left(words.rbegin(), words.rend());  // CLI11 takes them from the back
-    program.parse(left);
-  } catch (const CLI::CallForHelp& e) {
-    return program.exit(e);
-  } catch (const CLI::CallForVersion& e) {
-    return program.exit(e);
-  } catch (const CLI::ParseError& e) {
-    // Of a word that is no command CLI11 knows only that it was not expected.
-    const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
-    const bool no_command = first != words.end() && fb::cli::find_command(program, *first) == nullptr;
-    return fb::cli::fail(no_command ? fb::cli::unknown_command(program, *first)
-                                    : std::string(e.what()) + " (--help lists the options)");
+    const auto text = program.parse(words);
+    if (!text) {
+      // Of a word that is no command CLI11 knows only that it was not expected.
+      const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
+      const bool no_command = first != words.end() && program.find_command(*first) == nullptr;
+      return fb::cli::fail(no_command ? fb::cli::unknown_command(program, *first)
+                                      : text.error().list[0].message + " (--help lists the options)");
+    }
+    if (text->empty()) return command_run.exit_code;
+    fmt::print("{}", *text);
+    return fb::cli::kExitDone;
   } catch (const std::exception& e) {
     return fb::cli::fail(e.what());
   }
-  return command_run.exit_code;
 }
 
 // Under these names the program is the compiler driver.

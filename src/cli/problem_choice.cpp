@@ -8,11 +8,11 @@
 
 namespace fb::cli {
 
-void add_problems_option(CLI::App& command, std::string& folder) {
+void add_problems_option(Command& command, std::string& folder) {
   command
       .add_option("--problems", folder,
                   "Pack of problems: a folder with pack.toml (default: $FABRICBENCH_PROBLEMS, or the installed pack)")
-      ->type_name("DIR");
+      .type_name("DIR");
 }
 
 Result<std::string> problems_folder(const std::string& chosen) {
@@ -49,11 +49,11 @@ bool matches(const catalog::Problem& p, const ProblemFilter& filter) {
          (filter.globs.empty() || std::ranges::any_of(filter.globs, named));
 }
 
-void add_filter_options(CLI::App& command, ProblemFilter& filter) {
+void add_filter_options(Command& command, ProblemFilter& filter) {
   command.add_option("--category", filter.category, "p2p, collective, ep, fusion, utility, …");
   command
       .add_option("--level", filter.level, "1: one copy; 2: one synchronisation pattern; 3: several, overlap or layout")
-      ->check(CLI::Range(1, 3));
+      .check(in_range(1, 3));
   command.add_option("--library", filter.library, "Library that solutions build on: cuda, …");
   command.add_option("--track", filter.track, "comm or kernel");
   command.add_option("--tag", filter.tag, "One of the problem's tags");

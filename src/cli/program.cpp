@@ -9,13 +9,13 @@
 namespace fb::cli {
 namespace {
 
-struct Row {
+struct CommandRow {
   const char* group;
-  void (*add)(CLI::App&, CommandRun&);
+  void (*add)(Command&, CommandRun&);
 };
 
-std::vector<Row> rows() {
-  std::vector<Row> all;
+std::vector<CommandRow> command_rows() {
+  std::vector<CommandRow> all;
   const char* group = "";
 #define GROUP(id, heading) group = heading;
 #define COMMAND(name) all.push_back({group, add_##name});
@@ -25,18 +25,13 @@ std::vector<Row> rows() {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_program(CommandRun& command_run) {
-  auto program =
-      std::make_unique<CLI::App>("FabricBench: is this multi-GPU code right, and is it fast?", "fabricbench");
-  program->set_version_flag("--version", fmt::format("fabricbench {}", version()));
+std::unique_ptr<Command> make_program(CommandRun& command_run) {
+  auto program = std::make_unique<Command>("fabricbench", "FabricBench: is this multi-GPU code right, and is it fast?");
+  program->set_version(fmt::format("fabricbench {}", version()));
   add_color_option(*program);
-  program->require_subcommand(0, 1);
-  program->fallthrough(false);
-  for (const Row& row : rows()) {
-    const size_t before = program->get_subcommands(nullptr).size();
+  for (const CommandRow& row : command_rows()) {
+    program->begin_group(row.group);
     row.add(*program, command_run);
-    for (size_t k = before; k < program->get_subcommands(nullptr).size(); ++k)
-      program->get_subcommands(nullptr)[k]->group(row.group);
   }
   program->footer(
       "`fabricbench help COMMAND` has the options and examples of a command.\n"
@@ -46,20 +41,15 @@ std::unique_ptr<CLI::App> make_program(CommandRun& command_run) {
   return program;
 }
 
-std::vector<const CLI::App*> visible_commands(const CLI::App& program) {
-  return program.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+std::vector<const Command*> visible_commands(const Command& program) {
+  auto commands = program.commands();
+  std::erase_if(commands, [](const Command* command) { return command->group().empty(); });
+  return commands;
 }
 
-const CLI::App* find_command(const CLI::App& program, const std::string& name) {
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->check_name(name)) return command;
-  }
-  return nullptr;
-}
-
-std::string unknown_command(const CLI::App& program, const std::string& name) {
+std::string unknown_command(const Command& program, const std::string& name) {
   std::vector<std::string> names;
-  for (const CLI::App* command : visible_commands(program)) names.push_back(command->get_name());
+  for (const Command* command : visible_commands(program)) names.push_back(command->name());
   return fmt::format("there is no command '{}' (`fabricbench help` lists them){}", name, did_you_mean(name, names));
 }
 

@@ -25,13 +25,13 @@ size_t columns(std::FILE* out) {
 
 }  // namespace
 
-void add_color_option(CLI::App& program) {
+void add_color_option(Command& program) {
   program
       .add_option("--color", color_choice,
                   "Coloured output: auto (on a terminal, unless NO_COLOR is set), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN")
-      ->capture_default_str();
+      .check(one_of({"auto", "always", "never"}))
+      .type_name("WHEN")
+      .show_default();
 }
 
 std::string paint(std::string_view text, Tone tone, std::FILE* out) {

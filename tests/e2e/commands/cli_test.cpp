@@ -65,12 +65,6 @@ TEST(Cli, AnUnknownCommandIsNamedWithTheNearestOne) {
   EXPECT_NE(output.text.find("did you mean 'check'"), std::string::npos) << output.text;
 }
 
-TEST(Cli, LintIsAnotherNameOfProve) {
-  const Output output = run_tool("lint --help");
-  EXPECT_EQ(output.exit_code, 0);
-  EXPECT_NE(output.text.find("Prove problems"), std::string::npos) << output.text;
-}
-
 TEST(Cli, TheVersionNamesTheParts) {
   const auto version = nlohmann::json::parse(run_tool("version --json").text);
   EXPECT_EQ(version["schema"], 1);
