@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include "base/terminal.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -31,7 +33,7 @@ int list(const Options& o) {
   } else if (o.names) {
     for (const catalog::Problem* problem : chosen) fmt::print("{}\n", problem->name);
   } else if (!chosen.empty()) {
-    fmt::print("{}", list_as_text(chosen));
+    fmt::print("{}", list_as_text(chosen, terminal_columns(STDOUT_FILENO)));
   }
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
