@@ -41,7 +41,7 @@ struct SandboxSupport {
   bool user_namespaces = false;  // always true without root
 };
 
-// Runs bubblewrap once in the life of the process. Errors name what is missing and how to get it. Throws Interrupted.
+// Runs bubblewrap once in the life of the process. Two errors: what is missing, and what helps. Throws Interrupted.
 Result<SandboxSupport> probe();
 
 // The path of fabricbench-confine, which takes limits, a filter and a command: $FABRICBENCH_CONFINE, else beside the
