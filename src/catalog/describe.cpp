@@ -50,7 +50,7 @@ void leave_out(Rows& rows, size_t column) {
 // Makes a table fit: leaves out columns that are in `dispensable`, by their titles, until there is room for the last
 // column, which is cut. The first one stays whole.
 void fit(Rows& rows, size_t columns, const std::vector<std::string>& dispensable) {
-  constexpr size_t kLeast = 20;  // of the last one
+  constexpr size_t kLeast = 16;  // of the last one
   const auto others = [&] {
     size_t used = 0;
     const auto widths = widths_of(rows);

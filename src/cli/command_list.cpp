@@ -38,7 +38,7 @@ int list(const Options& o) {
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  fmt::print(stderr, "fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
+  fmt::print(stderr, "fabricbench: {}\n", none_matches(pack, o.filter));
   return kExitNo;
 }
 

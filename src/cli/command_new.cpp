@@ -36,7 +36,8 @@ Result<void> make_pack(const fs::path& root) {
 int create(const Options& o) {
   const size_t first = o.name.find('/'), second = o.name.find('/', first + 1);
   if (first == std::string::npos || second == std::string::npos)
-    return fail(fmt::format("'{}': say TRACK/CATEGORY/NAME", o.name));
+    return fail(fmt::format("'{}': a name is TRACK/CATEGORY/NAME, as comm/p2p/{}", o.name,
+                            catalog::is_snake_case(o.name) ? o.name : "my_copy"));
   const std::string track = o.name.substr(0, first), category = o.name.substr(first + 1, second - first - 1),
                     name = o.name.substr(second + 1);
   if (track != "comm" && track != "kernel")

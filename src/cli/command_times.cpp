@@ -149,7 +149,7 @@ int run(const Options& o) {
     for (const Row& row : *rows) print(row, o);
     all.insert(all.end(), rows->begin(), rows->end());
   }
-  if (all.empty() && !failed) return fail("no problem matches");
+  if (all.empty() && !failed) return fail(none_matches(pack, o.filter));
   conclude(all);
   return failed ? kExitNo : kExitDone;
 }
