@@ -60,10 +60,13 @@ std::vector<std::string> run_all(const Figures& figures, const ModelOptions& opt
       const auto result = run_command(command_of(figures, figure, options.platform), kTimeLimit);
       return result.succeeded() ? result.output : fmt::format("{}{}", kFailed, result.output);
     };
-    const auto texts = run_jobs(end - begin, options.side_by_side, job, [&](size_t, const auto&) {
-      if (options.on_progress) options.on_progress(++done, order.size());
-      return false;
-    });
+    const auto texts = run_jobs(
+        end - begin, options.side_by_side, job,
+        [&](size_t, const auto&) {
+          if (options.on_progress) options.on_progress(++done, order.size());
+          return false;
+        },
+        JobSignals::delivered);
     for (size_t k = begin; k < end; ++k) outputs[order[k]] = texts[k - begin];
   };
   run(0, programs);
