@@ -54,8 +54,9 @@ int setting(const std::string& name, int missing) {
 // Of this process, and so of all that it starts.
 bool has_system_call_filter() { return read_file("/proc/self/status").contains("\nSeccomp:\t2"); }
 
-// What an administrator must change.
-std::string remedy() {
+}  // namespace
+
+std::string what_helps() {
   if (setting("user/max_user_namespaces", 1) == 0) {
     return "user namespaces are off: sysctl -w user.max_user_namespaces=10000";
   }
@@ -75,9 +76,11 @@ std::string remedy() {
                      kDocker);
 }
 
-Result<SandboxSupport> no_sandbox(const std::string& why, std::string what_helps) {
+namespace {
+
+Result<SandboxSupport> no_sandbox(const std::string& why, std::string help) {
   Errors errors("there is no sandbox: " + why);
-  errors.list.push_back({{}, std::move(what_helps)});
+  errors.list.push_back({{}, std::move(help)});
   return std::unexpected(std::move(errors));
 }
 
@@ -93,7 +96,7 @@ Result<SandboxSupport> find_out() {
     support.user_namespaces = false;
     if (attempt().good) return support;
   }
-  return no_sandbox(fmt::format("{} can't make one ({})", support.bubblewrap, trim(first.output)), remedy());
+  return no_sandbox(fmt::format("{} can't make one ({})", support.bubblewrap, trim(first.output)), what_helps());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ Usage: doctor_test.py FABRICBENCH
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,14 @@ def missing(folder):
     expect(found["sandbox"], "failed", "bwrap was not found in PATH", "apt install bubblewrap")
     expect(found["check"], "failed", "can't run without sandbox")
     expect(found["exec"], "ok")
+
+    os.unlink(os.path.join(folder, "bwrap"))
+    os.rename(script(folder, 'echo "bwrap: No permissions to create new namespace"\nexit 1\n'),
+              os.path.join(folder, "bwrap"))
+    found, runs = diagnosis(1, PATH=folder, FABRICBENCH_CLANG=clang)
+    assert runs == (True, False)
+    expect(found["sandbox"], "failed", "No permissions to create new namespace")
+    assert re.search("sysctl -w [a-z_.]+=[0-9]+|docker run --security-opt", found["sandbox"]["remedy"]), found["sandbox"]
 
     no_linker = script(folder, f'case "$*" in *-fuse-ld=lld*) echo "invalid linker name"; exit 1;; esac\nexec {clang} "$@"\n')
     found, runs = diagnosis(1, FABRICBENCH_CLANG=no_linker)
