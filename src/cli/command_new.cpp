@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -47,6 +48,9 @@ int create(const Options& o) {
   // A folder that does not exist yet becomes a pack.
   const auto root = o.problems.empty() ? problems_folder("") : Result<std::string>(o.problems);
   if (!root) return fail(root.error());
+  if (o.problems.empty() && access(root->c_str(), W_OK) != 0)
+    return fail(fmt::format(
+        "the pack {} can't be written; `fabricbench new --problems my_pack {}` begins one of your own", *root, o.name));
   if (const auto made = make_pack(*root); !made) return fail(made.error());
   for (const auto& other : catalog::problem_places(*root)) {
     if (other.name == name) return fail(fmt::format("{}/{}: there is a problem of this name", *root, other.folder));
@@ -68,8 +72,8 @@ void add_new(CLI::App& program, CommandRun& command_run) {
       "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
       "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
-      "  fabricbench new comm/collective/all_reduce_tree\n"
-      "  fabricbench new --problems my_pack comm/p2p/halo_exchange");
+      "  fabricbench new --problems my_pack comm/p2p/halo_exchange\n"
+      "  fabricbench new comm/collective/all_reduce_tree            in the pack of the source tree");
   command->add_option("NAME", options->name, "Where it belongs and what it is called")
       ->type_name("TRACK/CATEGORY/NAME")
       ->required();
