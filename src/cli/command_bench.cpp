@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
@@ -156,10 +158,15 @@ int run(const BenchOptions& o) {
   if (!folder) return fail(folder.error());
   Json verdicts = Json::array();
   std::vector<BenchRow> rows;
-  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+  const auto problems = problems_named(*folder, o.glob);
+  const InterruptionGuard guard;
+  Progress progress("bench");
+  for (const auto& [path, name] : problems) {
+    progress.show(name, rows.size(), problems.size(), "verdicts");
     const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto verdict = judge_reference(o, *pack);
+    progress.clear();
     if (!verdict) {
       fmt::print(stderr, "fabricbench: {}\n", verdict.error().list[0].message);
       return kExitNo;

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
+#include "base/terminal.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -30,12 +32,12 @@ int list(const ListOptions& o) {
   } else if (o.names) {
     for (const catalog::Problem* problem : chosen) fmt::print("{}\n", problem->name);
   } else if (!chosen.empty()) {
-    fmt::print("{}", list_as_text(chosen));
+    fmt::print("{}", list_as_text(chosen, terminal_columns(STDOUT_FILENO)));
   }
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  fmt::print(stderr, "fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
+  fmt::print(stderr, "fabricbench: {}\n", none_matches(pack, o.filter));
   return kExitNo;
 }
 
