@@ -1,8 +1,8 @@
 # fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [GUEST_VALUES] [COLD])
 #
-# FB_UNITY compiles the sources in batches of eight, but those that are APART: files that a SIMD target compiles several
-# times, and files that declare functions of C with other types than their headers. GUEST_VALUES: the layer computes with
-# a guest's values. COLD: it has no loop whose speed matters, and is compiled quickly.
+# FB_UNITY compiles the sources in batches of eight, but those that are APART: files that declare functions of C with
+# other types than their headers, and files of equal names for different things. GUEST_VALUES: the layer computes with a
+# guest's values. COLD: it has no loop whose speed matters, and is compiled quickly.
 #
 # One layer = one folder of src/ = one namespace = one target. DEPS are the layers below that it may include;
 # tools/check_layers.py reads the same lines and fails on any other include.
@@ -25,16 +25,21 @@ function(fb_layer name)
     set_target_properties(fb_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
-  set(headers fb_common_precompiled)
-  if(ARG_HEADERS)
-    set(headers fb_${ARG_HEADERS}_precompiled)
+  set(headers common)
+  if(ARG_GUEST_VALUES)
+    set(headers values)
+  elseif(ARG_HEADERS)
+    set(headers ${ARG_HEADERS})
   endif()
   if(FB_FUZZ AND name IN_LIST FB_FUZZED_LAYERS)
     target_compile_options(fb_${name} PRIVATE ${FB_FUZZED_OPTIONS})
-    set(headers fb_fuzzed_precompiled)
+    set(headers fuzzed)
+    if(ARG_GUEST_VALUES)
+      set(headers fuzzed_values)
+    endif()
   endif()
   if(FB_PCH)
-    target_precompile_headers(fb_${name} REUSE_FROM ${headers})
+    target_precompile_headers(fb_${name} REUSE_FROM fb_${headers}_precompiled)
   endif()
 endfunction()
 

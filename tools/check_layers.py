@@ -10,7 +10,7 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
-KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS"}
+KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD"}
 
 
 def read_dependencies():
