@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "base/output.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -26,16 +25,16 @@ int list(const ListOptions& o) {
     if (matches(problem, o.filter)) chosen.push_back(&problem);
   }
   if (o.json) {
-    fmt::print("{}", list_as_json(pack, chosen));
+    print_out("{}", list_as_json(pack, chosen));
   } else if (o.names) {
-    for (const catalog::Problem* problem : chosen) fmt::print("{}\n", problem->name);
+    for (const catalog::Problem* problem : chosen) print_out("{}\n", problem->name);
   } else if (!chosen.empty()) {
-    fmt::print("{}", list_as_text(chosen));
+    print_out("{}", list_as_text(chosen));
   }
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  fmt::print(stderr, "fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
+  print_error("fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
   return kExitNo;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -21,9 +22,9 @@ struct ProveOptions {
 
 void print_check(const prove::Check& check, bool verbose) {
   if (check.good && !verbose) return;
-  fmt::print("  {} {}  ({:.1f} s){}{}\n", check.good ? "ok  " : "FAIL", check.name, check.seconds,
-             check.detail.empty() ? "" : ": ", trim(check.detail));
-  std::fflush(stdout);
+  print_out("  {} {}  ({:.1f} s){}{}\n", check.good ? "ok  " : "FAIL", check.name, check.seconds,
+            check.detail.empty() ? "" : ": ", trim(check.detail));
+  flush(stdout);
 }
 
 nlohmann::ordered_json to_value(const prove::Report& report) {
@@ -57,15 +58,15 @@ int run(const ProveOptions& o) {
       warn(pack.error());
       continue;
     }
-    if (!o.json) fmt::print("{}\n", pack->problems.front().name);
+    if (!o.json) print_out("{}\n", pack->problems.front().name);
     const auto report = prove::prove(*pack, pack->problems.front(), options);
     if (!report.good()) ++bad;
     reports.push_back(to_value(report));
   }
   if (o.json) {
-    fmt::print("{}\n", reports.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", reports.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{} of {} problems are proven\n", names.size() - bad, names.size());
+    print_out("{} of {} problems are proven\n", names.size() - bad, names.size());
   }
   return bad == 0 ? kExitDone : kExitNo;
 }
@@ -82,9 +83,9 @@ void add_prove(Command& program, CommandRun& command_run) {
       "some "
       "are not.\n\n"
       "Examples:\n"
-      "  fabricbench prove                              all problems, usual form\n"
-      "  fabricbench prove --full all_reduce_ring       more seeds, every impostor\n"
-      "  fabricbench prove --problems my_pack           a pack of your own");
+      "  fabricbench dev prove                              all problems, usual form\n"
+      "  fabricbench dev prove --full all_reduce_ring       more seeds, every impostor\n"
+      "  fabricbench dev prove --problems my_pack           a pack of your own");
   command.add_option("problems", o.problems, "Names of problems (default: all)");
   auto full = command.add_flag("--full", o.full, "The long form: eight seeds and every impostor");
   command

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/installed.h"
+#include "base/output.h"
 
 namespace fb::cli {
 namespace {
@@ -45,15 +46,15 @@ LiveLine::LiveLine(std::FILE* out) : out_(out), live_(is_terminal(out)) {}
 void LiveLine::show(const std::string& text) {
   if (!live_) return;
   // A line that wraps can't be rewritten in place.
-  fmt::print(out_, "\r\033[K{}", std::string_view(text).substr(0, columns(out_) - 1));
-  std::fflush(out_);
+  print_to(out_, "\r\033[K{}", std::string_view(text).substr(0, columns(out_) - 1));
+  flush(out_);
   shown_ = true;
 }
 
 void LiveLine::clear() {
   if (!shown_) return;
-  fmt::print(out_, "\r\033[K");
-  std::fflush(out_);
+  print_to(out_, "\r\033[K");
+  flush(out_);
   shown_ = false;
 }
 
