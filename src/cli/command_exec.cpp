@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/byte_name.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -116,7 +117,7 @@ void add_run_options(Command& command, record::RunOptions& o) {
 int say(const std::string& message) { return fail(message); }
 // A compiler's messages: they begin with their own file and line.
 int say(const Errors& errors) {
-  for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
+  for (const auto& diagnostic : errors.list) print_error("{}\n", diagnostic.message);
   return kExitUsage;
 }
 
@@ -268,17 +269,17 @@ Result<fabric::Platform> complete(ExecOptions& o) {
 
 void show_times(const record::RunRecord& record, double build, double all) {
   double rest = all - build;
-  fmt::print(stderr, "fabricbench: wall time {:.3f} s: build {:.3f}", all, build);
+  print_error("fabricbench: wall time {:.3f} s: build {:.3f}", all, build);
   for (const auto& [phase, seconds] : record.wall_seconds) {
     if (phase == "build" || phase == "start ranks") continue;  // said already; a part of the run
-    fmt::print(stderr, ", {} {:.3f}", phase, seconds);
+    print_error(", {} {:.3f}", phase, seconds);
     rest -= seconds;
   }
-  fmt::print(stderr, ", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
+  print_error(", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
 }
 
 void say_what_happened(const ExecOptions& o, const launcher::LaunchResult& ran) {
-  fmt::print(stderr, "{}", describe(ran));
+  print_error("{}", describe(ran));
   for (const auto& [call, count] : ran.record.unsupported_calls)
     say(fmt::format("not supported: {} ({}×)", call, count));
   if (!ran.record.replayable) say("not replayable: " + ran.record.not_replayable_because);
@@ -321,7 +322,7 @@ Result<launcher::LaunchResult> run_many(ExecOptions& o, const launcher::RunOnce&
     if (explored->end == launcher::Explored::End::time) explored->last.exit_code = kExitTimeUp;
   } else {
     // All but the first were silent.
-    if (explored->schedules > 1) fmt::print(stderr, "{}", transcript(explored->last));
+    if (explored->schedules > 1) print_error("{}", transcript(explored->last));
     say(fmt::format("schedule {}{}:", explored->schedules, o.exhaustive ? "" : fmt::format(" of {}", *o.schedules)));
   }
   return std::move(explored->last);
@@ -348,7 +349,7 @@ int execute(ExecOptions& o) {
   if (!ran) return say(ran.error().list[0].message);
   if (ran->exit_code != 0 && ran->exit_code != kExitTimeUp) say_what_happened(o, *ran);
   say_suppressions(o.launch.options.suppressions, uses);
-  if (o.launch.options.profile) fmt::print(stderr, "{}", profile_text(ran->record.profile));
+  if (o.launch.options.profile) print_error("{}", profile_text(ran->record.profile));
   if (o.time) show_times(ran->record, build, seconds());
   return ran->exit_code;
 }
@@ -357,7 +358,6 @@ int execute(ExecOptions& o) {
 
 void add_exec(Command& program, CommandRun& command_run) {
   auto options = std::make_shared<ExecOptions>();
-  options->launch.arguments = std::move(command_run.program_arguments);
   Command& command = program.add_command("exec", "Compile a CUDA program and run it on a virtual node");
   command.footer(
       "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
@@ -387,10 +387,12 @@ void add_exec(Command& program, CommandRun& command_run) {
       .add_option("--exhaustive", options->exhaustive,
                   "Run all schedules with at most so many preemptions: for small programs, of few warps")
       .check(in_range(0u, 16u));
-  command.add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
-  command.add_option("--record", launch.record, "Write what happened here (JSON)");
-  command.add_option("--events", launch.events,
-                     "Write every event here, to compare two runs (calls come in order of arrival)");
+  command.add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)").output_file();
+  command.add_option("--record", launch.record, "Write what happened here (JSON)").output_file();
+  command
+      .add_option("--events", launch.events,
+                  "Write every event here, to compare two runs (calls come in order of arrival)")
+      .output_file();
   command.add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
   command.add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
       .check(positive_number());
@@ -401,6 +403,7 @@ void add_exec(Command& program, CommandRun& command_run) {
   command.allow_extras();
   command.callback([&command, options, &command_run] {
     options->words = command.remaining();
+    options->launch.arguments = command_run.program_arguments;
     options->has_seed = command.is_given("--seed");
     command_run.exit_code = execute(*options);
   });

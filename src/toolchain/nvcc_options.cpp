@@ -606,7 +606,7 @@ class Reader {
       command_.build.link_flags.push_back(word);
       return "";
     }
-    return fmt::format("{}: unknown option (`fabricbench nvcc --help` lists them; -Xcompiler passes one on)", word);
+    return fmt::format("{}: unknown option (`fabricbench dev nvcc --help` lists them; -Xcompiler passes one on)", word);
   }
   // The option counts for words before it, too.
   bool forwards(std::string_view option) const {
@@ -654,9 +654,9 @@ Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words)
   if (!command) return std::unexpected(std::move(command.error()));
   if (auto good = check_files(command->build); !good) return std::unexpected(std::move(good.error()));
   if (command->phase != NvccPhase::link || command->build.shared)
-    return error("exec makes a program and runs it; `fabricbench nvcc` makes objects and libraries");
+    return error("exec makes a program and runs it; `fabricbench dev nvcc` makes objects and libraries");
   if (!command->output.empty())
-    return error(fmt::format("-o {}: exec keeps no program; use `fabricbench nvcc`", command->output));
+    return error(fmt::format("-o {}: exec keeps no program; use `fabricbench dev nvcc`", command->output));
   return std::move(command->build);
 }
 

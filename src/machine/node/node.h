@@ -91,6 +91,7 @@ class Node {
   void fill(record::RunRecord& record) const;
   // The timeline at the end of the run; null unless it was asked for. To be called once. `why`: what ended the run, in
   // a word; empty: not known.
+  void finish_events() { log_.finish_events(); }
   const record::Trace* finish_trace(std::string_view why) { return log_.finish_trace(processes_, why); }
 
  private:

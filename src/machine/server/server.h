@@ -31,6 +31,8 @@ class Server {
   void run(record::RunRecord& record);
   // Null unless it was asked for. After run(), once.
   const record::Trace* finish_trace();
+  // Throws std::system_error if the file of events is not complete.
+  void finish_events() { node_.finish_events(); }
 
  private:
   void listen(const std::string& path, int rank);
