@@ -95,7 +95,7 @@ int run(bool json) {
 void add_doctor(Command& program, CommandRun& command_run) {
   auto json = std::make_shared<bool>(false);
   Command& command =
-      program.add_subcommand("doctor", "Check this installation: what works, and how to get what is missing");
+      program.add_command("doctor", "Check this installation: what works, and how to get what is missing");
   command.footer(
       "Looks for what commands need in the places where they look, then runs a small program and a quick check.\n"
       "ok: found. -: absent, and needed only for what is said. warn: works, but not as well as it could. FAIL: exec "
