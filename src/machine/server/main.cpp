@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
       if (const record::Trace* trace = server.finish_trace()) trace->write(trace_file);
     }
     for (const record::Incident& incident : record.incidents) {
+      if (run.ignore_errors && is_survived_error(incident)) continue;
       if (const auto ending = record::ending_of(incident)) record.ending = *ending;
     }
     if (!record_file.empty()) {
