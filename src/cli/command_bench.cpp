@@ -6,23 +6,25 @@
 #include <map>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string glob = "*", folder;
   bool quick = false, cached = false, json = false;
 };
 
 // One column: seconds of a processor, except `wall` and the last two.
-struct Row {
+struct BenchRow {
   double wall = 0, all = 0;
   double build = 0;                                // compilers, or the cache
   double checked = 0, timed = 0, sensitivity = 0;  // the machine, by kind of session
@@ -31,26 +33,26 @@ struct Row {
   double per_hour = 0;  // verdicts of one core
 };
 
-struct Column {
+struct BenchColumn {
   const char* name;
-  double Row::* value;
+  double BenchRow::* value;
   int width, digits;
 };
 
-constexpr auto kColumns = std::to_array<Column>({
-    {"wall", &Row::wall, 7, 3},
-    {"all", &Row::all, 7, 3},
-    {"build", &Row::build, 7, 3},
-    {"checked", &Row::checked, 8, 3},
-    {"timed", &Row::timed, 7, 3},
-    {"sensitivity", &Row::sensitivity, 12, 3},
-    {"ranks", &Row::ranks, 7, 3},
-    {"start", &Row::start, 7, 3},
-    {"oracle", &Row::oracle, 7, 3},
-    {"compare", &Row::compare, 8, 3},
-    {"rest", &Row::rest, 7, 3},
-    {"overhead", &Row::overhead, 9, 2},
-    {"per_hour", &Row::per_hour, 9, 0},
+constexpr auto kBenchColumns = std::to_array<BenchColumn>({
+    {"wall", &BenchRow::wall, 7, 3},
+    {"all", &BenchRow::all, 7, 3},
+    {"build", &BenchRow::build, 7, 3},
+    {"checked", &BenchRow::checked, 8, 3},
+    {"timed", &BenchRow::timed, 7, 3},
+    {"sensitivity", &BenchRow::sensitivity, 12, 3},
+    {"ranks", &BenchRow::ranks, 7, 3},
+    {"start", &BenchRow::start, 7, 3},
+    {"oracle", &BenchRow::oracle, 7, 3},
+    {"compare", &BenchRow::compare, 8, 3},
+    {"rest", &BenchRow::rest, 7, 3},
+    {"overhead", &BenchRow::overhead, 9, 2},
+    {"per_hour", &BenchRow::per_hour, 9, 0},
 });
 
 double named(const std::map<std::string, double>& seconds, const std::string& name) {
@@ -58,23 +60,23 @@ double named(const std::map<std::string, double>& seconds, const std::string& na
   return found == seconds.end() ? 0 : found->second;
 }
 
-Row row_of(const record::Verdict& v) {
+BenchRow row_of(const record::Verdict& v) {
   const auto used = [&](const std::string& name) { return named(v.processor_seconds, name); };
   const auto of_sessions = [&](const char* part) {
     double sum = 0;
     for (const std::string kind : {"checked ", "timed ", "sensitivity "}) sum += used(kind + part);
     return sum;
   };
-  Row row{.wall = named(v.wall_seconds, "all"),
-          .all = used("all"),
-          .build = used("build"),
-          .checked = used("checked machine"),
-          .timed = used("timed machine"),
-          .sensitivity = used("sensitivity machine"),
-          .ranks = of_sessions("ranks"),
-          .start = of_sessions("start") + of_sessions("ranks start") + used("zygote"),
-          .oracle = of_sessions("oracle") + used("load oracle"),
-          .compare = of_sessions("compare")};
+  BenchRow row{.wall = named(v.wall_seconds, "all"),
+               .all = used("all"),
+               .build = used("build"),
+               .checked = used("checked machine"),
+               .timed = used("timed machine"),
+               .sensitivity = used("sensitivity machine"),
+               .ranks = of_sessions("ranks"),
+               .start = of_sessions("start") + of_sessions("ranks start") + used("zygote"),
+               .oracle = of_sessions("oracle") + used("load oracle"),
+               .compare = of_sessions("compare")};
   const double work = row.build + row.checked + row.timed + row.sensitivity;
   row.rest = std::max(0.0, row.all - work - row.ranks - row.start - row.oracle - row.compare);
   row.overhead = work > 0 ? row.all / work : 0;
@@ -82,37 +84,38 @@ Row row_of(const record::Verdict& v) {
   return row;
 }
 
-void print_row(const std::string& name, const Row& row) {
-  fmt::print("{:<22}", name);
-  for (const Column& column : kColumns) fmt::print(" {:>{}.{}f}", row.*column.value, column.width, column.digits);
-  fmt::print("\n");
-  std::fflush(stdout);
+void print_row(const std::string& name, const BenchRow& row) {
+  print_out("{:<22}", name);
+  for (const BenchColumn& column : kBenchColumns)
+    print_out(" {:>{}.{}f}", row.*column.value, column.width, column.digits);
+  print_out("\n");
+  flush(stdout);
 }
 
 void print_head() {
-  fmt::print("{:<22}", "reference");
-  for (const Column& column : kColumns) fmt::print(" {:>{}}", column.name, column.width);
-  fmt::print("\n");
+  print_out("{:<22}", "reference");
+  for (const BenchColumn& column : kBenchColumns) print_out(" {:>{}}", column.name, column.width);
+  print_out("\n");
 }
 
-// Column by column: a row of it need not be that of any verdict.
-Row summary(const std::vector<Row>& rows, auto of_values) {
-  Row row;
-  for (const Column& column : kColumns) {
+// BenchColumn by column: a row of it need not be that of any verdict.
+BenchRow summary(const std::vector<BenchRow>& rows, auto of_values) {
+  BenchRow row;
+  for (const BenchColumn& column : kBenchColumns) {
     std::vector<double> values;
-    for (const Row& one : rows) values.push_back(one.*column.value);
+    for (const BenchRow& one : rows) values.push_back(one.*column.value);
     std::ranges::sort(values);
     row.*column.value = of_values(values);
   }
   return row;
 }
 
-std::vector<std::pair<std::string, Row>> summaries(const std::vector<Row>& rows) {
+std::vector<std::pair<std::string, BenchRow>> summaries(const std::vector<BenchRow>& rows) {
   const auto median = [](const std::vector<double>& sorted) {
     const size_t half = sorted.size() / 2;
     return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   };
-  Row mean = summary(rows, [](const std::vector<double>& values) {
+  BenchRow mean = summary(rows, [](const std::vector<double>& values) {
     double sum = 0;
     for (const double value : values) sum += value;
     return sum / static_cast<double>(values.size());
@@ -126,13 +129,13 @@ std::vector<std::pair<std::string, Row>> summaries(const std::vector<Row>& rows)
           {"largest", summary(rows, [](const std::vector<double>& sorted) { return sorted.back(); })}};
 }
 
-Json json_of(const Row& row) {
+Json json_of(const BenchRow& row) {
   Json values;
-  for (const Column& column : kColumns) values[column.name] = row.*column.value;
+  for (const BenchColumn& column : kBenchColumns) values[column.name] = row.*column.value;
   return values;
 }
 
-Result<record::Verdict> judge_reference(const Options& o, const catalog::Pack& pack) {
+Result<record::Verdict> judge_reference(const BenchOptions& o, const catalog::Pack& pack) {
   judge::JudgeRequest request;
   request.pack = &pack;
   request.problem = &pack.problems.front();
@@ -151,17 +154,22 @@ Result<record::Verdict> judge_reference(const Options& o, const catalog::Pack& p
   return verdict;
 }
 
-int run(const Options& o) {
+int run(const BenchOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   Json verdicts = Json::array();
-  std::vector<Row> rows;
-  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+  std::vector<BenchRow> rows;
+  const auto problems = problems_named(*folder, o.glob);
+  const InterruptionGuard guard;
+  Progress progress("bench");
+  for (const auto& [path, name] : problems) {
+    progress.show(name, rows.size(), problems.size(), "verdicts");
     const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto verdict = judge_reference(o, *pack);
+    progress.clear();
     if (!verdict) {
-      fmt::print(stderr, "fabricbench: {}\n", verdict.error().list[0].message);
+      print_error("fabricbench: {}\n", verdict.error().list[0].message);
       return kExitNo;
     }
     if (rows.empty() && !o.json) print_head();
@@ -178,17 +186,17 @@ int run(const Options& o) {
     if (!o.json) print_row(name, row);
     all[name] = json_of(row);
   }
-  if (o.json) fmt::print("{}\n", dump(all));
+  if (o.json) print_out("{}\n", dump(all));
   return kExitDone;
 }
 
 }  // namespace
 
-void add_bench(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("bench", "Measure what verdicts cost, with the references as candidates");
-  command->footer(
+void add_bench(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<BenchOptions>();
+  BenchOptions& o = *options;
+  Command& command = program.add_command("bench", "Measure what verdicts cost, with the references as candidates");
+  command.footer(
       "Seconds of a processor per verdict, user and system, of all its processes: `all`, then its parts. `build`: the\n"
       "compilers, or the cache. `checked`, `timed`, `sensitivity`: the machine, in sessions without timed calls, with\n"
       "timed calls, and in those that measure sensitivities. `ranks`: the candidate's host code. `start`: starting "
@@ -197,16 +205,16 @@ void add_bench(CLI::App& program, CommandRun& command_run) {
       "besides. `overhead` is all / (build + machine); `per_hour` are verdicts per hour on one core. `wall` alone is\n"
       "wall time, and depends on what else this computer does.\n\n"
       "Examples:\n"
-      "  fabricbench bench --quick --cached\n"
-      "  fabricbench bench --cached --json | jq .median.all\n"
-      "  fabricbench bench 'all_reduce*'");
-  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
-  command->add_flag("--quick", o.quick, "Quick checks");
-  command->add_flag("--cached", o.cached, "Take candidates that were built before from the cache");
-  command->add_flag("--json", o.json,
-                    "As JSON: verdicts[].problem, .seconds, .processor_seconds; median, mean, largest");
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      "  fabricbench dev bench --quick --cached\n"
+      "  fabricbench dev bench --cached --json | jq .median.all\n"
+      "  fabricbench dev bench 'all_reduce*'");
+  command.add_option("glob", o.glob, "Names of problems").show_default();
+  command.add_flag("--quick", o.quick, "Quick checks");
+  command.add_flag("--cached", o.cached, "Take candidates that were built before from the cache");
+  command.add_flag("--json", o.json,
+                   "As JSON: verdicts[].problem, .seconds, .processor_seconds; median, mean, largest");
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

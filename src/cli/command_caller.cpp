@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "campaign/caller.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -11,12 +9,12 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct CallerOptions {
   std::string run, prices;
   record::RoundId round;
 };
 
-int call(const Options& o) {
+int call(const CallerOptions& o) {
   const auto called = campaign::call_round(o.run, o.round, {.prices = o.prices});
   return called ? kExitDone : fail(called.error());
 }
@@ -24,17 +22,16 @@ int call(const Options& o) {
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_caller(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("caller", "Make one call of a campaign and write down the response");
-  command->group("");
-  command->add_option("--run", options->run, "Folder of the run")->required();
-  command->add_option("--model", options->round.model, "Label")->required();
-  command->add_option("--problem", options->round.problem, "Name")->required();
-  command->add_option("--sample", options->round.sample, "Number, from 1")->required();
-  command->add_option("--round", options->round.round, "Number, from 1")->required();
-  command->add_option("--prices", options->prices, "Price file");
-  command->callback([options, &command_run] { command_run.exit_code = call(*options); });
+void add_caller(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<CallerOptions>();
+  Command& command = program.add_command("caller", "Make one call of a campaign and write down the response");
+  command.add_option("--run", options->run, "Folder of the run").required();
+  command.add_option("--model", options->round.model, "Label").required();
+  command.add_option("--problem", options->round.problem, "Name").required();
+  command.add_option("--sample", options->round.sample, "Number, from 1").required();
+  command.add_option("--round", options->round.round, "Number, from 1").required();
+  command.add_option("--prices", options->prices, "Price file");
+  command.callback([options, &command_run] { command_run.exit_code = call(*options); });
 }
 
 }  // namespace fb::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -7,24 +6,29 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
+#include "base/output.h"
+#include "base/strings.h"
+#include "base/temp_dir.h"
 #include "base/text_limits.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/profile_text.h"
+#include "cli/progress.h"
 #include "cli/seed_text.h"
-#include "cli/style.h"
 #include "cli/verdict_text.h"
+#include "fabric/platform.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string problem, file, problems, platform, trace, backend = "virtual";
   std::string seed;
   bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
@@ -46,28 +50,45 @@ Result<std::string> read_answer(std::istream& in, const std::string& name) {
   return text;
 }
 
-Result<std::string> read_answer_file(const std::string& file) {
-  if (file == "-") return read_answer(std::cin, "standard input");
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file))
-    return error(fmt::format("cannot read {}: {}", file, std::generic_category().message(in ? EISDIR : errno)));
-  return read_answer(in, file);
+Result<std::string> read_answer_file(const CheckOptions& o) {
+  if (o.file == "-") return read_answer(std::cin, "standard input");
+  std::ifstream in(o.file, std::ios::binary);
+  const int why = in ? 0 : errno;
+  if (std::filesystem::is_directory(o.file))
+    return error(fmt::format("cannot read {}: it is a folder; name the file of the solution", o.file));
+  if (why == ENOENT)
+    return error(fmt::format("cannot read {}: there is no such file (`fabricbench template {} -o {}` begins one)",
+                             o.file, o.problem, o.file));
+  if (why != 0) return error(fmt::format("cannot read {}: {}", o.file, std::generic_category().message(why)));
+  return read_answer(in, o.file);
 }
 
-// Whether a file can be written there, before anything takes time; empty if so.
-std::string why_not_writable(const std::string& file) {
-  const std::filesystem::path path = std::filesystem::absolute(file);
-  const bool exists = std::filesystem::exists(path);
-  if (std::filesystem::is_directory(path)) return "cannot write " + file + ": Is a directory";
-  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) == 0) return "";
-  return fmt::format("cannot write {}: {}", file, std::generic_category().message(errno));
+// Problem and file in the wrong order: the command that was meant.
+Errors swapped(const CheckOptions& o, const Errors& otherwise) {
+  const auto meant = choose_problem(o.problems, o.file);
+  if (!meant) return otherwise;
+  return Errors(fmt::format("the problem comes first, then the file: fabricbench check {} {}", o.file, o.problem));
 }
 
-int check(const Options& o) {
-  if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty()) return fail(why);
+// From where the sessions left it to where it is wanted. The verdict has been printed.
+bool deliver_timeline(const std::string& made, const std::string& wanted) {
+  if (!std::filesystem::exists(made)) return true;  // no session began, or the verdict has a note
+  try {
+    write_file(wanted, read_file(made));
+    return true;
+  } catch (const std::system_error& e) {
+    warn(Errors(e.what()));
+    return false;
+  }
+}
+
+int check(const CheckOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return fail(pack.error());
-  auto answer = read_answer_file(o.file);
+  if (!pack) return fail(swapped(o, pack.error()));
+  if (!o.platform.empty()) {
+    if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
+  }
+  auto answer = read_answer_file(o);
   if (!answer) return fail(answer.error());
   if (o.verbose) cut_nothing();
   judge::JudgeRequest request;
@@ -81,41 +102,43 @@ int check(const Options& o) {
   if (!o.seed.empty()) request.seed = std::stoull(o.seed);
   request.schedules = o.schedules;
   request.platform = o.platform;
-  request.trace = o.trace;
+  // Sessions make it in a folder of ours: the user's file may be a device, or on a disk that is full.
+  std::optional<TempDir> folder;
+  if (!o.trace.empty()) request.trace = folder.emplace().path() + "/trace.json";
   request.profile = o.profile;
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;
   request.measure_yardstick = !o.no_reference;
   request.side_by_side = o.jobs;
-  LiveLine line(stderr);
+  const InterruptionGuard guard;
+  Progress line("check");
   request.on_progress = [&](const judge::JudgeProgress& progress) {
-    std::string text = fmt::format("{}: {}", o.problem, progress.phase);
-    if (progress.planned > 0) text += fmt::format(" {} of {}", progress.done, progress.planned);
-    line.show(text);
+    line.show(fmt::format("{}: {}", request.problem->name, progress.phase), progress.done, progress.planned);
   };
   const record::Verdict verdict = judge::judge(request);
   line.clear();
   if (o.json) {
-    fmt::print("{}\n", to_json(verdict));
+    print_out("{}\n", to_json(verdict));
   } else {
     const std::string again = o.schedules == 0 ? "" : fmt::format(" --schedules {}", o.schedules);
-    fmt::print("{}", describe(verdict, o.file, again));
+    print_out("{}", describe(verdict, o.file, again));
     if (o.profile && verdict.verdict == record::VerdictClass::pass) {
-      fmt::print("\n{}", profile_text(verdict.profile, o.file == "-" ? "" : o.file));
+      print_out("\n{}", profile_text(verdict.profile, o.file == "-" ? "" : o.file));
     }
   }
+  if (!o.trace.empty() && !deliver_timeline(request.trace, o.trace)) return kExitUsage;
   if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
   return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
 }
 
 }  // namespace
 
-void add_check(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("check", "Judge a solution of a problem");
-  command->footer(
+void add_check(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<CheckOptions>();
+  CheckOptions& o = *options;
+  Command& command = program.add_command("check", "Judge a solution of a problem");
+  command.footer(
       "Without --seed the inputs and schedules are drawn anew; a verdict tells its seed, which replays it.\n"
       "Exit code: 0 passed, 1 not passed, 2 wrong usage or a failure of ours.\n\n"
       "Examples:\n"
@@ -123,34 +146,35 @@ void add_check(CLI::App& program, CommandRun& command_run) {
       "  fabricbench check --quick all_reduce_one_shot solution.cu   the smallest sizes on one world\n"
       "  fabricbench check all_reduce_one_shot solution.cu           all sizes, worlds and schedules; the speed\n"
       "  fabricbench check --seed 7 --trace run.json all_reduce_one_shot solution.cu");
-  command->add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder")->required();
-  command->add_option("file", o.file, "The solution; - reads it from standard input")->required();
-  command->add_flag("--json", o.json, "Print the verdict as JSON");
-  command->add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
-  command->add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"virtual", "cuda"}));
-  command->add_option("--seed", o.seed, "Replay a verdict")->check(why_no_seed, "UINT");
+  command.add_option("problem", o.problem, "Its name (fabricbench list), or a problem's folder").required();
+  command.add_option("file", o.file, "The solution; - reads it from standard input").required();
+  command.add_flag("--json", o.json, "Print the verdict as JSON");
+  command.add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
+  command.add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
+      .show_default()
+      .check(one_of({"virtual", "cuda"}));
+  command.add_option("--seed", o.seed, "Replay a verdict").check({why_no_seed, "UINT"});
   command
-      ->add_option("--schedules", o.schedules,
-                   "Schedules of each world that are drawn at random and checked for races (default: 2)")
-      ->check(CLI::Range(1, 10'000));
-  auto* quick = command->add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
-  command->add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)")->excludes(quick);
-  command->add_option("--trace", o.trace,
-                      "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
-  command->add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
-      ->excludes(quick);
-  command->add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
-  add_problems_option(*command, o.problems);
-  command->add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
-  command->add_flag("--no-reference", o.no_reference, "Do not measure reference and baseline: no speed");
-  command->add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
-  command->add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox,
-                    "Run the candidate as yourself, without protection; the verdict says so");
-  command->callback([options, &command_run] { command_run.exit_code = check(*options); });
+      .add_option("--schedules", o.schedules,
+                  "Schedules of each world that are drawn at random and checked for races (default: 2)")
+      .check(in_range(1, 10'000));
+  auto quick = command.add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
+  command.add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)").excludes(quick);
+  command
+      .add_option("--trace", o.trace,
+                  "Write a timeline here, for Perfetto: of the timed calls, or else of the first session")
+      .output_file();
+  command.add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
+      .excludes(quick);
+  command.add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");
+  add_problems_option(command, o.problems);
+  command.add_option("--jobs", o.jobs, "Sessions side by side (default: one for each core)").check(in_range(1, 1024));
+  command.add_flag("--no-reference", o.no_reference, "Do not measure reference and baseline: no speed");
+  command.add_flag("--no-races", o.no_races, "Do not look for races: faster, and a pass proves less");
+  command.add_flag("--no-cache", o.no_cache, "Compile again, and keep nothing");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox,
+                   "Run the candidate as yourself, without protection; the verdict says so");
+  command.callback([options, &command_run] { command_run.exit_code = check(*options); });
 }
 
 }  // namespace fb::cli

@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "inspect/api_coverage.h"
@@ -12,16 +10,16 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct CoverageOptions {
   bool api = false, json = false, markdown = false;
 };
 
-std::string api_part(const Options& o) {
+std::string api_part(const CoverageOptions& o) {
   const inspect::ApiCoverage coverage = inspect::measure_api_coverage();
   return o.json ? to_json(coverage) : o.markdown ? to_markdown(coverage) : to_text(coverage);
 }
 
-std::string whole(const Options& o) {
+std::string whole(const CoverageOptions& o) {
   const inspect::Coverage ptx = inspect::measure_coverage();
   if (o.markdown) return to_markdown(ptx);
   if (!o.json) return api_part(o) + "\n" + to_text(ptx);
@@ -32,19 +30,19 @@ std::string whole(const Options& o) {
 
 }  // namespace
 
-void add_coverage(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand(
-      "coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
-  command->footer(
-      "Examples:\n  fabricbench coverage --json | jq .ptx.tiers\n  fabricbench coverage --api --markdown > "
+void add_coverage(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<CoverageOptions>();
+  Command& command =
+      program.add_command("coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
+  command.footer(
+      "Examples:\n  fabricbench dev coverage --json | jq .ptx.tiers\n  fabricbench dev coverage --api --markdown > "
       "docs/api.md");
-  command->add_flag("--api", options->api, "CUDA calls only");
-  auto* json = command->add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
-  command->add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
-      ->excludes(json);
-  command->callback([options, &command_run] {
-    fmt::print("{}", options->api ? api_part(*options) : whole(*options));
+  command.add_flag("--api", options->api, "CUDA calls only");
+  auto json = command.add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
+  command.add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
+      .excludes(json);
+  command.callback([options, &command_run] {
+    print_out("{}", options->api ? api_part(*options) : whole(*options));
     command_run.exit_code = kExitDone;
   });
 }

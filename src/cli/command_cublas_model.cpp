@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/cublas_model.h"
@@ -10,7 +10,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct CublasModelOptions {
   std::string platform = "h100x8", math = "half";
   uint64_t m = 0, n = 0, k = 0, batches = 1;
   bool all = false;
@@ -44,7 +44,7 @@ std::string line_of(const fabric::Platform& p, const fabric::CublasPlan& plan, c
                      plan.split, plan.blocks, plan.waves(p.device.sms));
 }
 
-Result<std::string> table_of(const Options& o) {
+Result<std::string> table_of(const CublasModelOptions& o) {
   const auto platform = fabric::load_platform(o.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto math = fabric::gemm_math_from(o.math);
@@ -78,28 +78,28 @@ Result<std::string> table_of(const Options& o) {
 
 }  // namespace
 
-void add_cublas_model(CLI::App& program, CommandRun& command_run) {
-  auto o = std::make_shared<Options>();
-  auto* command = program.add_subcommand("cublas-model", "Print how long products of cuBLAS take on a platform");
-  command->footer(
-      "Examples:\n  fabricbench cublas-model --platform h100x8 --math half\n"
-      "  fabricbench cublas-model --platform b300x8 --math fp8 --m 128 --n 7168 --k 16384 --all\n\n"
+void add_cublas_model(Command& program, CommandRun& command_run) {
+  auto o = std::make_shared<CublasModelOptions>();
+  Command& command = program.add_command("cublas-model", "Print how long products of cuBLAS take on a platform");
+  command.footer(
+      "Examples:\n  fabricbench dev cublas-model --platform h100x8 --math half\n"
+      "  fabricbench dev cublas-model --platform b300x8 --math fp8 --m 128 --n 7168 --k 16384 --all\n\n"
       "Types: half (f16 and bf16), tf32, fp8, int8, f32, f64. Times are those of the kernel, without its launch.");
-  const auto size = CLI::Range(uint64_t{1}, uint64_t{1} << 24);
-  command->add_option("--platform", o->platform, "Name of a platform, or a platform file")->capture_default_str();
-  command->add_option("--math", o->math, "What is multiplied")->capture_default_str();
-  command->add_option("--m", o->m, "Rows of the result (default: cubes from 256 to 16384)")->check(size);
-  command->add_option("--n", o->n, "Columns of the result")->check(size);
-  command->add_option("--k", o->k, "Products of each element")->check(size);
-  command->add_option("--batches", o->batches, "Products in one call")->check(size)->capture_default_str();
-  command->add_flag("--all", o->all, "Every tile and split, the fastest first");
-  command->callback([o, &command_run] {
+  const auto size = in_range(uint64_t{1}, uint64_t{1} << 24);
+  command.add_option("--platform", o->platform, "Name of a platform, or a platform file").show_default();
+  command.add_option("--math", o->math, "What is multiplied").show_default();
+  command.add_option("--m", o->m, "Rows of the result (default: cubes from 256 to 16384)").check(size);
+  command.add_option("--n", o->n, "Columns of the result").check(size);
+  command.add_option("--k", o->k, "Products of each element").check(size);
+  command.add_option("--batches", o->batches, "Products in one call").check(size).show_default();
+  command.add_flag("--all", o->all, "Every tile and split, the fastest first");
+  command.callback([o, &command_run] {
     const auto text = table_of(*o);
     if (!text) {
-      fmt::print(stderr, "{}", to_string(text.error(), "cublas-model"));
+      print_error("{}", to_string(text.error(), "cublas-model"));
       return;
     }
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     command_run.exit_code = kExitDone;
   });
 }

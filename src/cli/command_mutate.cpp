@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "mutate/operators.h"
 #include "mutate/run.h"
 #include "mutate/score.h"
@@ -15,7 +17,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct MutateOptions {
   std::vector<std::string> problems, operators;
   std::string folder, json, resume, equivalents;
   bool list = false, full = false, quick = false, no_sandbox = false, verbose = false;
@@ -24,7 +26,7 @@ struct Options {
 };
 
 // Prints mutants, or says what is wrong.
-int list_mutants(const Options& o, const std::vector<std::string>& names) {
+int list_mutants(const MutateOptions& o, const std::vector<std::string>& names) {
   size_t count = 0;
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
@@ -33,23 +35,23 @@ int list_mutants(const Options& o, const std::vector<std::string>& names) {
     if (!mutants) return fail(mutants.error());
     for (const auto& mutant : mutate::draw(std::move(*mutants), o.run.limit, o.run.seed)) {
       ++count;
-      fmt::print("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
+      print_out("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
     }
   }
-  fmt::print("{} mutants of {} problems\n", count, names.size());
+  print_out("{} mutants of {} problems\n", count, names.size());
   return kExitDone;
 }
 
 void print_result(const mutate::MutantResult& result) {
   const bool killed = result.fate == mutate::Fate::killed;
-  fmt::print("{:<9} {:<9} {}{}{}\n", mutate::kFateNames[static_cast<size_t>(result.fate)],
-             killed ? mutate::kMeansNames[static_cast<size_t>(result.means)] : "", result.mutant.id,
-             result.summary.empty() ? "" : ": ", killed ? result.verdict + ": " + result.summary : result.summary);
-  std::fflush(stdout);
+  print_out("{:<9} {:<9} {}{}{}\n", mutate::kFateNames[static_cast<size_t>(result.fate)],
+            killed ? mutate::kMeansNames[static_cast<size_t>(result.means)] : "", result.mutant.id,
+            result.summary.empty() ? "" : ": ", killed ? result.verdict + ": " + result.summary : result.summary);
+  flush(stdout);
 }
 
 // Into options.run: what is in files.
-Result<void> read_files(Options& o) {
+Result<void> read_files(MutateOptions& o) {
   if (!o.equivalents.empty()) {
     auto read = mutate::parse_equivalents(read_file(o.equivalents));
     if (!read) return error(to_string(read.error(), o.equivalents));
@@ -69,7 +71,7 @@ Result<void> read_files(Options& o) {
   return {};
 }
 
-int run(Options& o) {
+int run(MutateOptions& o) {
   for (const auto& name : o.operators) {
     if (mutate::find_operator(name) == nullptr) return fail(fmt::format("there is no operator {}", name));
   }
@@ -83,7 +85,19 @@ int run(Options& o) {
   o.run.operators = o.operators;
   o.run.quick = o.quick;
   o.run.use_sandbox = !o.no_sandbox;
-  if (o.verbose) o.run.on_result = print_result;
+  const InterruptionGuard guard;
+  Progress progress("mutate");
+  std::string current;
+  size_t begun = 0;
+  o.run.on_progress = [&](std::string_view phase, size_t done, size_t planned) {
+    progress.show(fmt::format("{} ({} of {}): {}", current, begun, names.size(), phase), done, planned, "mutants");
+  };
+  if (o.verbose) {
+    o.run.on_result = [&](const mutate::MutantResult& result) {
+      progress.clear();
+      print_result(result);
+    };
+  }
   if (const auto read = read_files(o); !read) return fail(read.error());
 
   mutate::Run all{.seed = o.run.seed, .quick = o.quick, .ordinary_only = o.run.ordinary_only};
@@ -91,7 +105,11 @@ int run(Options& o) {
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
     if (!pack) return fail(pack.error());
+    current = pack->problems.front().name;
+    ++begun;
+    progress.show(fmt::format("{} ({} of {}): judging the reference", current, begun, names.size()));
     auto done = mutate::run_problem(*pack, pack->problems.front(), o.run);
+    progress.clear();
     if (!done) {  // the others may be judged all the same
       warn(done.error());
       failed = true;
@@ -102,9 +120,9 @@ int run(Options& o) {
     // After each problem: a long run that is ended has left what it knows.
     if (!o.json.empty()) write_file(o.json, to_json(all));
   }
-  fmt::print("{}", describe(all));
+  print_out("{}", describe(all));
   const bool enough = tally_of(all).rate() >= o.least;
-  if (!enough) fmt::print("less than the {} that --least asks for\n", o.least);
+  if (!enough) print_out("less than the {} that --least asks for\n", o.least);
   if (failed) return kExitUsage;
   return enough && all.stale.empty() ? kExitDone : kExitNo;
 }
@@ -117,48 +135,47 @@ std::string operator_lines() {
 
 }  // namespace
 
-void add_mutate(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("mutate", "Measure the judge: which mistakes in references it notices");
-  command->footer(
+void add_mutate(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<MutateOptions>();
+  MutateOptions& o = *options;
+  Command& command = program.add_command("mutate", "Measure the judge: which mistakes in references it notices");
+  command.footer(
       "Makes mutants of references, each with one mistake that authors make, and judges them.\n"
       "Exit code: 0 done, 1 fewer killed than --least or a stale argument, 2 wrong usage or a reference that "
       "does not pass.\n\n"
       "Operators:\n" +
       operator_lines() +
       "\nExamples:\n"
-      "  fabricbench mutate --list all_reduce_ring               its mutants\n"
-      "  fabricbench mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
-      "  fabricbench mutate --json score.json --least 0.95       all problems; takes an hour");
-  command->add_option("problems", o.problems, "Names of problems (default: all)");
-  command->add_option("--operators", o.operators, "Only these operators, comma-separated")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--list", o.list, "Print the mutants without judging them");
-  command->add_option("--json", o.json, "Write all results to this file")->type_name("FILE");
+      "  fabricbench dev mutate --list all_reduce_ring               its mutants\n"
+      "  fabricbench dev mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
+      "  fabricbench dev mutate --json score.json --least 0.95       all problems; takes an hour");
+  command.add_option("problems", o.problems, "Names of problems (default: all)");
+  command.add_option("--operators", o.operators, "Only these operators, comma-separated")
+      .delimiter(',')
+      .one_value_each();
+  command.add_flag("--list", o.list, "Print the mutants without judging them");
+  command.add_option("--json", o.json, "Write all results to this file").output_file();
   command
-      ->add_option("--resume", o.resume,
-                   "Results of an earlier run with the same seed: mutants judged there are not judged again")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
-  command->add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
-  command->add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder")
-      ->type_name("DIR");
-  command->add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");
-  command->add_option("--seed", o.run.seed, "Seed of inputs, schedules and the draw")->capture_default_str();
-  command->add_option("--least", o.least, "Fail if a smaller share is killed")->check(CLI::Range(0.0, 1.0));
-  auto* quick = command->add_flag("--quick", o.quick, "One world and small sizes");
-  command->add_flag("--full", o.full, "All worlds, sizes and schedules (the default)")->excludes(quick);
-  command->add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules only, without checkers");
-  command->add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      .add_option("--resume", o.resume,
+                  "Results of an earlier run with the same seed: mutants judged there are not judged again")
+      .check(existing_file())
+      .type_name("FILE");
+  command.add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
+      .check(existing_file())
+      .type_name("FILE");
+  command.add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder").output_folder();
+  command.add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
+      .check(in_range(1, 1024));
+  command.add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");
+  command.add_option("--seed", o.run.seed, "Seed of inputs, schedules and the draw").show_default();
+  command.add_option("--least", o.least, "Fail if a smaller share is killed").check(in_range(0.0, 1.0));
+  auto quick = command.add_flag("--quick", o.quick, "One world and small sizes");
+  command.add_flag("--full", o.full, "All worlds, sizes and schedules (the default)").excludes(quick);
+  command.add_flag("--ordinary", o.run.ordinary_only, "Run and compare in ordinary schedules only, without checkers");
+  command.add_flag("--verbose", o.verbose, "Print each mutant as soon as it is judged");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates with your own rights, without a sandbox");
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/nccl_model.h"
@@ -10,7 +10,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct NcclModelOptions {
   std::string platform = "h100x8", op = "all_reduce";
   uint32_t gpus = 0;
   uint64_t smallest = 8, largest = uint64_t{8} << 30;
@@ -25,7 +25,7 @@ std::string line_of(const fabric::NcclChoice& choice, const fabric::NcclQuestion
                      choice.channels);
 }
 
-Result<std::string> table_of(const Options& o) {
+Result<std::string> table_of(const NcclModelOptions& o) {
   const auto platform = fabric::load_platform(o.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto op = fabric::nccl_op_from(o.op);
@@ -59,30 +59,30 @@ Result<std::string> table_of(const Options& o) {
 
 }  // namespace
 
-void add_nccl_model(CLI::App& program, CommandRun& command_run) {
-  auto o = std::make_shared<Options>();
-  auto* command = program.add_subcommand("nccl-model", "Print how long NCCL takes on a platform, as nccl-tests would");
-  command->footer(
-      "Examples:\n  fabricbench nccl-model --platform h100x8 --op all_reduce --gpus 8\n"
-      "  fabricbench nccl-model --platform b300x8 --op all_gather --windows\n\n"
+void add_nccl_model(Command& program, CommandRun& command_run) {
+  auto o = std::make_shared<NcclModelOptions>();
+  Command& command = program.add_command("nccl-model", "Print how long NCCL takes on a platform, as nccl-tests would");
+  command.footer(
+      "Examples:\n  fabricbench dev nccl-model --platform h100x8 --op all_reduce --gpus 8\n"
+      "  fabricbench dev nccl-model --platform b300x8 --op all_gather --windows\n\n"
       "Operations: all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather, scatter, "
       "send_receive.\nSizes and bandwidths are those of nccl-tests, in GB/s.");
-  command->add_option("--platform", o->platform, "Name of a platform, or a platform file")->capture_default_str();
-  command->add_option("--op", o->op, "The operation")->capture_default_str();
-  command->add_option("--gpus", o->gpus, "Ranks, one on each GPU (default: all of a node)");
-  command->add_option("--min", o->smallest, "The smallest size, in bytes")->capture_default_str();
-  command->add_option("--max", o->largest, "The largest size, in bytes; each is twice the one before")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 50))
-      ->capture_default_str();
-  command->add_flag("--windows", o->windows, "All buffers are in windows (ncclCommWindowRegister)");
-  command->add_flag("--all", o->all, "Every algorithm and protocol, the fastest first");
-  command->callback([o, &command_run] {
+  command.add_option("--platform", o->platform, "Name of a platform, or a platform file").show_default();
+  command.add_option("--op", o->op, "The operation").show_default();
+  command.add_option("--gpus", o->gpus, "Ranks, one on each GPU (default: all of a node)");
+  command.add_option("--min", o->smallest, "The smallest size, in bytes").show_default();
+  command.add_option("--max", o->largest, "The largest size, in bytes; each is twice the one before")
+      .check(in_range(uint64_t{1}, uint64_t{1} << 50))
+      .show_default();
+  command.add_flag("--windows", o->windows, "All buffers are in windows (ncclCommWindowRegister)");
+  command.add_flag("--all", o->all, "Every algorithm and protocol, the fastest first");
+  command.callback([o, &command_run] {
     const auto text = table_of(*o);
     if (!text) {
-      fmt::print(stderr, "{}", to_string(text.error(), "nccl-model"));
+      print_error("{}", to_string(text.error(), "nccl-model"));
       return;
     }
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     command_run.exit_code = kExitDone;
   });
 }

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "base/strings.h"
 #include "catalog/names.h"
 #include "catalog/skeleton.h"
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewOptions {
   std::string problems, name;
 };
 
@@ -33,10 +34,11 @@ Result<void> make_pack(const fs::path& root) {
   return {};
 }
 
-int create(const Options& o) {
+int create(const NewOptions& o) {
   const size_t first = o.name.find('/'), second = o.name.find('/', first + 1);
   if (first == std::string::npos || second == std::string::npos)
-    return fail(fmt::format("'{}': say TRACK/CATEGORY/NAME", o.name));
+    return fail(fmt::format("'{}': a name is TRACK/CATEGORY/NAME, as comm/p2p/{}", o.name,
+                            catalog::is_snake_case(o.name) ? o.name : "my_copy"));
   const std::string track = o.name.substr(0, first), category = o.name.substr(first + 1, second - first - 1),
                     name = o.name.substr(second + 1);
   if (track != "comm" && track != "kernel")
@@ -46,6 +48,9 @@ int create(const Options& o) {
   // A folder that does not exist yet becomes a pack.
   const auto root = o.problems.empty() ? problems_folder("") : Result<std::string>(o.problems);
   if (!root) return fail(root.error());
+  if (o.problems.empty() && access(root->c_str(), W_OK) != 0)
+    return fail(fmt::format(
+        "the pack {} can't be written; `fabricbench new --problems my_pack {}` begins one of your own", *root, o.name));
   if (const auto made = make_pack(*root); !made) return fail(made.error());
   for (const auto& other : catalog::problem_places(*root)) {
     if (other.name == name) return fail(fmt::format("{}/{}: there is a problem of this name", *root, other.folder));
@@ -53,27 +58,27 @@ int create(const Options& o) {
   const fs::path folder = fs::path(*root) / track / category / name;
   fs::create_directories(folder);
   for (const auto& [file, text] : *files) write_file((folder / file).string(), text);
-  fmt::print("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
-             folder.string());
+  print_out("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
+            folder.string());
   return kExitDone;
 }
 
 }  // namespace
 
-void add_new(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("new", "Create a problem folder to start from");
-  command->footer(
+void add_new(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<NewOptions>();
+  Command& command = program.add_command("new", "Create a problem folder to start from");
+  command.footer(
       "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
       "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
-      "  fabricbench new comm/collective/all_reduce_tree\n"
-      "  fabricbench new --problems my_pack comm/p2p/halo_exchange");
-  command->add_option("NAME", options->name, "Where it belongs and what it is called")
-      ->type_name("TRACK/CATEGORY/NAME")
-      ->required();
-  add_problems_option(*command, options->problems);
-  command->callback([options, &command_run] { command_run.exit_code = create(*options); });
+      "  fabricbench new --problems my_pack comm/p2p/halo_exchange\n"
+      "  fabricbench new comm/collective/all_reduce_tree            in the pack of the source tree");
+  command.add_option("NAME", options->name, "Where it belongs and what it is called")
+      .type_name("TRACK/CATEGORY/NAME")
+      .required();
+  add_problems_option(command, options->problems);
+  command.callback([options, &command_run] { command_run.exit_code = create(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -13,7 +13,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct PromptOptions {
   std::string problems, problem, feedback, answer;
   prompts::Options prompt;
   bool system = false, json = false, speed = false, list = false;
@@ -34,7 +34,7 @@ Result<record::Attempt> read_attempt(const std::string& file) {
   return judged;
 }
 
-Result<prompts::Prompt> make_feedback(const catalog::Problem& problem, const Options& o) {
+Result<prompts::Prompt> make_feedback(const catalog::Problem& problem, const PromptOptions& o) {
   const auto attempt = read_attempt(o.feedback);
   if (!attempt) return std::unexpected(attempt.error());
   if (attempt->problem != problem.name)
@@ -45,12 +45,12 @@ Result<prompts::Prompt> make_feedback(const catalog::Problem& problem, const Opt
   return prompts::Prompt{.system = "", .user = std::move(*text)};
 }
 
-int show(const Options& o) {
+int show(const PromptOptions& o) {
   if (o.list) {
-    for (const std::string& name : prompts::variants()) fmt::print("{}\n", name);
+    for (const std::string& name : prompts::variants()) print_out("{}\n", name);
     return kExitDone;
   }
-  if (o.problem.empty()) return fail("PROBLEM is required");
+  if (o.problem.empty()) return fail("PROBLEM is required (`fabricbench list` shows the problems)");
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems.front();
@@ -60,42 +60,42 @@ int show(const Options& o) {
     nlohmann::ordered_json json;
     if (!prompt->system.empty()) json["system"] = prompt->system;
     json["user"] = prompt->user;
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
   } else {
-    fmt::print("{}", o.system ? prompt->system : prompt->user);
+    print_out("{}", o.system ? prompt->system : prompt->user);
   }
   return kExitDone;
 }
 
 }  // namespace
 
-void add_prompt(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("prompt", "Print the prompt that a model gets");
-  command->footer(
+void add_prompt(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<PromptOptions>();
+  PromptOptions& o = *options;
+  Command& command = program.add_command("prompt", "Print the prompt that a model gets");
+  command.footer(
       "Prompts are text files (docs/prompts.md), in $FABRICBENCH_PROMPTS or in the installation.\n\n"
       "Examples:\n"
-      "  fabricbench prompt all_reduce_one_shot\n"
-      "  fabricbench prompt all_reduce_one_shot --variant few_shot --json\n"
+      "  fabricbench dev prompt all_reduce_one_shot\n"
+      "  fabricbench dev prompt all_reduce_one_shot --variant few_shot --json\n"
       "  fabricbench check all_reduce_one_shot answer.md --json > verdict.json\n"
-      "  fabricbench prompt all_reduce_one_shot --feedback verdict.json --answer answer.md");
-  command->add_option("PROBLEM", o.problem, "Its name, category/name, or its folder");
-  command->add_option("--variant", o.prompt.variant, "Which first prompt")->type_name("NAME")->capture_default_str();
-  command->add_flag("--example", o.prompt.worked_example, "With one solved problem, another one");
-  command->add_flag("--list", o.list, "Names of the variants");
-  auto* system = command->add_flag("--system", o.system, "The system prompt instead");
-  command->add_flag("--json", o.json, "Both, as JSON: system, user")->excludes(system);
-  auto* feedback = command->add_option("--feedback", o.feedback, "The message after this verdict or attempt (JSON)")
-                       ->type_name("FILE")
-                       ->excludes(system);
-  command->add_option("--answer", o.answer, "The answer that was judged, for its lines")
-      ->type_name("FILE")
-      ->needs(feedback);
-  command->add_flag("--speed", o.speed, "After a pass: ask for a faster one")->needs(feedback);
-  command->add_option("--limit", o.prompt.feedback_limit, "Bytes of a feedback prompt")->capture_default_str();
-  add_problems_option(*command, o.problems);
-  command->callback([options, &command_run] { command_run.exit_code = show(*options); });
+      "  fabricbench dev prompt all_reduce_one_shot --feedback verdict.json --answer answer.md");
+  command.add_option("PROBLEM", o.problem, "Its name, category/name, or its folder");
+  command.add_option("--variant", o.prompt.variant, "Which first prompt").type_name("NAME").show_default();
+  command.add_flag("--example", o.prompt.worked_example, "With one solved problem, another one");
+  command.add_flag("--list", o.list, "Names of the variants");
+  auto system = command.add_flag("--system", o.system, "The system prompt instead");
+  command.add_flag("--json", o.json, "Both, as JSON: system, user").excludes(system);
+  auto feedback = command.add_option("--feedback", o.feedback, "The message after this verdict or attempt (JSON)")
+                      .type_name("FILE")
+                      .excludes(system);
+  command.add_option("--answer", o.answer, "The answer that was judged, for its lines")
+      .type_name("FILE")
+      .needs(feedback);
+  command.add_flag("--speed", o.speed, "After a pass: ask for a faster one").needs(feedback);
+  command.add_option("--limit", o.prompt.feedback_limit, "Bytes of a feedback prompt").show_default();
+  add_problems_option(command, o.problems);
+  command.callback([options, &command_run] { command_run.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

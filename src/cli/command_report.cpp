@@ -1,13 +1,14 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -19,7 +20,7 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> folders;
   bool json = false, csv = false, attempts = false, markdown = false, matrix = false;
   std::string html, title;
@@ -29,11 +30,10 @@ struct Options {
 };
 
 report::Look look_of_terminal() {
-  if (isatty(STDOUT_FILENO) == 0) return {};
-  report::Look look{.width = 80, .colour = std::getenv("NO_COLOR") == nullptr};
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) look.width = size.ws_col;
-  return look;
+  const auto columns = terminal_columns(STDOUT_FILENO);
+  if (!columns) return {};
+  constexpr size_t kLeast = 40;  // less is no table
+  return {.width = static_cast<uint32_t>(std::max(kLeast, *columns)), .colour = std::getenv("NO_COLOR") == nullptr};
 }
 
 Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folders) {
@@ -51,7 +51,7 @@ Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folde
   return runs;
 }
 
-int report_runs(const Options& o) {
+int report_runs(const ReportOptions& o) {
   const auto runs = read_runs(o.folders);
   if (!runs) return fail(runs.error());
   const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
@@ -62,27 +62,27 @@ int report_runs(const Options& o) {
     if (!written) return fail(written.error());
   }
   if (o.json) {
-    fmt::print("{}", report::to_json(*summary));
+    print_out("{}", report::to_json(*summary));
   } else if (o.attempts) {
-    fmt::print("{}", report::attempts_csv(*summary, *runs));
+    print_out("{}", report::attempts_csv(*summary, *runs));
   } else if (o.csv) {
-    fmt::print("{}", report::leaderboard_csv(*summary));
+    print_out("{}", report::leaderboard_csv(*summary));
   } else if (o.markdown) {
-    fmt::print("{}", report::to_markdown(*summary));
+    print_out("{}", report::to_markdown(*summary));
   } else if (o.html.empty()) {
-    fmt::print("{}", report::to_console(*summary, {.look = look_of_terminal(), .matrix = o.matrix}));
+    print_out("{}", report::to_console(*summary, {.look = look_of_terminal(), .matrix = o.matrix}));
   } else {
-    fmt::print("{}\n", (std::filesystem::path(o.html) / "index.html").string());
+    print_out("{}\n", (std::filesystem::path(o.html) / "index.html").string());
   }
   return summary->attempts > 0 ? kExitDone : kExitNo;
 }
 
 }  // namespace
 
-void add_report(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("report", "Report on campaigns: leaderboard, breakdowns, pages");
-  command->footer(
+void add_report(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ReportOptions>();
+  Command& command = program.add_command("report", "Report on campaigns: leaderboard, breakdowns, pages");
+  command.footer(
       "Several folders make one report: the same model with the same settings is pooled. Models are ranked by Pass×GM, "
       "pass rate times geometric mean of speed; where intervals overlap there is no strict order. Failures that are "
       "ours (failed calls, classes infra and unsupported) never count. docs/report.md has formulas and fields.\n"
@@ -91,28 +91,28 @@ void add_report(CLI::App& program, CommandRun& command_run) {
       "  fabricbench report runs/monday\n"
       "  fabricbench report runs/monday runs/tuesday --html site\n"
       "  fabricbench report runs/monday --json | jq '.models[] | [.label, .scores.pass_gm.value]'");
-  command->add_option("DIR", options->folders, "Folders of runs")->required();
-  auto* json = command->add_flag("--json", options->json, "summary.json: everything but texts");
-  auto* csv = command->add_flag("--csv", options->csv, "The leaderboard, one row for each model");
-  auto* attempts = command->add_flag("--attempts", options->attempts, "One row of CSV for each attempt");
-  auto* markdown = command->add_flag("--markdown", options->markdown, "All tables, for a page of text");
-  json->excludes(csv, attempts, markdown);
-  csv->excludes(attempts, markdown);
-  attempts->excludes(markdown);
-  command->add_flag("--matrix", options->matrix, "On the console: models × problems as well");
-  auto* html = command->add_option("--html", options->html, "Folder for a static site");
-  command->add_option("--title", options->title, "Of the site; else the campaign's name")->needs(html);
-  command->add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
-      ->needs(html)
-      ->capture_default_str();
-  command->add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--k", options->k, "Of pass@k, as 1,5,10; else 1 to the number of samples")
-      ->delimiter(',')
-      ->allow_extra_args(false)  // DIR may follow
-      ->check(CLI::PositiveNumber);
-  command->callback([options, &command_run] { command_run.exit_code = report_runs(*options); });
+  command.add_option("DIR", options->folders, "Folders of runs").required();
+  auto json = command.add_flag("--json", options->json, "summary.json: everything but texts");
+  auto csv = command.add_flag("--csv", options->csv, "The leaderboard, one row for each model");
+  auto attempts = command.add_flag("--attempts", options->attempts, "One row of CSV for each attempt");
+  auto markdown = command.add_flag("--markdown", options->markdown, "All tables, for a page of text");
+  json.excludes(csv, attempts, markdown);
+  csv.excludes(attempts, markdown);
+  attempts.excludes(markdown);
+  command.add_flag("--matrix", options->matrix, "On the console: models × problems as well");
+  auto html = command.add_option("--html", options->html, "Write a static site into this folder").output_folder();
+  command.add_option("--title", options->title, "Of the site; else the campaign's name").needs(html);
+  command.add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
+      .needs(html)
+      .show_default();
+  command.add_option("--good", options->good, "PASS+Good: least speed, as a share of the reference's")
+      .check(positive_number())
+      .show_default();
+  command.add_option("--k", options->k, "Of pass@k, as 1,5,10; else 1 to the number of samples")
+      .delimiter(',')
+      .one_value_each()  // DIR may follow
+      .check(positive_number());
+  command.callback([options, &command_run] { command_run.exit_code = report_runs(*options); });
 }
 
 }  // namespace fb::cli

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include "base/installed.h"
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/version.h"
 #include "campaign/director.h"
 #include "campaign/plan.h"
@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunOptions {
   std::vector<std::string> models;
   ProblemFilter filter;
   std::string out, pack, name, prompt, platform, prices, worker, seed, max_usd;
@@ -52,7 +52,7 @@ std::string why_no_budget(const std::string& text) {
 }
 
 // What the command line names; the rest of the run's settings stays.
-void change_settings(const Options& o, record::CampaignPlan& plan) {
+void change_settings(const RunOptions& o, record::CampaignPlan& plan) {
   if (o.max_usd == kNoLimit) {
     plan.max_usd.reset();
   } else if (!o.max_usd.empty()) {
@@ -63,7 +63,7 @@ void change_settings(const Options& o, record::CampaignPlan& plan) {
   if (o.no_cache) plan.use_cache = false;
 }
 
-Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
+Result<campaign::Wish> read_wish(const RunOptions& o, const catalog::Pack& pack) {
   campaign::Wish wish;
   auto& plan = wish.plan;
   for (const std::string& text : o.models) {
@@ -83,8 +83,7 @@ Result<campaign::Wish> read_wish(const Options& o, const catalog::Pack& pack) {
     for (const catalog::Problem& problem : pack.problems) {
       if (matches(problem, f)) plan.problems.push_back(problem.name);
     }
-    if (plan.problems.empty())
-      return error(fmt::format("none of the {} problems of {} matches", pack.problems.size(), pack.root));
+    if (plan.problems.empty()) return error(none_matches(pack, f));
   }
   plan.name = o.name;
   plan.pack = pack.name;
@@ -123,30 +122,30 @@ Result<void> check_models(const std::vector<record::ModelSpec>& models, const st
 }
 
 // Prints what is left to do and how to resume; returns the exit code.
-int tell(const campaign::Outcome& outcome, const Options& o) {
+int tell(const campaign::Outcome& outcome, const RunOptions& o) {
   const std::string again = fmt::format("fabricbench run --out {}", o.out);
   if (!outcome.troubles.empty()) {
-    fmt::print(stderr, "\nNot done:\n");
-    for (const std::string& why : outcome.troubles) fmt::print(stderr, "  {}\n", why);
+    print_error("\nNot done:\n");
+    for (const std::string& why : outcome.troubles) print_error("  {}\n", why);
   }
   if (outcome.callers_left > 0)
-    fmt::print(stderr, "{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
-               outcome.callers_left == 1 ? "" : "s");
+    print_error("{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
+                outcome.callers_left == 1 ? "" : "s");
   if (!outcome.complete() && outcome.budget_spent) {
     // No command that spends is printed to be copied: the new limit is the user's choice.
-    fmt::print(stderr, "The run's limit is spent; {} spends no more than that. To go on, give it a higher --max-usd.\n",
-               again);
+    print_error("The run's limit is spent; {} spends no more than that. To go on, give it a higher --max-usd.\n",
+                again);
     return kExitNo;
   }
   if (!outcome.complete()) {
-    fmt::print(stderr, "Resume with: {}\n", again);
+    print_error("Resume with: {}\n", again);
     return kExitNo;
   }
-  fmt::print("fabricbench report {}\n", o.out);
+  print_out("fabricbench report {}\n", o.out);
   return kExitDone;
 }
 
-int run(const Options& o) {
+int run(const RunOptions& o) {
   const auto folder = problems_folder(o.pack);
   if (!folder) return fail(folder.error());
   const auto pack = catalog::load_pack(*folder);
@@ -182,12 +181,12 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_run(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command =
-      program.add_subcommand("run", "Run a campaign: prompt models, judge their answers, feed back, record");
-  command->footer(
+void add_run(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<RunOptions>();
+  RunOptions& o = *options;
+  Command& command =
+      program.add_command("run", "Run a campaign: prompt models, judge their answers, feed back, record");
+  command.footer(
       "A sample is one independent attempt of a model at a problem; each round after the first gets feedback on the "
       "one "
       "before.\n"
@@ -197,56 +196,55 @@ void add_run(CLI::App& program, CommandRun& command_run) {
       "(docs/models.md). Exit code: 0 the run is complete, 1 work is left, 2 wrong usage.\n\n"
       "Examples:\n"
       "  fabricbench run 'p2p/*' --model anthropic:claude-sonnet-4-5 --rounds 3 --out runs/first\n"
-      "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4 --samples 4 --max-usd 20 --out "
+      "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4.5 --samples 4 --max-usd 20 --out "
       "runs/two\n"
       "  fabricbench run --model openai-compatible:qwen,url=http://127.0.0.1:8000/v1 --level 1 --out runs/local\n"
       "  fabricbench run --model 'command:./my_agent.sh' --out runs/agent\n"
       "  fabricbench run --out runs/two              resume after Ctrl-C, a crash or a full disk\n"
       "  fabricbench report runs/two --html site");
-  command->add_option("--out", o.out, "Folder of the run")->type_name("DIR")->required();
+  command.add_option("--out", o.out, "Folder of the run").output_folder().required();
   command
-      ->add_option("--model", o.models,
-                   "PROVIDER:MODEL[,effort=E][,temperature=T][,max_tokens=N][,label=L][,url=U]; several")
-      ->take_all()
-      ->allow_extra_args(false);
-  command->add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
-  add_filter_options(*command, o.filter);
-  add_problems_option(*command, o.pack);
-  command->add_option("--samples", o.samples, "Independent attempts of each model at each problem")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str()
-      ->each([&o](const std::string&) { o.samples_given = true; });
-  command->add_option("--rounds", o.rounds, "Most answers of a sample; it ends with the first that passes")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str()
-      ->each([&o](const std::string&) { o.rounds_given = true; });
-  command->add_option("--speed-rounds", o.speed_rounds, "More rounds after a pass, asking for a faster solution")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str()
-      ->each([&o](const std::string&) { o.speed_rounds_given = true; });
-  command->add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench prompt --help)")
-      ->check(CLI::IsMember(prompts::variants()));
+      .add_option("--model", o.models,
+                  "PROVIDER:MODEL[,effort=E][,temperature=T][,max_tokens=N][,label=L][,url=U]; several")
+
+      .one_value_each();
+  command.add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
+  add_filter_options(command, o.filter);
+  add_problems_option(command, o.pack);
+  command.add_option("--samples", o.samples, "Independent attempts of each model at each problem")
+      .check(in_range(1, 10'000))
+      .show_default()
+      .marks(o.samples_given);
+  command.add_option("--rounds", o.rounds, "Most answers of a sample; it ends with the first that passes")
+      .check(in_range(1, 100))
+      .show_default()
+      .marks(o.rounds_given);
+  command.add_option("--speed-rounds", o.speed_rounds, "More rounds after a pass, asking for a faster solution")
+      .check(in_range(0, 100))
+      .show_default()
+      .marks(o.speed_rounds_given);
+  command.add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench dev prompt --help)")
+      .check(one_of(prompts::variants()));
   command
-      ->add_option("--max-usd", o.max_usd,
-                   "Start no call that could raise the cost of the run above this; the run keeps it (none: no limit)")
-      ->check(why_no_budget, "USD");
-  command->add_option("--prices", o.prices, "Price file instead of the installed one; the run keeps a copy")
-      ->check(CLI::ExistingFile);
-  command->add_option("--calls", o.calls, "Concurrent calls of models (default: 4)")->check(CLI::Range(1, 1000));
-  command->add_option("--calls-per-minute", o.calls_per_minute, "Most calls started per minute")
-      ->check(CLI::PositiveNumber);
-  add_executor_options(*command, o.executor);
-  command->add_flag("--quick", o.quick, "Judge quickly: one world, small sizes, no times");
-  command->add_option("--platform", o.platform, "Platform of all judgements (default: each problem's own)");
-  command->add_option("--seed", o.seed, "Seed of all judgements, to repeat a campaign (default: a secret one)")
-      ->check(why_no_seed, "UINT");
-  command->add_option("--name", o.name, "Title for reports");
-  command->add_flag("--plain", o.plain, "Print lines instead of a live view");
-  command->add_flag("--no-cache", o.no_cache, "Judge again what was judged before");
-  command->add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
-  command->add_option("--worker", o.worker, "Program that judges instead of this one, for tests of campaigns")
-      ->group("");
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      .add_option("--max-usd", o.max_usd,
+                  "Start no call that could raise the cost of the run above this; the run keeps it (none: no limit)")
+      .check({why_no_budget, "USD"});
+  command.add_option("--prices", o.prices, "Price file instead of the installed one; the run keeps a copy")
+      .check(existing_file());
+  command.add_option("--calls", o.calls, "Concurrent calls of models (default: 4)").check(in_range(1, 1000));
+  command.add_option("--calls-per-minute", o.calls_per_minute, "Most calls started per minute")
+      .check(positive_number());
+  add_executor_options(command, o.executor);
+  command.add_flag("--quick", o.quick, "Judge quickly: one world, small sizes, no times");
+  command.add_option("--platform", o.platform, "Platform of all judgements (default: each problem's own)");
+  command.add_option("--seed", o.seed, "Seed of all judgements, to repeat a campaign (default: a secret one)")
+      .check({why_no_seed, "UINT"});
+  command.add_option("--name", o.name, "Title for reports");
+  command.add_flag("--plain", o.plain, "Print lines instead of a live view");
+  command.add_flag("--no-cache", o.no_cache, "Judge again what was judged before");
+  command.add_flag("--unsafe-no-sandbox", o.no_sandbox, "Run candidates as yourself, without protection");
+  command.add_option("--worker", o.worker, "Program that judges instead of this one, for tests of campaigns").hidden();
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -4,16 +4,18 @@
 #include <cmath>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "cli/timed_reference.h"
 
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct SamplingOptions {
   std::string glob = "*", folder, platform;
   double most_median = 2, most = 8;  // per cent
 };
@@ -39,44 +41,49 @@ std::vector<catalog::SizeClass> both_ways(const catalog::Problem& problem) {
 std::optional<double> print_row(const std::string& problem, const record::Timing& sampled,
                                 const record::Timing& whole) {
   const std::string at = fmt::format("{} = {}", sampled.scale, sampled.scale_value);
-  fmt::print("{:<24} {:<14} {:<18}", problem, sampled.size, at);
+  print_out("{:<24} {:<14} {:<18}", problem, sampled.size, at);
   if (!sampled.refusal.empty()) {
-    fmt::print(" {}\n", sampled.refusal);
+    print_out(" {}\n", sampled.refusal);
     return {};
   }
   const double error = 100 * (sampled.seconds / whole.seconds - 1);
   const bool inside = sampled.line_range.low <= whole.seconds && whole.seconds <= sampled.line_range.high;
-  fmt::print(" {:>9.2f} {:>9.2f} {:>+6.1f} %  {}\n", sampled.seconds * 1e6, whole.seconds * 1e6, error,
-             inside ? "inside its interval" : "");
-  std::fflush(stdout);
+  print_out(" {:>9.2f} {:>9.2f} {:>+6.1f} %  {}\n", sampled.seconds * 1e6, whole.seconds * 1e6, error,
+            inside ? "inside its interval" : "");
+  flush(stdout);
   return error;
 }
 
-int conclude(std::vector<double> errors, size_t refused, const Options& o) {
+int conclude(std::vector<double> errors, size_t refused, const SamplingOptions& o) {
   if (errors.empty()) return fail("no size is extrapolated");
   for (double& e : errors) e = std::abs(e);
   std::ranges::sort(errors);
   const double median = errors[(errors.size() - 1) / 2];
-  fmt::print("{} sizes, {} of them refused; errors: median {:.1f} %, largest {:.1f} %\n", errors.size() + refused,
-             refused, median, errors.back());
+  print_out("{} sizes, {} of them refused; errors: median {:.1f} %, largest {:.1f} %\n", errors.size() + refused,
+            refused, median, errors.back());
   return refused == 0 && median <= o.most_median && errors.back() <= o.most ? kExitDone : kExitNo;
 }
 
-int run(const Options& o) {
+int run(const SamplingOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   const auto problems = problems_named(*folder, o.glob);
   if (problems.empty()) return fail(fmt::format("no problem matches {}", o.glob));
-  fmt::print("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
+  print_out("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
   std::vector<double> errors;
   size_t refused = 0;
+  const InterruptionGuard guard;
+  Progress progress("sampling");
+  size_t begun = 0;
   for (const auto& [path, name] : problems) {
+    progress.show(name, begun++, problems.size(), "problems");
     auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     catalog::Problem& problem = pack->problems.front();
     problem.sizes = both_ways(problem);
     if (problem.sizes.empty()) continue;
     const auto timed = time_reference(*pack, o.platform);
+    progress.clear();
     if (!timed) return fail(timed.error());
     for (size_t k = 0; k + 1 < timed->timings.size(); k += 2) {
       const auto error = print_row(name, timed->timings[k], timed->timings[k + 1]);
@@ -89,23 +96,22 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_sampling(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("sampling", "Compare extrapolated times with those of the sizes themselves");
-  command->footer(
+void add_sampling(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<SamplingOptions>();
+  SamplingOptions& o = *options;
+  Command& command = program.add_command("sampling", "Compare extrapolated times with those of the sizes themselves");
+  command.footer(
       "Sizes that are too large to run are timed at smaller ones, their samples, and extrapolated. For each such size\n"
       "of the references the time at twice the largest sample: on the line through the samples, and of a run. Exit\n"
       "code: 0 nothing is refused and errors are within --most-median and --most, 1 otherwise.\n\n"
       "Examples:\n"
-      "  fabricbench sampling 'all_reduce*'");
-  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
-  command->add_option("--platform", o.platform, "Instead of each problem's own");
-  command->add_option("--most-median", o.most_median, "Per cent that the median of errors may be")
-      ->capture_default_str();
-  command->add_option("--most", o.most, "Per cent that the largest error may be")->capture_default_str();
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      "  fabricbench dev sampling 'all_reduce*'");
+  command.add_option("glob", o.glob, "Names of problems").show_default();
+  command.add_option("--platform", o.platform, "Instead of each problem's own");
+  command.add_option("--most-median", o.most_median, "Per cent that the median of errors may be").show_default();
+  command.add_option("--most", o.most, "Per cent that the largest error may be").show_default();
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -4,17 +4,19 @@
 #include <cmath>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "cli/timed_reference.h"
 #include "fabric/group.h"
 
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct SensitivityOptions {
   std::string glob = "*", folder, platform;
   double most = 3;  // points
 };
@@ -36,13 +38,13 @@ struct Compared {
 };
 
 void print(const Compared& c, double most) {
-  fmt::print("{:<22} {:<14}", c.problem, c.size);
+  print_out("{:<22} {:<14}", c.problem, c.size);
   for (size_t g = 0; g < c.told.size(); ++g) {
     const bool apart = std::abs(c.told[g] - c.by_runs[g]) > most;
-    fmt::print(" {:>5.1f} {:>5.1f} {}", c.told[g], c.by_runs[g], apart ? '!' : ' ');
+    print_out(" {:>5.1f} {:>5.1f} {}", c.told[g], c.by_runs[g], apart ? '!' : ' ');
   }
-  fmt::print(" {}\n", c.is_smooth() ? "" : "not smooth");
-  std::fflush(stdout);
+  print_out(" {}\n", c.is_smooth() ? "" : "not smooth");
+  flush(stdout);
 }
 
 Compared compare(const std::string& problem, const record::Timing& told, const record::Timing& by_runs) {
@@ -69,25 +71,31 @@ int conclude(const std::vector<Compared>& all, double most) {
   if (differences.empty()) return fail("no time is smooth enough to be compared");
   std::ranges::sort(differences);
   const auto at = [&](double part) { return differences[static_cast<size_t>(part * double(differences.size() - 1))]; };
-  fmt::print(
+  print_out(
       "{} timed calls, {} of them smooth; of these, differences in points: median {:.1f}, p90 {:.1f}, largest "
       "{:.1f}\n",
       all.size(), smooth, at(0.5), at(0.9), differences.back());
   return at(0.9) <= most ? kExitDone : kExitNo;
 }
 
-int run(const Options& o) {
+int run(const SensitivityOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
-  fmt::print("{:<22} {:<14}", "reference", "size");
-  for (const fabric::Group group : fabric::kGroups) fmt::print(" {:>12} ", name_of(group));
-  fmt::print("\n");
+  print_out("{:<22} {:<14}", "reference", "size");
+  for (const fabric::Group group : fabric::kGroups) print_out(" {:>12} ", name_of(group));
+  print_out("\n");
   std::vector<Compared> all;
-  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+  const auto problems = problems_named(*folder, o.glob);
+  const InterruptionGuard guard;
+  Progress progress("sensitivity");
+  size_t begun = 0;
+  for (const auto& [path, name] : problems) {
+    progress.show(name, begun++, problems.size(), "problems");
     const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto told = time_reference(*pack, o.platform);
     const auto by_runs = time_reference(*pack, o.platform, {0.9, 0.95, 1.05, 1.1});
+    progress.clear();
     if (!told) return fail(told.error());
     if (!by_runs) return fail(by_runs.error());
     for (size_t k = 0; k < told->timings.size(); ++k)
@@ -99,12 +107,12 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_sensitivity(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command =
-      program.add_subcommand("sensitivity", "Compare how times scale with a platform's constants with further runs");
-  command->footer(
+void add_sensitivity(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<SensitivityOptions>();
+  SensitivityOptions& o = *options;
+  Command& command =
+      program.add_command("sensitivity", "Compare how times scale with a platform's constants with further runs");
+  command.footer(
       "For each timed call of the references and each group of constants two figures, in per cent of the time: what\n"
       "the call itself tells of the time it is made of, and the slope of its times on platforms that are faster and\n"
       "slower in this group. Differences beyond --most are marked. Times are \"not smooth\" where the slopes do not "
@@ -112,12 +120,12 @@ void add_sensitivity(CLI::App& program, CommandRun& command_run) {
       "up: then they say little. Exit code: 0 nine of ten differences of smooth times are within --most, 1 fewer "
       "are.\n\n"
       "Examples:\n"
-      "  fabricbench sensitivity 'all_reduce*'");
-  command->add_option("glob", o.glob, "Names of problems")->capture_default_str();
-  command->add_option("--platform", o.platform, "Instead of each problem's own");
-  command->add_option("--most", o.most, "Points by which both may differ")->capture_default_str();
-  add_problems_option(*command, o.folder);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      "  fabricbench dev sensitivity 'all_reduce*'");
+  command.add_option("glob", o.glob, "Names of problems").show_default();
+  command.add_option("--platform", o.platform, "Instead of each problem's own");
+  command.add_option("--most", o.most, "Points by which both may differ").show_default();
+  add_problems_option(command, o.folder);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -11,35 +9,35 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::string problems, problem;
   bool json = false;
 };
 
-int show(const Options& o) {
+int show(const ShowOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems[0];
-  fmt::print("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
+  print_out("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
   return kExitDone;
 }
 
 }  // namespace
 
-void add_show(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("show", "Show a problem: statement, tensors, sizes, rules");
-  command->footer(
+void add_show(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<ShowOptions>();
+  Command& command = program.add_command("show", "Show a problem: statement, tensors, sizes, rules");
+  command.footer(
       "Prints the statement, the fields of Args, sizes, rules, the least cost of a call, and the hash that verdicts "
       "carry.\n\n"
       "Examples:\n"
       "  fabricbench show all_reduce_one_shot\n"
       "  fabricbench show all_reduce_one_shot --json | jq -r .statement\n"
-      "  fabricbench show ./my_pack/comm/p2p/mine");
-  command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
-  command->add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
-  add_problems_option(*command, options->problems);
-  command->callback([options, &command_run] { command_run.exit_code = show(*options); });
+      "  fabricbench show ./my_pack/comm/p2p/halo_exchange");
+  command.add_option("PROBLEM", options->problem, "Its name, category/name, or its folder").required();
+  command.add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
+  add_problems_option(command, options->problems);
+  command.callback([options, &command_run] { command_run.exit_code = show(*options); });
 }
 
 }  // namespace fb::cli

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
+#include "base/output.h"
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "cli/commands.h"
@@ -13,18 +13,18 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct TemplateOptions {
   std::string problems, problem, output;
   bool force = false;
 };
 
-int make(const Options& o) {
+int make(const TemplateOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
   const auto text = catalog::make_template(pack->problems[0]);
   if (!text) return fail(text.error());
   if (o.output.empty() || o.output == "-") {
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     return kExitDone;
   }
   if (std::filesystem::exists(o.output) && !o.force)
@@ -35,21 +35,21 @@ int make(const Options& o) {
 
 }  // namespace
 
-void add_template(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("template", "Write the file in which a solution is written");
-  command->footer(
+void add_template(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<TemplateOptions>();
+  Command& command = program.add_command("template", "Write the file in which a solution is written");
+  command.footer(
       "A solution goes between // [solution] and // [/solution]; only what stands there is judged, the rest of the "
       "file\n"
       "is given. A comment lists the fields of Args.\n\n"
       "Examples:\n"
       "  fabricbench template all_reduce_one_shot -o mine.cu\n"
       "  fabricbench check all_reduce_one_shot mine.cu");
-  command->add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
-  command->add_option("-o,--output", options->output, "Write it here instead of standard output")->type_name("FILE");
-  command->add_flag("--force", options->force, "Overwrite the file if there is one");
-  add_problems_option(*command, options->problems);
-  command->callback([options, &command_run] { command_run.exit_code = make(*options); });
+  command.add_option("PROBLEM", options->problem, "Its name, category/name, or its folder").required();
+  command.add_option("-o,--output", options->output, "Write it here instead of standard output").output_file();
+  command.add_flag("--force", options->force, "Overwrite the file if there is one");
+  add_problems_option(command, options->problems);
+  command.callback([options, &command_run] { command_run.exit_code = make(*options); });
 }
 
 }  // namespace fb::cli

@@ -5,24 +5,26 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
+#include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "judge/extrapolation.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct TimesOptions {
   std::string problems, platform;
   ProblemFilter filter;
   bool markdown = false;
 };
 
 // One timed size of a problem.
-struct Row {
+struct TimesRow {
   const catalog::Problem* problem = nullptr;
   std::string size, refusal;
   double limit = 0;
@@ -31,7 +33,8 @@ struct Row {
 };
 
 // Of all timed sizes, in the order of the problem.
-Result<std::vector<Row>> rows_of(const catalog::Pack& pack, const catalog::Problem& problem, const Options& o) {
+Result<std::vector<TimesRow>> rows_of(const catalog::Pack& pack, const catalog::Problem& problem,
+                                      const TimesOptions& o) {
   judge::JudgeRequest request;
   request.pack = &pack;
   request.problem = &problem;
@@ -42,20 +45,20 @@ Result<std::vector<Row>> rows_of(const catalog::Pack& pack, const catalog::Probl
   if (!reference) return std::unexpected(reference.error());
   if (!baseline) return std::unexpected(baseline.error());
 
-  std::vector<Row> rows;
+  std::vector<TimesRow> rows;
   for (size_t k = 0; k < std::max(reference->size(), baseline->size()); ++k) {
     const record::Timing* fast = k < reference->size() ? &(*reference)[k] : nullptr;
     const record::Timing* plain = k < baseline->size() ? &(*baseline)[k] : nullptr;
     const record::Timing& best = fast != nullptr ? *fast : *plain;
     // The limit of a size that is not extrapolated is that of its largest sample.
     const record::Timing& meant = plain != nullptr && !plain->refusal.empty() ? *plain : best;
-    Row row{.problem = &problem,
-            .size = best.size,
-            .refusal = meant.refusal,
-            .limit = meant.limit_seconds,
-            .reference = {},
-            .baseline = {},
-            .bound = best.bound};
+    TimesRow row{.problem = &problem,
+                 .size = best.size,
+                 .refusal = meant.refusal,
+                 .limit = meant.limit_seconds,
+                 .reference = {},
+                 .baseline = {},
+                 .bound = best.bound};
     if (fast != nullptr) row.reference = fast->seconds;
     if (plain != nullptr) row.baseline = plain->seconds;
     if (fast != nullptr && plain != nullptr) {
@@ -72,28 +75,28 @@ std::string microseconds(std::optional<double> seconds) {
   return seconds ? fmt::format("{:.1f}", *seconds * 1e6) : "-";
 }
 
-void print(const Row& row, const Options& o) {
+void print(const TimesRow& row, const TimesOptions& o) {
   const double best = row.reference.value_or(row.baseline.value_or(0));
   const std::string ratio = row.reference && row.baseline ? fmt::format("{:.2f}", *row.baseline / *row.reference) : "-";
   const std::string share = best > 0 ? fmt::format("{:.0f} %", 100 * row.limit / best) : "-";
   const std::string bound = row.refusal.empty() ? row.bound : "largest sample: " + row.refusal;
   if (o.markdown) {
     // Without the figures behind it.
-    fmt::print("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", row.problem->name, row.size, microseconds(row.baseline),
-               microseconds(row.reference), ratio, microseconds(row.limit), share, bound.substr(0, bound.find(" (")));
+    print_out("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", row.problem->name, row.size, microseconds(row.baseline),
+              microseconds(row.reference), ratio, microseconds(row.limit), share, bound.substr(0, bound.find(" (")));
   } else {
-    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", row.problem->name, row.size,
-               microseconds(row.baseline), microseconds(row.reference), ratio, microseconds(row.limit), share, bound);
+    print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", row.problem->name, row.size,
+              microseconds(row.baseline), microseconds(row.reference), ratio, microseconds(row.limit), share, bound);
   }
-  std::fflush(stdout);
+  flush(stdout);
 }
 
 // By problem: the geometric mean over its sizes.
-void conclude(const std::vector<Row>& rows) {
+void conclude(const std::vector<TimesRow>& rows) {
   double all = 0;
   size_t problems = 0, faster = 0;
   for (auto begin = rows.begin(); begin != rows.end();) {
-    const auto end = std::find_if(begin, rows.end(), [&](const Row& r) { return r.problem != begin->problem; });
+    const auto end = std::find_if(begin, rows.end(), [&](const TimesRow& r) { return r.problem != begin->problem; });
     double sum = 0;
     for (auto row = begin; row != end; ++row) {
       if (row->reference && row->baseline) sum += std::log(*row->baseline / *row->reference);
@@ -107,11 +110,11 @@ void conclude(const std::vector<Row>& rows) {
     begin = end;
   }
   if (problems == 0) return;
-  fmt::print("\n{} of {} references are faster than their baseline; geometric mean of baseline / reference: {:.2f}\n",
-             faster, problems, std::exp(all / static_cast<double>(problems)));
+  print_out("\n{} of {} references are faster than their baseline; geometric mean of baseline / reference: {:.2f}\n",
+            faster, problems, std::exp(all / static_cast<double>(problems)));
 }
 
-int run(const Options& o) {
+int run(const TimesOptions& o) {
   const auto folder = problems_folder(o.problems);
   if (!folder) return fail(folder.error());
   Errors errors;
@@ -119,38 +122,46 @@ int run(const Options& o) {
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (o.markdown) {
-    fmt::print(
+    print_out(
         "| problem | size | baseline, µs | reference, µs | times as fast | limit, µs | of the limit | bound |\n"
         "|---|---|---|---|---|---|---|---|\n");
   } else {
-    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
-               "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
+    print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
+              "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
   }
-  std::vector<Row> all;
-  bool failed = false;
+  std::vector<const catalog::Problem*> chosen;
   for (const catalog::Problem& problem : pack.problems) {
-    if (!matches(problem, o.filter)) continue;
+    if (matches(problem, o.filter)) chosen.push_back(&problem);
+  }
+  const InterruptionGuard guard;
+  Progress progress("times");
+  std::vector<TimesRow> all;
+  bool failed = false;
+  for (size_t k = 0; k < chosen.size(); ++k) {
+    const catalog::Problem& problem = *chosen[k];
+    progress.show(problem.name, k, chosen.size(), "problems");
     const auto rows = rows_of(pack, problem, o);
+    progress.clear();
     if (!rows) {
       failed = true;
       warn(Errors(fmt::format("{}: {}", problem.name, rows.error().list[0].message)));
       continue;
     }
-    for (const Row& row : *rows) print(row, o);
+    for (const TimesRow& row : *rows) print(row, o);
     all.insert(all.end(), rows->begin(), rows->end());
   }
-  if (all.empty() && !failed) return fail("no problem matches");
+  if (all.empty() && !failed) return fail(none_matches(pack, o.filter));
   conclude(all);
   return failed ? kExitNo : kExitDone;
 }
 
 }  // namespace
 
-void add_times(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  auto* command = program.add_subcommand("times", "Print how long references and baselines take");
-  command->footer(
+void add_times(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<TimesOptions>();
+  TimesOptions& o = *options;
+  Command& command = program.add_command("times", "Print how long references and baselines take");
+  command.footer(
       "Of every timed size: the baseline's and the reference's modelled time in microseconds, baseline / reference, "
       "the\n"
       "hardware's limit and its share of the reference's time (where there is none, of the baseline's), and what "
@@ -158,14 +169,14 @@ void add_times(CLI::App& program, CommandRun& command_run) {
       "it. Times that are known from verdicts are taken from the cache. Exit code: 0 done, 1 a solution does not "
       "pass.\n\n"
       "Examples:\n"
-      "  fabricbench times --track kernel\n"
-      "  fabricbench times 'all_reduce*' --platform b300x8");
-  command->add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
-  add_filter_options(*command, o.filter);
-  command->add_flag("--markdown", o.markdown, "As a table of Markdown");
-  command->add_option("--platform", o.platform, "Instead of each problem's own");
-  add_problems_option(*command, o.problems);
-  command->callback([options, &command_run] { command_run.exit_code = run(*options); });
+      "  fabricbench dev times --track kernel\n"
+      "  fabricbench dev times 'all_reduce*' --platform b300x8");
+  command.add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
+  add_filter_options(command, o.filter);
+  command.add_flag("--markdown", o.markdown, "As a table of Markdown");
+  command.add_option("--platform", o.platform, "Instead of each problem's own");
+  add_problems_option(command, o.problems);
+  command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }
 
 }  // namespace fb::cli

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "base/version.h"
 #include "cli/program.h"
 #include "toolchain/locate.h"
@@ -10,7 +9,7 @@
 namespace fb::cli {
 namespace {
 
-struct Line {
+struct PartLine {
   std::string name, value;
 };
 
@@ -19,9 +18,9 @@ std::string or_why(const Result<std::string>& found) {
 }
 
 // The version and the parts that a verdict depends on, found as a judgement would find them.
-std::vector<Line> lines() {
+std::vector<PartLine> part_lines() {
   const auto locations = toolchain::locate();
-  std::vector<Line> all = {{"version", std::string(version())}};
+  std::vector<PartLine> all = {{"version", std::string(version())}};
   all.push_back({"compiler", locations ? locations->compiler : or_why(std::unexpected(locations.error()))});
   if (locations) all.push_back({"sdk", locations->sdk});
   all.push_back({"libraries", or_why(toolchain::locate_libraries())});
@@ -30,20 +29,20 @@ std::vector<Line> lines() {
 
 }  // namespace
 
-void add_version(CLI::App& program, CommandRun& command_run) {
+void add_version(Command& program, CommandRun& command_run) {
   auto json = std::make_shared<bool>(false);
-  auto* command = program.add_subcommand("version", "Show the version and the parts in use: compiler, SDK, libraries");
-  command->footer("`fabricbench --version` prints the version alone, in one line.");
-  command->add_flag("--json", *json, "As JSON");
-  command->callback([json, &command_run] {
+  Command& command = program.add_command("version", "Show the version and the parts in use: compiler, SDK, libraries");
+  command.footer("`fabricbench --version` prints the version alone, in one line.");
+  command.add_flag("--json", *json, "As JSON");
+  command.callback([json, &command_run] {
     nlohmann::ordered_json value = {{"schema", 1}};
-    for (const Line& line : lines()) {
+    for (const PartLine& line : part_lines()) {
       if (*json)
         value[line.name] = line.value;
       else
-        fmt::print("{:<10} {}\n", line.name, line.value);
+        print_out("{:<10} {}\n", line.name, line.value);
     }
-    if (*json) fmt::print("{}\n", value.dump(2));
+    if (*json) print_out("{}\n", value.dump(2));
     command_run.exit_code = kExitDone;
   });
 }

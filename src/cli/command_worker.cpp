@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <limits>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include "base/interruption.h"
+#include "base/output.h"
 #include "campaign/worker.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -13,12 +11,12 @@
 namespace fb::cli {
 namespace {
 
-struct Options {
+struct WorkerOptions {
   std::string list;
   size_t first = 0, count = std::numeric_limits<size_t>::max();
 };
 
-int work(const Options& o) {
+int work(const WorkerOptions& o) {
   const InterruptionGuard guard;
   if (o.list.empty()) return campaign::serve_lines();
   const auto failures = campaign::work_through(o.list, o.first, o.count);
@@ -29,17 +27,16 @@ int work(const Options& o) {
 }  // namespace
 
 // Not in the help: campaigns start it.
-void add_worker(CLI::App& program, CommandRun& command_run) {
-  auto options = std::make_shared<Options>();
-  auto* command = program.add_subcommand("worker", "Make judgements of a campaign: job files in, verdict files out");
-  command->group("");
-  command->footer(
+void add_worker(Command& program, CommandRun& command_run) {
+  auto options = std::make_shared<WorkerOptions>();
+  Command& command = program.add_command("worker", "Make judgements of a campaign: job files in, verdict files out");
+  command.footer(
       "Without --list, reads paths of job files from standard input and answers each by a line: done, or failed and "
       "why.");
-  command->add_option("--list", options->list, "File with a path of a job file in each line");
-  command->add_option("--first", options->first, "Number of the first line to do, from 0");
-  command->add_option("--count", options->count, "How many");
-  command->callback([options, &command_run] { command_run.exit_code = work(*options); });
+  command.add_option("--list", options->list, "File with a path of a job file in each line");
+  command.add_option("--first", options->first, "Number of the first line to do, from 0");
+  command.add_option("--count", options->count, "How many");
+  command.callback([options, &command_run] { command_run.exit_code = work(*options); });
 }
 
 }  // namespace fb::cli

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/arguments.h"
 
 namespace fb::cli {
 
@@ -24,8 +22,8 @@ struct CommandRun {
   std::vector<std::string> nvcc_words = {};         // what follows nvcc: its own command line
 };
 
-#define GROUP(id, heading)
-#define COMMAND(name) void add_##name(CLI::App& program, CommandRun& command_run);
+#define GROUP(place, heading)
+#define COMMAND(name) void add_##name(Command& program, CommandRun& command_run);
 #include "cli/commands.def"
 
 }  // namespace fb::cli

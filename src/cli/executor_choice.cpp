@@ -15,22 +15,19 @@ size_t local_jobs(const ExecutorChoice& choice) { return choice.jobs == 0 ? core
 
 }  // namespace
 
-void add_executor_options(CLI::App& command, ExecutorChoice& choice) {
-  command.add_option("--jobs", choice.jobs, "Judgements at once (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
+void add_executor_options(Command& command, ExecutorChoice& choice) {
+  command.add_option("--jobs", choice.jobs, "Judgements at once (default: one for each core)").check(in_range(1, 1024));
   command.add_option("--executor", choice.executor, "Where judgements are made: local, or slurm (docs/cluster.md)")
-      ->check(CLI::IsMember({"local", "slurm"}))
-      ->capture_default_str();
+      .check(one_of({"local", "slurm"}))
+      .show_default();
   command.add_option("--slurm-options", choice.slurm_options, "For sbatch: '--partition=short --time=30'");
   command.add_option("--slurm-batch", choice.slurm_batch, "Judgements of one task, at most")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
+      .check(in_range(1, 10'000))
+      .show_default();
   command.add_option("--slurm-tasks", choice.slurm_tasks, "Tasks that wait or run in Slurm, at most")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  command.add_option("--slurm-cpus", choice.slurm_cpus, "Processors of a task")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+      .check(in_range(1, 100'000))
+      .show_default();
+  command.add_option("--slurm-cpus", choice.slurm_cpus, "Processors of a task").check(in_range(1, 1024)).show_default();
 }
 
 uint32_t side_by_side(const ExecutorChoice& choice) {

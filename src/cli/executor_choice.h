@@ -8,10 +8,9 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "base/result.h"
 #include "campaign/executor.h"
+#include "cli/arguments.h"
 
 namespace fb::cli {
 
@@ -23,7 +22,7 @@ struct ExecutorChoice {
   size_t slurm_tasks = 64;    // in the queue, at most
   uint32_t slurm_cpus = 1;    // of a task
 };
-void add_executor_options(CLI::App& command, ExecutorChoice& choice);
+void add_executor_options(Command& command, ExecutorChoice& choice);
 
 // How many sessions of one judgement may run at once.
 uint32_t side_by_side(const ExecutorChoice& choice);

@@ -1,18 +1,22 @@
 #include "cli/problem_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+
+#include "base/spelling.h"
 
 namespace fb::cli {
 
-void add_problems_option(CLI::App& command, std::string& folder) {
+void add_problems_option(Command& command, std::string& folder) {
   command
       .add_option("--problems", folder,
                   "Pack of problems: a folder with pack.toml (default: $FABRICBENCH_PROBLEMS, or the installed pack)")
-      ->type_name("DIR");
+      .type_name("DIR");
 }
 
 Result<std::string> problems_folder(const std::string& chosen) {
@@ -49,11 +53,37 @@ bool matches(const catalog::Problem& p, const ProblemFilter& filter) {
          (filter.globs.empty() || std::ranges::any_of(filter.globs, named));
 }
 
-void add_filter_options(CLI::App& command, ProblemFilter& filter) {
+std::string none_matches(const catalog::Pack& pack, const ProblemFilter& filter) {
+  std::string text = fmt::format("none of the {} problems of {} matches", pack.problems.size(), pack.root);
+  const auto check_value = [&](const char* option, const std::string& wanted, auto values_of) {
+    std::set<std::string> known;
+    for (const catalog::Problem& problem : pack.problems) {
+      for (const std::string& value : values_of(problem)) known.insert(value);
+    }
+    if (!wanted.empty() && !known.contains(wanted))
+      text += fmt::format("; of --{} there are: {}", option, fmt::join(known, " "));
+  };
+  using Values = std::vector<std::string>;
+  check_value("category", filter.category, [](const catalog::Problem& p) { return Values{p.category}; });
+  check_value("library", filter.library, [](const catalog::Problem& p) { return Values{p.library}; });
+  check_value("track", filter.track, [](const catalog::Problem& p) { return Values{p.track}; });
+  check_value("tag", filter.tag, [](const catalog::Problem& p) { return p.tags; });
+  std::vector<std::string> names;
+  for (const catalog::Problem& problem : pack.problems) names.push_back(problem.name);
+  for (const std::string& glob : filter.globs) {
+    ProblemFilter alone;
+    alone.globs = {glob};
+    if (std::ranges::none_of(pack.problems, [&](const catalog::Problem& p) { return matches(p, alone); }))
+      text += did_you_mean(glob, names);
+  }
+  return text;
+}
+
+void add_filter_options(Command& command, ProblemFilter& filter) {
   command.add_option("--category", filter.category, "p2p, collective, ep, fusion, utility, …");
   command
       .add_option("--level", filter.level, "1: one copy; 2: one synchronisation pattern; 3: several, overlap or layout")
-      ->check(CLI::Range(1, 3));
+      .check(in_range(1, 3));
   command.add_option("--library", filter.library, "Library that solutions build on: cuda, …");
   command.add_option("--track", filter.track, "comm or kernel");
   command.add_option("--tag", filter.tag, "One of the problem's tags");

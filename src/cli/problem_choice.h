@@ -2,16 +2,16 @@
 
 // What commands about problems have in common: --problems, and finding the problem that was named.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "catalog/pack.h"
+#include "cli/arguments.h"
 
 namespace fb::cli {
 
-void add_problems_option(CLI::App& command, std::string& folder);
+void add_problems_option(Command& command, std::string& folder);
 
 // The folder that --problems says, or else the one that is found.
 Result<std::string> problems_folder(const std::string& chosen);
@@ -29,7 +29,9 @@ struct ProblemFilter {
   int level = 0;
 };
 bool matches(const catalog::Problem& problem, const ProblemFilter& filter);
+// What to say where none of the pack's problems matches: what the filters may have meant.
+std::string none_matches(const catalog::Pack& pack, const ProblemFilter& filter);
 // --category, --level, --library, --track, --tag
-void add_filter_options(CLI::App& command, ProblemFilter& filter);
+void add_filter_options(Command& command, ProblemFilter& filter);
 
 }  // namespace fb::cli

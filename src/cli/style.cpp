@@ -1,10 +1,11 @@
 #include "cli/style.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/installed.h"
+#include "base/output.h"
+#include "base/terminal.h"
 
 namespace fb::cli {
 namespace {
@@ -18,20 +19,15 @@ bool shows_colors(std::FILE* out) {
   return environment("NO_COLOR").empty() && is_terminal(out);
 }
 
-size_t columns(std::FILE* out) {
-  winsize size{};
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 }  // namespace
 
-void add_color_option(CLI::App& program) {
+void add_color_option(Command& program) {
   program
       .add_option("--color", color_choice,
                   "Coloured output: auto (on a terminal, unless NO_COLOR is set), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN")
-      ->capture_default_str();
+      .check(one_of({"auto", "always", "never"}))
+      .type_name("WHEN")
+      .show_default();
 }
 
 std::string paint(std::string_view text, Tone tone, std::FILE* out) {
@@ -45,15 +41,16 @@ LiveLine::LiveLine(std::FILE* out) : out_(out), live_(is_terminal(out)) {}
 void LiveLine::show(const std::string& text) {
   if (!live_) return;
   // A line that wraps can't be rewritten in place.
-  fmt::print(out_, "\r\033[K{}", std::string_view(text).substr(0, columns(out_) - 1));
-  std::fflush(out_);
+  const size_t columns = terminal_columns(fileno(out_)).value_or(1);
+  print_to(out_, "\r\033[K{}", cut_to_columns(text, columns - 1));
+  flush(out_);
   shown_ = true;
 }
 
 void LiveLine::clear() {
   if (!shown_) return;
-  fmt::print(out_, "\r\033[K");
-  std::fflush(out_);
+  print_to(out_, "\r\033[K");
+  flush(out_);
   shown_ = false;
 }
 

@@ -2,15 +2,16 @@
 
 // Colour and live lines on a terminal; plain text everywhere else.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "cli/arguments.h"
+
 namespace fb::cli {
 
 // --color auto|always|never. `auto`: a terminal, NO_COLOR unset and TERM not "dumb".
-void add_color_option(CLI::App& program);
+void add_color_option(Command& program);
 
 enum class Tone { good, bad, strong, faint };
 // `text` in the tone's colour if `out` shows colours, else as it is.
