@@ -3,7 +3,7 @@
 #   docker build -t fabricbench .
 #   docker run --rm -v "$PWD:/work" -w /work fabricbench exec --check solution.cu
 #
-# `check`, `run` and `prove` make sandboxes, as an ordinary user and without capabilities. docs/install.md has the options
+# `check`, `run` and `dev prove` make sandboxes, as an ordinary user and without capabilities. docs/install.md has the options
 # that they need, and why; --privileged is none of them.
 FROM debian:12 AS build
 COPY .ci/packages /tmp/packages
