@@ -1,9 +1,13 @@
-# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json])
+# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [GUEST_VALUES] [COLD])
+#
+# FB_UNITY compiles the sources in batches of eight, but those that are APART: files that declare functions of C with
+# other types than their headers, and files of equal names for different things. GUEST_VALUES: the layer computes with a
+# guest's values. COLD: it has no loop whose speed matters, and is compiled quickly.
 #
 # One layer = one folder of src/ = one namespace = one target. DEPS are the layers below that it may include;
 # tools/check_layers.py reads the same lines and fails on any other include.
 function(fb_layer name)
-  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "GUEST_VALUES;COLD" "HEADERS" "SOURCES;DEPS;LIBS;APART" ${ARGN})
   # Built where something needs it.
   add_library(fb_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_include_directories(fb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
@@ -11,16 +15,31 @@ function(fb_layer name)
     target_link_libraries(fb_${name} PUBLIC fb_${dep})
   endforeach()
   target_link_libraries(fb_${name} PUBLIC ${ARG_LIBS})
-  set(headers fb_common_precompiled)
-  if(ARG_HEADERS)
-    set(headers fb_${ARG_HEADERS}_precompiled)
+  if(ARG_GUEST_VALUES)
+    target_compile_options(fb_${name} PRIVATE ${FB_GUEST_VALUES})
+  endif()
+  if(ARG_COLD)
+    target_compile_options(fb_${name} PRIVATE ${FB_COLD})
+  endif()
+  if(FB_UNITY)
+    set_target_properties(fb_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+  set(headers common)
+  if(ARG_GUEST_VALUES)
+    set(headers values)
+  elseif(ARG_HEADERS)
+    set(headers ${ARG_HEADERS})
   endif()
   if(FB_FUZZ AND name IN_LIST FB_FUZZED_LAYERS)
     target_compile_options(fb_${name} PRIVATE ${FB_FUZZED_OPTIONS})
-    set(headers fb_fuzzed_precompiled)
+    set(headers fuzzed)
+    if(ARG_GUEST_VALUES)
+      set(headers fuzzed_values)
+    endif()
   endif()
   if(FB_PCH)
-    target_precompile_headers(fb_${name} REUSE_FROM ${headers})
+    target_precompile_headers(fb_${name} REUSE_FROM fb_${headers}_precompiled)
   endif()
 endfunction()
 

@@ -5,11 +5,15 @@ prompts;judge;prove;mutate;calibrate;campaign;report" CACHE STRING "Layers whose
 option(FB_BENCH "Build the benchmark programs" OFF)
 option(FB_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(FB_WEB "Bundle the plots of HTML reports (needs npm)" OFF)
-option(FB_WERROR "Treat warnings as errors" ON)
+option(FB_WERROR "Treat warnings as errors" OFF)
+option(FB_HARDEN "Checks of bounds, stack protector and read-only relocations, except under sanitizers" ON)
 option(FB_PCH "Precompile common headers" OFF)
+option(FB_UNITY "Compile the files of a layer in batches of eight" OFF)
 option(FB_AVX512 "Compile the engine for AVX-512 too, beside AVX2 and the baseline" ON)
 option(FB_STATIC_SIMD "Compile the engine for one SIMD target only, the compiler's baseline" OFF)
 option(FB_TSAN "Compile the client library of the threads test with the thread sanitizer" OFF)
+option(FB_COMMIT "The version names the commit, where there is a checkout and git" ON)
+set(FB_MACHINE "" CACHE FILEPATH "The machine that the client library's tests start, instead of the one built here")
 set(FB_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 
 # A compiler cache is used where there is one. Precompiled headers need its leave to differ in time stamps and macros.
@@ -33,11 +37,15 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# Guest arithmetic is exact IEEE arithmetic: no contraction, no re-association, and signed overflow wraps. A register
-# row is read as whatever type an instruction says, so that types tell nothing about aliasing.
+# Floating-point arithmetic, the guest's and that of modelled times, is exact IEEE arithmetic: no contraction, no
+# re-association.
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Woverloaded-virtual -Wconversion
-                    -Wno-sign-conversion -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno
-                    -fno-trapping-math)
+                    -Wno-sign-conversion -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# Layers that compute with a guest's values: signed overflow wraps, and a register row is read as whatever type an
+# instruction says.
+set(FB_GUEST_VALUES -fwrapv -fno-strict-aliasing)
+# Layers without hot loops.
+set(FB_COLD $<$<CONFIG:Release>:-O1>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A lane loop that clang leaves scalar is slow, not wrong.
   add_compile_options(-Wno-pass-failed)
@@ -53,8 +61,17 @@ if(FB_SANITIZE)
   add_compile_options(-fsanitize=${FB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FB_SANITIZE})
 endif()
-# Tests spend their time in the layers.
-set(FB_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+# What users run reads what others wrote: PTX, objects, answers, replies of servers.
+if(FB_HARDEN AND NOT FB_SANITIZE)
+  include(CheckPIESupported)
+  check_pie_supported()
+  add_compile_options(-fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+  # Not in the instructions' loops (property FB_HOT of a target), which index registers of fixed numbers.
+  add_compile_definitions($<$<NOT:$<BOOL:$<TARGET_PROPERTY:FB_HOT>>>:_GLIBCXX_ASSERTIONS>)
+  add_link_options(-Wl,-z,relro -Wl,-z,now)
+endif()
+# Tests spend their time in the layers, and some test functions of headers on a guest's values.
+set(FB_TEST_OPTIONS ${FB_GUEST_VALUES} $<$<CONFIG:Release>:-O1>)
 # What the fuzz targets look into, for the coverage that guides them.
 set(FB_FUZZED_LAYERS fabric fatbin machine mem ptx simt)
 set(FB_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)

@@ -1,6 +1,6 @@
-# Labels: every test is `unit` or `e2e`, by its folder. `perf` measures time and wants an idle machine, `nightly` takes
-# long; neither decides whether a change lands. `waits` mostly sleeps and can run beside anything that does not measure
-# time.
+# Labels: every test is `unit` or `e2e`, by its folder. `perf` measures time and wants an idle machine; it does not decide
+# whether a change lands. `long`: a run of CI takes a part of its suite (.ci/rotation.toml). `waits` mostly sleeps and can
+# run beside anything that does not measure time.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # Programs of the tests of each label, to build one kind only.
@@ -35,6 +35,28 @@ function(fb_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${label} RESOURCE_LOCK "${ARG_LOCK}")
 endfunction()
 
+# fb_problems(NAMES FOLDERS): all problems and the variants of them; a folder is relative to problems/. An index in one is an
+# index in the other.
+function(fb_problems names folders)
+  set(root ${PROJECT_SOURCE_DIR}/problems)
+  file(GLOB files RELATIVE ${root} CONFIGURE_DEPENDS ${root}/*/*/*/problem.toml ${root}/*/*/*/variants/*/variant.toml)
+  foreach(file IN LISTS files)
+    get_filename_component(folder ${file} DIRECTORY)
+    get_filename_component(name ${folder} NAME)
+    if(file MATCHES "variant.toml$")  # its first line says its name
+      file(STRINGS ${root}/${file} name LIMIT_COUNT 1 REGEX "^name = ")
+      string(REGEX REPLACE "^name = \"(.*)\"$" "\\1" name ${name})
+    endif()
+    list(APPEND all_names ${name})
+    list(APPEND all_folders ${folder})
+  endforeach()
+  set(${names} ${all_names} PARENT_SCOPE)
+  set(${folders} ${all_folders} PARENT_SCOPE)
+endfunction()
+
+# Parts of long tests that are dealt by number: as many as their suites have in .ci/rotation.toml.
+set(FB_LAST_PART 18)
+
 # fb_run(NAME PYTHON script arguments… | COMMAND program arguments… [LABELS …] [TIMEOUT seconds] [PROPERTIES key value
 # …]): one CTest test that is a command. Scripts lie beside the CMakeLists.txt. Exit code 77 means skipped. The time-out
 # ends a hang; it asserts nothing.
@@ -57,7 +79,12 @@ function(fb_run name)
   if("perf" IN_LIST ARG_LABELS)
     set(alone ON)
   endif()
+  # What may take longest begins first, and what takes two processors before all else: nothing waits for it at the end.
+  set(cost ${ARG_TIMEOUT})
+  if("PROCESSORS" IN_LIST ARG_PROPERTIES)
+    math(EXPR cost "10000 + ${ARG_TIMEOUT}")
+  endif()
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${label};${ARG_LABELS}" SKIP_RETURN_CODE 77
-                       RUN_SERIAL ${alone} ${ARG_PROPERTIES})
+                       RUN_SERIAL ${alone} COST ${cost} ${ARG_PROPERTIES})
 endfunction()

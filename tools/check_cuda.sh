@@ -54,6 +54,13 @@ for file in "$@"; do
       ;;
   esac
   if [ -n "$link" ] && grep -q '<cublas_v2.h>' "$file"; then link="$link -lcublas"; fi
+  by_nvcc=$nvcc
+  for header in cublas_v2.h nccl.h; do
+    if [ -x "$nvcc" ] && grep -q "<$header>\|communicator.h" "$file" && [ ! -e "$(dirname "$nvcc")/../include/$header" ]; then
+      echo "SKIPPED nvcc ${file#"$root"/}: $header not found"
+      by_nvcc=""
+    fi
+  done
   if grep -q '<mpi.h>' "$file"; then
     if ! command -v mpicxx >/dev/null; then
       echo "SKIPPED ${file#"$root"/}: mpicxx not found"
@@ -69,7 +76,7 @@ for file in "$@"; do
   {
     check clang-device "$file" "$clang" $common $flags $device $device_warnings -S "$file" -o "$scratch/kernel.ptx"
     check clang-host "$file" "$clang" $common $flags $host $host_warnings -c "$file" -o "$scratch/kernel.o"
-    [ ! -x "$nvcc" ] || check nvcc "$file" "$nvcc" -arch=sm_90 $nvcc_flags $flags "$file" -o "$scratch/nvcc.out" $link
+    [ ! -x "$by_nvcc" ] || check nvcc "$file" "$nvcc" -arch=sm_90 $nvcc_flags $flags "$file" -o "$scratch/nvcc.out" $link
   }
 done
 

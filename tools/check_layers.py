@@ -12,8 +12,8 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 # Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
-UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|printf|puts|ofstream)\b")
-KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS"}
+UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|ofstream)\b")
+KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD"}
 
 
 def read_dependencies():

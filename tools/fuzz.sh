@@ -1,26 +1,35 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS (default 300) each, starting from the kept corpus and the golden files.
-#   cmake --preset fuzz && cmake --build --preset fuzz && tools/fuzz.sh [SECONDS [BUILD_FOLDER]]
+# Runs fuzz targets for SECONDS (default 300) each, starting from the kept corpus and the golden files; as many at a time as
+# there are processors.
+#   cmake --preset fuzz && cmake --build --preset fuzz && tools/fuzz.sh [SECONDS [BUILD_FOLDER [TARGET…]]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-300}
 build=${2:-build/fuzz}
-for target in parse execute node fatbin; do
+targets=("${@:3}")
+[[ ${#targets[@]} -gt 0 ]] || targets=(parse execute node fatbin)
+
+# New inputs go to a scratch folder; a finding stays in the build folder, for study.
+fuzz() {
+  local target=$1 work options
   work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
-  echo "fuzz: $target for $seconds s"
   case $target in
     fatbin) options=(-max_len=20000) ;;
     node) options=(-max_len=4000 -len_control=0) ;;  # requests, not text
     *) options=(tests/unit/machine/ptx -max_len=20000 -dict=fuzz/parse.dict) ;;
   esac
-  # New inputs go to a scratch folder; a finding stays in the build folder, for study.
-  if ! "$build/fuzz/${target}_fuzzer" "$work" "fuzz/corpus/$target" "${options[@]}" -max_total_time="$seconds" \
+  mkdir "$work/new"
+  if ! "$build/fuzz/${target}_fuzzer" "$work/new" "fuzz/corpus/$target" "${options[@]}" -max_total_time="$seconds" \
     -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$build/$target-" -print_final_stats=1 >"$work/log" 2>&1; then
     tail -40 "$work/log"
     echo "fuzz: $target FAILED, input in $build/$target-*"
-    exit 1
+    rm -rf "$work"
+    return 1
   fi
-  grep -E 'stat::number_of_executed_units' "$work/log"
+  echo "fuzz: $target, $seconds s, $(sed -n 's/^stat::number_of_executed_units: */units: /p' "$work/log")"
   rm -rf "$work"
-done
+}
+
+export -f fuzz
+export seconds build
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I '{}' bash -euo pipefail -c 'fuzz {}'

@@ -1,20 +1,28 @@
 #!/usr/bin/env python3
 """Fills a document's code, outputs and counts from the sources and from real runs, so that they can't go stale.
 
-Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check]
+Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check] [--installed SHELL]
 
 A comment before a fenced block says what the block holds:
+  <!-- code: FILE -->                      the file
   <!-- code: FILE NAME -->                 the lines between // [NAME] and // [/NAME] of FILE
   <!-- change: FILE NAME MACRO=NUMBER -->  what MACRO changes in these lines
   <!-- rows: FILE.def MACRO -->            MACRO(name, "label", "meaning") of FILE.def, a line for each row
   <!-- run: ARGUMENTS OF fabricbench -->   the command, and what it prints; without what ranks print after the machine
                                            has ended, which comes in any order
   <!-- run 9: ARGUMENTS OF fabricbench --> the command and the first 9 lines of its output
+  <!-- console -->, <!-- console 9 -->     the block's own lines `$ COMMAND`, each with (the first 9 lines of) its output
+  <!-- packages: build run -->             the apt-get line of these groups of .ci/packages
+Commands of `console` blocks are a shell's, as a reader types them. Those of one document share a folder, empty at first. By
+default FABRICBENCH is the `fabricbench` of that shell, and this source tree stands for /usr/share/fabricbench. With
+--installed, the shell is `SHELL -c …`, which must have the package and an empty current folder: `--installed 'bwrap --bind
+ROOT / … bash'`. Only `console` blocks are rendered then.
 A count is written between two comments: <!-- count: examples -->20<!-- /count -->. COUNTS has their names.
 <!-- faster -->2.4<!-- /faster --> is the ratio of the longest launches in the two profiles above it.
 Lines under `#if MACRO == NUMBER` (or !=, #elif, #else) are taken or left out, as if the macro were 0 where it is not named.
 Without --check the document is written anew; with --check it is compared, and a difference is an error.
 """
+import argparse
 import difflib
 import glob
 import os
@@ -22,13 +30,16 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BLOCK = re.compile(r"(<!-- (code|change|rows|run)(?: (\d+))?: (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(<!-- (code|change|rows|run|packages)(?: (\d+))?: (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
+CONSOLE = re.compile(r"(<!-- console(?: (\d+))? -->\n```console\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 COUNT = re.compile(r"(<!-- count: (\w+) -->).*?(<!-- /count -->)")
 FASTER = re.compile(r"(<!-- faster -->).*?(<!-- /faster -->)")
 LONGEST = re.compile(r": \d+ launch(?:es)?, the longest ([\d.]+) (ns|us|ms)$", re.MULTILINE)
+INSTALLED = "/usr/share/fabricbench/"
 SECONDS = 120  # until a run is given up
 LAST_WORDS = re.compile(r"(\[rank \d+\] )?(FAILED .*cudaErrorUnknown|FAILED .*a rank has left|fabricbench: the machine has ended)")
 
@@ -52,9 +63,12 @@ def without_conditions(lines, macros):
     return kept
 
 
-def code(path, name, *definitions):
+def code(path, name=None, *definitions):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        match = re.search(rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]$", file.read(), re.DOTALL | re.MULTILINE)
+        text = file.read()
+    if name is None:
+        return text.splitlines()
+    match = re.search(rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]$", text, re.DOTALL | re.MULTILINE)
     if not match:
         sys.exit(f"{path} has no lines [{name}]")
     macros = {macro: int(value) for macro, value in (definition.split("=") for definition in definitions)}
@@ -84,18 +98,75 @@ def providers():
         return file.read().count("\n[[provider]]")
 
 
-COUNTS = {"examples": lambda: files("examples/*.cu"),
+COUNTS = {"examples": lambda: files("examples/*.cu"), "tracks": lambda: files("problems/*/"),
+          "problems": lambda: files("problems/*/*/*/problem.toml") + files("problems/*/*/*/variants/*/variant.toml"),
           "platforms": lambda: files("platforms/*.toml"), "bugs": lambda: files("tests/e2e/bugs/*.cu"),
           "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers}
+
+
+def packages(*groups):
+    with open(os.path.join(ROOT, ".ci/packages"), encoding="utf-8") as file:
+        found = dict(re.findall(r"^(\w+): (.*)$", file.read(), re.MULTILINE))
+    words = " ".join(found[group] for group in groups)
+    first, *rest = textwrap.wrap("apt-get install -y --no-install-recommends " + words, 116, subsequent_indent="  ",
+                                 break_long_words=False, break_on_hyphens=False)
+    return [*(f"{line} \\" for line in [first, *rest][:-1]), [first, *rest][-1]]
+
+
+def shown(text, limit):
+    lines = [line for line in text.rstrip().splitlines() if not LAST_WORDS.match(line)]
+    return [*lines[:limit], "…"] if limit and len(lines) > limit else lines
 
 
 def output(tool, words, limit):
     run = subprocess.run([tool, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          timeout=SECONDS)
-    lines = [line for line in run.stdout.rstrip().splitlines() if not LAST_WORDS.match(line)]
-    if limit and len(lines) > limit:
-        lines = [*lines[:limit], "…"]
-    return [f"$ fabricbench {shlex.join(words)}", *lines]
+    return [f"$ fabricbench {shlex.join(words)}", *shown(run.stdout, limit)]
+
+
+def commands_of(block):
+    """The commands of a console block: lines after `$ `, with those that a backslash continues."""
+    return re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.MULTILINE)
+
+
+def answers(shell, folder, commands, environment):
+    """What the shell prints for each of the commands, which it runs one after the other."""
+    mark = f"== {os.urandom(8).hex()}"
+    script = "".join(f"{command}\necho; echo '{mark}'\n" for command in commands)
+    run = subprocess.run([*shell, "-c", script], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, env=environment, timeout=SECONDS * len(commands))
+    found = re.split(rf"^{mark}\n", run.stdout, flags=re.MULTILINE)
+    if len(found) != len(commands) + 1 or found[-1].strip():
+        sys.exit(f"the shell ended before all commands were run:\n{run.stdout}")
+    return found[:-1]
+
+
+def render_consoles(text, tool, installed):
+    commands = [command for block in CONSOLE.finditer(text) for command in commands_of(block[3])]
+    if not commands:
+        return text
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = os.path.join(scratch, "empty")
+        os.mkdir(folder)
+        if installed:
+            outputs = answers(shlex.split(installed), folder, commands, None)
+        else:
+            os.mkdir(os.path.join(scratch, "bin"))
+            os.symlink(tool, os.path.join(scratch, "bin", "fabricbench"))
+            here = [command.replace(INSTALLED, ROOT + "/") for command in commands]
+            path = f"{scratch}/bin:{os.environ['PATH']}"
+            outputs = [found.replace(ROOT + "/", INSTALLED)
+                       for found in answers(["bash"], folder, here, {**os.environ, "PATH": path})]
+    rest = iter(zip(commands, outputs))
+
+    def fill(match):
+        lines = []
+        for _ in commands_of(match[3]):
+            command, found = next(rest)
+            lines += [f"$ {command}", *shown(found, int(match[2] or 0))]
+        return match[1] + "".join(line.rstrip() + "\n" for line in lines) + match[4]
+
+    return CONSOLE.sub(fill, text)
 
 
 def faster(text, match):
@@ -106,20 +177,27 @@ def faster(text, match):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    tool, path = os.path.abspath(sys.argv[1]), sys.argv[2]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool", metavar="FABRICBENCH")
+    parser.add_argument("path", metavar="DOCUMENT.md")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--installed", metavar="SHELL")
+    arguments = parser.parse_args()
+    tool, path = os.path.abspath(arguments.tool), arguments.path
     with open(path, encoding="utf-8") as file:
         before = file.read()
 
     def fill(match):
         words = shlex.split(match[4])
-        lines = output(tool, words, int(match[3] or 0)) if match[2] == "run" else {"code": code, "change": change, "rows": rows}[match[2]](*words)
+        makers = {"code": code, "change": change, "rows": rows, "packages": packages}
+        lines = output(tool, words, int(match[3] or 0)) if match[2] == "run" else makers[match[2]](*words)
         return match[1] + "".join(line.rstrip() + "\n" for line in lines) + match[5]
 
-    filled = COUNT.sub(lambda match: match[1] + str(COUNTS[match[2]]()) + match[3], BLOCK.sub(fill, before))
-    after = FASTER.sub(lambda match: faster(filled, match), filled)
-    if "--check" not in sys.argv:
+    after = render_consoles(before, tool, arguments.installed)
+    if not arguments.installed:
+        filled = COUNT.sub(lambda match: match[1] + str(COUNTS[match[2]]()) + match[3], BLOCK.sub(fill, after))
+        after = FASTER.sub(lambda match: faster(filled, match), filled)
+    if not arguments.check:
         with open(path, "w", encoding="utf-8") as file:
             file.write(after)
     elif after != before:

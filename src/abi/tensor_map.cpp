@@ -8,10 +8,10 @@
 namespace fb::abi {
 namespace {
 
-constexpr uint32_t kMagic = 0x4D54'4246;  // "FBTM"
+constexpr uint32_t kTensorMapMagic = 0x4D54'4246;  // "FBTM"
 
 // The descriptor's bytes.
-struct Layout {
+struct TensorMapLayout {
   uint32_t magic;
   uint8_t type, rank, interleave, swizzle, l2_promotion, fill, reserved;
   uint8_t element_strides[5];
@@ -21,7 +21,7 @@ struct Layout {
   uint16_t box[5];
   uint8_t unused[22];
 };
-static_assert(sizeof(Layout) == kTensorMapBytes);
+static_assert(sizeof(TensorMapLayout) == kTensorMapBytes);
 
 template <class To, class From>
 void copy_all(To& to, const From& from) {
@@ -76,8 +76,8 @@ std::string find_problem(const TensorMap& map) {
 }
 
 void encode(const TensorMap& map, std::span<std::byte, kTensorMapBytes> to) {
-  Layout out{};
-  out.magic = kMagic;
+  TensorMapLayout out{};
+  out.magic = kTensorMapMagic;
   out.type = static_cast<uint8_t>(map.type);
   out.rank = map.rank;
   out.interleave = static_cast<uint8_t>(map.interleave);
@@ -93,9 +93,9 @@ void encode(const TensorMap& map, std::span<std::byte, kTensorMapBytes> to) {
 }
 
 bool decode(std::span<const std::byte, kTensorMapBytes> from, TensorMap& map) {
-  Layout in;
+  TensorMapLayout in;
   std::memcpy(&in, from.data(), sizeof in);
-  if (in.magic != kMagic) {
+  if (in.magic != kTensorMapMagic) {
     map = {};
     return std::ranges::all_of(from, [](std::byte b) { return b == std::byte{0}; });
   }

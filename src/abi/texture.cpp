@@ -9,10 +9,10 @@
 namespace fb::abi {
 namespace {
 
-constexpr uint32_t kMagic = 0x5854'4246;  // "FBTX"
+constexpr uint32_t kTextureMagic = 0x5854'4246;  // "FBTX"
 
 // The descriptor's bytes.
-struct Layout {
+struct DescriptorLayout {
   uint32_t magic;
   uint8_t surface, channels, channel_bytes, kind;
   uint8_t address_modes[3];
@@ -25,7 +25,7 @@ struct Layout {
   float level_bias, least_level, largest_level;
   uint8_t reserved[36];
 };
-static_assert(sizeof(Layout) == kTextureBytes);
+static_assert(sizeof(DescriptorLayout) == kTextureBytes);
 
 // Larger than any device has; sums and products of such numbers fit in 64 bits.
 constexpr uint32_t kMaxWidth = 1u << 28, kMaxRows = 1u << 17, kMaxPlanes = 1u << 15;
@@ -80,8 +80,8 @@ std::string find_problem(const Texture& t) {
 }
 
 void encode(const Texture& t, std::span<std::byte, kTextureBytes> to) {
-  Layout l{};
-  l.magic = kMagic;
+  DescriptorLayout l{};
+  l.magic = kTextureMagic;
   l.surface = t.surface;
   l.channels = t.channels;
   l.channel_bytes = t.channel_bytes;
@@ -109,9 +109,9 @@ void encode(const Texture& t, std::span<std::byte, kTextureBytes> to) {
 
 bool decode(std::span<const std::byte, kTextureBytes> from, Texture& t) {
   // Copied first: the rank that owns the memory may change it meanwhile.
-  Layout l;
+  DescriptorLayout l;
   std::memcpy(&l, from.data(), sizeof l);
-  if (l.magic != kMagic) return false;
+  if (l.magic != kTextureMagic) return false;
   t.surface = l.surface != 0;
   t.channels = l.channels;
   t.channel_bytes = l.channel_bytes;

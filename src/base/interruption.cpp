@@ -18,7 +18,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 int guards = 0;  // nested ones, all of one thread
 int descriptor = -1;
 std::atomic<int> came = 0;  // the first signal; 0: none
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, kSignals.size()> earlier_actions;
 
 void note(int signal) {
   const int error = errno;
@@ -49,15 +49,15 @@ InterruptionGuard::InterruptionGuard() {
   struct sigaction action{};
   action.sa_handler = note;
   for (size_t k = 0; k < kSignals.size(); ++k) {
-    sigaction(kSignals[k], nullptr, &before[k]);
+    sigaction(kSignals[k], nullptr, &earlier_actions[k]);
     // Leave signals that are already ignored (nohup) ignored.
-    if (before[k].sa_handler != SIG_IGN) sigaction(kSignals[k], &action, nullptr);
+    if (earlier_actions[k].sa_handler != SIG_IGN) sigaction(kSignals[k], &action, nullptr);
   }
 }
 
 InterruptionGuard::~InterruptionGuard() {
   if (--guards > 0) return;
-  for (size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &before[k], nullptr);
+  for (size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &earlier_actions[k], nullptr);
   close(descriptor);
   descriptor = -1;
   if (came != 0) raise(came);

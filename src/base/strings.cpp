@@ -24,6 +24,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string count_of(uint64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const auto first = text.find_first_not_of(kBlank);

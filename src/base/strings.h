@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 // The first line of the trimmed text.
 std::string first_line(std::string_view text);
+// "1 report", "2 reports".
+std::string count_of(uint64_t number, std::string_view what);
 
 // Whole files; throw std::system_error with the path in the message.
 std::string read_file(const std::string& path);

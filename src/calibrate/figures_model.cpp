@@ -51,7 +51,7 @@ constexpr std::string_view kFailed = "failed\n";
 // Outputs by figure. A program is compiled once: its first figure fills the cache before the others run beside each
 // other.
 std::vector<std::string> run_all(const Figures& figures, const ModelOptions& options) {
-  size_t programs = 0;
+  size_t programs = 0, done = 0;
   const auto order = in_order(figures.figures, programs);
   std::vector<std::string> outputs(order.size());
   const auto run = [&](size_t begin, size_t end) {
@@ -60,7 +60,13 @@ std::vector<std::string> run_all(const Figures& figures, const ModelOptions& opt
       const auto result = run_command(command_of(figures, figure, options.platform), kTimeLimit);
       return result.succeeded() ? result.output : fmt::format("{}{}", kFailed, result.output);
     };
-    const auto texts = run_jobs(end - begin, options.side_by_side, job, [](size_t, const auto&) { return false; });
+    const auto texts = run_jobs(
+        end - begin, options.side_by_side, job,
+        [&](size_t, const auto&) {
+          if (options.on_progress) options.on_progress(++done, order.size());
+          return false;
+        },
+        JobSignals::delivered);
     for (size_t k = begin; k < end; ++k) outputs[order[k]] = texts[k - begin];
   };
   run(0, programs);

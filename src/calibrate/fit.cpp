@@ -109,8 +109,10 @@ class Fit {
     const TempDir scratch;
     const std::string file = scratch.path() + "/platform.toml";
     write_file(file, with_values(text_, values_at(x)));
-    const auto modelled =
-        model_curves(curves_, {.platform = file, .side_by_side = options_.side_by_side, .fit_only = true});
+    const auto modelled = model_curves(curves_, {.platform = file,
+                                                 .side_by_side = options_.side_by_side,
+                                                 .fit_only = true,
+                                                 .on_progress = options_.on_progress});
     if (!modelled) return std::unexpected(modelled.error());
     Vector residuals;
     for (size_t c = 0; c < curves_.curves.size(); ++c) {

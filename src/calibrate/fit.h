@@ -32,6 +32,7 @@ struct FitOptions {
   size_t side_by_side = 1;
   int steps = 3;
   std::function<void(const FitStep&)> on_step = {};
+  std::function<void(size_t done, size_t planned)> on_progress = {};  // of the programs of one evaluation
 };
 
 // The best values seen.

@@ -69,7 +69,13 @@ Result<std::map<Run, Times>> run_all(const Curves& curves, const ModelOptions& o
     const auto command = command_of(curves.folder, options.platform, runs[k].first, runs[k].second);
     return run_command(command, kTimeLimit).output;
   };
-  const auto outputs = run_jobs(runs.size(), options.side_by_side, job, [](size_t, const auto&) { return false; });
+  const auto outputs = run_jobs(
+      runs.size(), options.side_by_side, job,
+      [&, done = size_t{0}](size_t, const auto&) mutable {
+        if (options.on_progress) options.on_progress(++done, runs.size());
+        return false;
+      },
+      JobSignals::delivered);
   std::map<Run, Times> all;
   Errors errors;
   for (size_t k = 0; k < runs.size(); ++k) {

@@ -2,6 +2,8 @@
 
 // Modelled times of the measured points, from runs on the virtual node.
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct ModelOptions {
   std::string platform = {};  // a name or a file
   size_t side_by_side = 1;
   bool fit_only = false;  // held-out curves are left empty
+  // As programs end: how many, and of how many.
+  std::function<void(size_t done, size_t planned)> on_progress = {};
 };
 
 // By curve. A program of several curves runs once. Errors: a program that did not build, that failed, or that printed

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "base/terminal.h"
 #include "catalog/libraries.h"
 #include "catalog/rules.h"
 #include "catalog/source.h"
@@ -17,20 +18,51 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Columns as wide as their widest cell; the last one ends the line.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<size_t> widths_of(const Rows& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], columns_of(row[k]));
   }
+  return widths;
+}
+
+constexpr size_t kGap = 2;  // between columns
+
+// Columns as wide as their widest cell; the last one ends the line.
+std::string table(const Rows& rows) {
+  const std::vector<size_t> widths = widths_of(rows);
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (size_t k = 0; k < row.size(); ++k) line += fmt::format("{:<{}}  ", row[k], widths[k]);
+    for (size_t k = 0; k < row.size(); ++k) line += pad_to_columns(row[k], widths[k] + kGap);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
+}
+
+void leave_out(Rows& rows, size_t column) {
+  for (auto& row : rows) row.erase(row.begin() + static_cast<ptrdiff_t>(column));
+}
+
+// Makes a table fit: leaves out columns that are in `dispensable`, by their titles, until there is room for the last
+// column, which is cut. The first one stays whole.
+void fit(Rows& rows, size_t columns, const std::vector<std::string>& dispensable) {
+  constexpr size_t kLeast = 16;  // of the last one
+  const auto others = [&] {
+    size_t used = 0;
+    const auto widths = widths_of(rows);
+    for (size_t k = 0; k + 1 < widths.size(); ++k) used += widths[k] + kGap;
+    return used;
+  };
+  for (const std::string& title : dispensable) {
+    if (others() + kLeast <= columns) break;
+    leave_out(rows, static_cast<size_t>(std::ranges::find(rows[0], title) - rows[0].begin()));
+  }
+  const size_t used = others();
+  for (auto& row : rows) row.back() = cut_to_columns(row.back(), columns > used ? columns - used : 0);
 }
 
 std::string human(int64_t count, double base, const std::array<const char*, 5>& units) {
@@ -178,11 +210,12 @@ Json pack_as_json(const Pack& pack) { return {{"name", pack.name}, {"version", p
 
 }  // namespace
 
-std::string list_as_text(const std::vector<const Problem*>& problems) {
-  std::vector<std::vector<std::string>> rows = {{"name", "category", "level", "library", "worlds", "title"}};
+std::string list_as_text(const std::vector<const Problem*>& problems, std::optional<size_t> columns) {
+  Rows rows = {{"name", "category", "level", "library", "worlds", "title"}};
   for (const Problem* p : problems)
     rows.push_back({p->name, p->category, fmt::format("{}", p->level), p->library,
                     fmt::format("{}", fmt::join(p->worlds, " ")), p->title});
+  if (columns) fit(rows, *columns, {"library", "worlds", "level", "category"});
   return table(rows);
 }
 

@@ -2,6 +2,8 @@
 
 // Problems as text and as JSON.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,9 @@
 
 namespace fb::catalog {
 
-// A line for each: name, category, level, library, worlds, title.
-std::string list_as_text(const std::vector<const Problem*>& problems);
+// A line for each: name, category, level, library, worlds, title. With a limit of columns the title is cut, and on a
+// narrow terminal some of the others are left out; a name never is.
+std::string list_as_text(const std::vector<const Problem*>& problems, std::optional<size_t> columns = std::nullopt);
 std::string list_as_json(const Pack& pack, const std::vector<const Problem*>& problems);
 
 // Everything a solver may know: the statement, Args, sizes, rules, cost, and what a verdict will refer to. Neither the

@@ -73,6 +73,22 @@ bool is_problem_folder(std::string_view path) {
                                 fs::is_regular_file(fs::path(path) / "variant.toml", failed));
 }
 
+// Also where a name was expected and another thing was given.
+std::string unknown_problem(std::string_view problem, const std::vector<std::string>& names) {
+  constexpr const char* kList = "`fabricbench list` shows the problems";
+  std::error_code failed;
+  const fs::path path(problem);
+  if (is_problem_folder((fs::path(".") / path).string()))
+    return fmt::format("no problem is called '{}'; did you mean the folder './{}'?", problem, problem);
+  if (fs::is_regular_file(path, failed))
+    return fmt::format("'{}' is a file, and the name of a problem is needed: {}", problem, kList);
+  if (fs::is_directory(path, failed))
+    return fmt::format("'{}' is a folder without problem.toml, and no problem has this name: {}", problem, kList);
+  const std::string_view last = problem.substr(problem.rfind('/') + 1);
+  const std::string nearest = did_you_mean(last, names);
+  return fmt::format("no problem is called '{}'{}{}{}", problem, nearest, nearest.empty() ? ": " : " ", kList);
+}
+
 Result<Pack> load_one(const std::string& root, const std::string& folder) {
   Errors errors;
   Pack pack = read_pack_file(root, errors);
@@ -142,8 +158,7 @@ Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
   Errors errors;
   read_pack_file(root, errors);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
-  const std::string_view last = problem.substr(problem.rfind('/') + 1);
-  return error(fmt::format("no problem is called '{}'{}", problem, did_you_mean(last, names)));
+  return error(unknown_problem(problem, names));
 }
 
 }  // namespace fb::catalog

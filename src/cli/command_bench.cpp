@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
@@ -157,10 +159,15 @@ int run(const BenchOptions& o) {
   if (!folder) return fail(folder.error());
   Json verdicts = Json::array();
   std::vector<BenchRow> rows;
-  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+  const auto problems = problems_named(*folder, o.glob);
+  const InterruptionGuard guard;
+  Progress progress("bench");
+  for (const auto& [path, name] : problems) {
+    progress.show(name, rows.size(), problems.size(), "verdicts");
     const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto verdict = judge_reference(o, *pack);
+    progress.clear();
     if (!verdict) {
       print_error("fabricbench: {}\n", verdict.error().list[0].message);
       return kExitNo;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "base/strings.h"
 #include "calibrate/figures_model.h"
@@ -11,6 +12,7 @@
 #include "calibrate/report.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/progress.h"
 #include "fabric/platform_files.h"
 
 namespace fb::cli {
@@ -32,14 +34,21 @@ int fail_with(const Errors& errors) {
 
 // Prints the fitted constants; changes the file only with --write.
 Result<void> fit_constants(const CalibrateOptions& o, const calibrate::Curves& curves, const std::string& file,
-                           size_t jobs) {
-  const auto print_step = [](const calibrate::FitStep& step) {
+                           size_t jobs, Progress& progress) {
+  const auto print_step = [&](const calibrate::FitStep& step) {
+    progress.clear();
     print_error("step {}: {:.5f}", step.number, step.cost);
     for (const auto& [key, value] : step.values) print_error("  {}={:.4g}", key, value);
     print_error("\n");
   };
-  const auto values =
-      calibrate::fit(curves, {.platform_file = file, .side_by_side = jobs, .steps = o.steps, .on_step = print_step});
+  const auto values = calibrate::fit(curves, {.platform_file = file,
+                                              .side_by_side = jobs,
+                                              .steps = o.steps,
+                                              .on_step = print_step,
+                                              .on_progress = [&](size_t done, size_t planned) {
+                                                progress.show("fitting", done, planned, "programs");
+                                              }});
+  progress.clear();
   if (!values) return std::unexpected(values.error());
   for (const auto& [key, value] : *values) print_error("{} = {:.4g}\n", key, value);
   if (o.writes) write_file(file, calibrate::with_values(read_file(file), *values));
@@ -85,10 +94,17 @@ int conclude(const std::string& missed) {
   return missed.empty() ? kExitDone : kExitNo;
 }
 
-int run_inside(const CalibrateOptions& o, size_t jobs) {
+calibrate::ModelOptions model_options(const CalibrateOptions& o, size_t jobs, Progress& progress) {
+  return {.platform = o.platform, .side_by_side = jobs, .on_progress = [&](size_t done, size_t planned) {
+            progress.show("", done, planned, "programs");
+          }};
+}
+
+int run_inside(const CalibrateOptions& o, size_t jobs, Progress& progress) {
   const auto figures = calibrate::load_figures(o.platform);
   if (!figures) return fail_with(figures.error());
-  const auto modelled = calibrate::model_figures(*figures, {.platform = o.platform, .side_by_side = jobs});
+  const auto modelled = calibrate::model_figures(*figures, model_options(o, jobs, progress));
+  progress.clear();
   if (!modelled) return fail_with(modelled.error());
   const calibrate::FigureReport findings{.platform = o.platform,
                                          .figures = *figures,
@@ -102,14 +118,17 @@ int run_calibration(const CalibrateOptions& o) {
   const size_t jobs = o.jobs > 0 ? o.jobs : std::max(1u, std::thread::hardware_concurrency());
   const auto file = fabric::find_platform_file(o.platform);
   if (!file) return fail_with(file.error());
-  if (o.inside) return run_inside(o, jobs);
+  const InterruptionGuard guard;
+  Progress progress("calibrate");
+  if (o.inside) return run_inside(o, jobs, progress);
   const auto curves = calibrate::load_curves(o.platform);
   if (!curves) return fail_with(curves.error());
   if (o.fits) {
-    if (const auto done = fit_constants(o, *curves, *file, jobs); !done) return fail_with(done.error());
+    if (const auto done = fit_constants(o, *curves, *file, jobs, progress); !done) return fail_with(done.error());
   }
-  const calibrate::ModelOptions options{.platform = o.platform, .side_by_side = jobs};
+  const calibrate::ModelOptions options = model_options(o, jobs, progress);
   auto modelled = calibrate::model_curves(*curves, options);
+  progress.clear();
   if (!modelled) return fail_with(modelled.error());
   calibrate::CalibrationReport findings{.platform = o.platform,
                                         .curves = *curves,
@@ -118,6 +137,7 @@ int run_calibration(const CalibrateOptions& o) {
                                         .orders = calibrate::compare_orders(*curves, *modelled)};
   if (o.sampling) {
     auto compared = calibrate::compare_extrapolation(*curves, options);
+    progress.clear();
     if (!compared) return fail_with(compared.error());
     findings.extrapolations = std::move(*compared);
   }

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "base/strings.h"
 #include "base/temp_dir.h"
@@ -18,9 +19,10 @@
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/profile_text.h"
+#include "cli/progress.h"
 #include "cli/seed_text.h"
-#include "cli/style.h"
 #include "cli/verdict_text.h"
+#include "fabric/platform.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
@@ -48,12 +50,24 @@ Result<std::string> read_answer(std::istream& in, const std::string& name) {
   return text;
 }
 
-Result<std::string> read_answer_file(const std::string& file) {
-  if (file == "-") return read_answer(std::cin, "standard input");
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file))
-    return error(fmt::format("cannot read {}: {}", file, std::generic_category().message(in ? EISDIR : errno)));
-  return read_answer(in, file);
+Result<std::string> read_answer_file(const Options& o) {
+  if (o.file == "-") return read_answer(std::cin, "standard input");
+  std::ifstream in(o.file, std::ios::binary);
+  const int why = in ? 0 : errno;
+  if (std::filesystem::is_directory(o.file))
+    return error(fmt::format("cannot read {}: it is a folder; name the file of the solution", o.file));
+  if (why == ENOENT)
+    return error(fmt::format("cannot read {}: there is no such file (`fabricbench template {} -o {}` begins one)",
+                             o.file, o.problem, o.file));
+  if (why != 0) return error(fmt::format("cannot read {}: {}", o.file, std::generic_category().message(why)));
+  return read_answer(in, o.file);
+}
+
+// Problem and file in the wrong order: the command that was meant.
+Errors swapped(const Options& o, const Errors& otherwise) {
+  const auto meant = choose_problem(o.problems, o.file);
+  if (!meant) return otherwise;
+  return Errors(fmt::format("the problem comes first, then the file: fabricbench check {} {}", o.file, o.problem));
 }
 
 // From where the sessions left it to where it is wanted. The verdict has been printed.
@@ -70,8 +84,11 @@ bool deliver_timeline(const std::string& made, const std::string& wanted) {
 
 int check(const CheckOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
-  if (!pack) return fail(pack.error());
-  auto answer = read_answer_file(o.file);
+  if (!pack) return fail(swapped(o, pack.error()));
+  if (!o.platform.empty()) {
+    if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
+  }
+  auto answer = read_answer_file(o);
   if (!answer) return fail(answer.error());
   if (o.verbose) cut_nothing();
   judge::JudgeRequest request;
@@ -94,11 +111,10 @@ int check(const CheckOptions& o) {
   request.use_cache = !o.no_cache;
   request.measure_yardstick = !o.no_reference;
   request.side_by_side = o.jobs;
-  LiveLine line(stderr);
+  const InterruptionGuard guard;
+  Progress line("check");
   request.on_progress = [&](const judge::JudgeProgress& progress) {
-    std::string text = fmt::format("{}: {}", o.problem, progress.phase);
-    if (progress.planned > 0) text += fmt::format(" {} of {}", progress.done, progress.planned);
-    line.show(text);
+    line.show(fmt::format("{}: {}", request.problem->name, progress.phase), progress.done, progress.planned);
   };
   const record::Verdict verdict = judge::judge(request);
   line.clear();

@@ -1,6 +1,8 @@
+#include <unistd.h>
 #include <memory>
 
 #include "base/output.h"
+#include "base/terminal.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -29,12 +31,12 @@ int list(const ListOptions& o) {
   } else if (o.names) {
     for (const catalog::Problem* problem : chosen) print_out("{}\n", problem->name);
   } else if (!chosen.empty()) {
-    print_out("{}", list_as_text(chosen));
+    print_out("{}", list_as_text(chosen, terminal_columns(STDOUT_FILENO)));
   }
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  print_error("fabricbench: none of the {} problems of {} matches\n", pack.problems.size(), pack.root);
+  print_error("fabricbench: {}\n", none_matches(pack, o.filter));
   return kExitNo;
 }
 

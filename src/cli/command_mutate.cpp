@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "mutate/operators.h"
 #include "mutate/run.h"
 #include "mutate/score.h"
@@ -83,7 +85,19 @@ int run(MutateOptions& o) {
   o.run.operators = o.operators;
   o.run.quick = o.quick;
   o.run.use_sandbox = !o.no_sandbox;
-  if (o.verbose) o.run.on_result = print_result;
+  const InterruptionGuard guard;
+  Progress progress("mutate");
+  std::string current;
+  size_t begun = 0;
+  o.run.on_progress = [&](std::string_view phase, size_t done, size_t planned) {
+    progress.show(fmt::format("{} ({} of {}): {}", current, begun, names.size(), phase), done, planned, "mutants");
+  };
+  if (o.verbose) {
+    o.run.on_result = [&](const mutate::MutantResult& result) {
+      progress.clear();
+      print_result(result);
+    };
+  }
   if (const auto read = read_files(o); !read) return fail(read.error());
 
   mutate::Run all{.seed = o.run.seed, .quick = o.quick, .ordinary_only = o.run.ordinary_only};
@@ -91,7 +105,11 @@ int run(MutateOptions& o) {
   for (const auto& name : names) {
     const auto pack = choose_problem(o.folder, name);
     if (!pack) return fail(pack.error());
+    current = pack->problems.front().name;
+    ++begun;
+    progress.show(fmt::format("{} ({} of {}): judging the reference", current, begun, names.size()));
     auto done = mutate::run_problem(*pack, pack->problems.front(), o.run);
+    progress.clear();
     if (!done) {  // the others may be judged all the same
       warn(done.error());
       failed = true;

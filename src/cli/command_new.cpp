@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -36,7 +37,8 @@ Result<void> make_pack(const fs::path& root) {
 int create(const NewOptions& o) {
   const size_t first = o.name.find('/'), second = o.name.find('/', first + 1);
   if (first == std::string::npos || second == std::string::npos)
-    return fail(fmt::format("'{}': say TRACK/CATEGORY/NAME", o.name));
+    return fail(fmt::format("'{}': a name is TRACK/CATEGORY/NAME, as comm/p2p/{}", o.name,
+                            catalog::is_snake_case(o.name) ? o.name : "my_copy"));
   const std::string track = o.name.substr(0, first), category = o.name.substr(first + 1, second - first - 1),
                     name = o.name.substr(second + 1);
   if (track != "comm" && track != "kernel")
@@ -46,6 +48,9 @@ int create(const NewOptions& o) {
   // A folder that does not exist yet becomes a pack.
   const auto root = o.problems.empty() ? problems_folder("") : Result<std::string>(o.problems);
   if (!root) return fail(root.error());
+  if (o.problems.empty() && access(root->c_str(), W_OK) != 0)
+    return fail(fmt::format(
+        "the pack {} can't be written; `fabricbench new --problems my_pack {}` begins one of your own", *root, o.name));
   if (const auto made = make_pack(*root); !made) return fail(made.error());
   for (const auto& other : catalog::problem_places(*root)) {
     if (other.name == name) return fail(fmt::format("{}/{}: there is a problem of this name", *root, other.folder));
@@ -67,8 +72,8 @@ void add_new(Command& program, CommandRun& command_run) {
       "Writes a folder with a small working problem, \"send to the next rank\". A folder given with\n"
       "--problems that is empty or does not exist becomes a pack.\n\n"
       "Examples:\n"
-      "  fabricbench new comm/collective/all_reduce_tree\n"
-      "  fabricbench new --problems my_pack comm/p2p/halo_exchange");
+      "  fabricbench new --problems my_pack comm/p2p/halo_exchange\n"
+      "  fabricbench new comm/collective/all_reduce_tree            in the pack of the source tree");
   command.add_option("NAME", options->name, "Where it belongs and what it is called")
       .type_name("TRACK/CATEGORY/NAME")
       .required();

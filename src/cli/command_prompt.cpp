@@ -50,7 +50,7 @@ int show(const PromptOptions& o) {
     for (const std::string& name : prompts::variants()) print_out("{}\n", name);
     return kExitDone;
   }
-  if (o.problem.empty()) return fail("PROBLEM is required");
+  if (o.problem.empty()) return fail("PROBLEM is required (`fabricbench list` shows the problems)");
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems.front();

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "prove/prove.h"
 
 namespace fb::cli {
@@ -22,16 +25,36 @@ struct ProveOptions {
 
 void print_check(const prove::Check& check, bool verbose) {
   if (check.good && !verbose) return;
-  print_out("  {} {}  ({:.1f} s){}{}\n", check.good ? "ok  " : "FAIL", check.name, check.seconds,
-            check.detail.empty() ? "" : ": ", trim(check.detail));
+  print_out("  {} {}  ({:.1f} s){}{}\n",
+            check.skipped ? "skip"
+            : check.good  ? "ok  "
+                          : "FAIL",
+            check.name, check.seconds, check.detail.empty() ? "" : ": ", trim(check.detail));
   flush(stdout);
+}
+
+// The names of skipped checks, each once, with the reason.
+std::string skipped_in(const std::vector<prove::Report>& reports) {
+  std::vector<std::string> lines;
+  for (const auto& report : reports) {
+    for (const auto& check : report.checks) {
+      std::string line = fmt::format("skipped: {}: {}\n", check.name, trim(check.detail));
+      if (check.skipped && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
 }
 
 nlohmann::ordered_json to_value(const prove::Report& report) {
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const auto& check : report.checks)
-    checks.push_back(
-        {{"name", check.name}, {"good", check.good}, {"detail", check.detail}, {"seconds", check.seconds}});
+    checks.push_back({{"name", check.name},
+                      {"good", check.good},
+                      {"skipped", check.skipped},
+                      {"detail", check.detail},
+                      {"seconds", check.seconds}});
   return {{"problem", report.problem}, {"good", report.good()}, {"checks", checks}};
 }
 
@@ -48,25 +71,39 @@ int run(const ProveOptions& o) {
   options.with_nvcc = !o.no_nvcc;
   options.use_sandbox = !o.no_sandbox;
   options.seed = o.seed;
-  if (!o.json) options.on_check = [&](const prove::Check& check) { print_check(check, o.verbose); };
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
-  size_t bad = 0;
+  const InterruptionGuard guard;
+  Progress progress("prove");
+  std::string current;
+  size_t begun = 0, bad = 0;
+  options.on_begin = [&](const std::string& check) {
+    progress.show(fmt::format("{} ({} of {}): {}", current, begun, names.size(), check));
+  };
+  options.on_check = [&](const prove::Check& check) {
+    progress.clear();
+    if (!o.json) print_check(check, o.verbose);
+  };
+  std::vector<prove::Report> reports;
   for (const std::string& name : names) {
+    ++begun;
     const auto pack = choose_problem(o.folder, name);
     if (!pack) {
       ++bad;
       warn(pack.error());
       continue;
     }
-    if (!o.json) print_out("{}\n", pack->problems.front().name);
-    const auto report = prove::prove(*pack, pack->problems.front(), options);
-    if (!report.good()) ++bad;
-    reports.push_back(to_value(report));
+    current = pack->problems.front().name;
+    if (!o.json) print_out("{}\n", current);
+    reports.push_back(prove::prove(*pack, pack->problems.front(), options));
+    if (!reports.back().good()) ++bad;
   }
   if (o.json) {
-    print_out("{}\n", reports.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    nlohmann::ordered_json values = nlohmann::ordered_json::array();
+    for (const auto& report : reports) values.push_back(to_value(report));
+    print_out("{}\n", values.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    print_out("{} of {} problems are proven\n", names.size() - bad, names.size());
+    // The quick form proves nothing: it is what there is time for after each change.
+    print_out("{}{} of {} problems{}\n", skipped_in(reports), names.size() - bad, names.size(),
+              o.quick ? ": quick checks hold" : " are proven");
   }
   return bad == 0 ? kExitDone : kExitNo;
 }
@@ -81,7 +118,8 @@ void add_prove(Command& program, CommandRun& command_run) {
       "Checks of each problem: statement, reference under many schedules, bytes that the reference moves, template,\n"
       "oracle (deterministic, sensitive), impostors, an independent alternative, nvcc. Exit code: 0 all are proven, 1 "
       "some "
-      "are not.\n\n"
+      "are not.\n"
+      "What can't be checked here, as without nvcc, is skipped and named.\n\n"
       "Examples:\n"
       "  fabricbench dev prove                              all problems, usual form\n"
       "  fabricbench dev prove --full all_reduce_ring       more seeds, every impostor\n"

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
 
 #include "base/output.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -29,11 +30,10 @@ struct ReportOptions {
 };
 
 report::Look look_of_terminal() {
-  if (isatty(STDOUT_FILENO) == 0) return {};
-  report::Look look{.width = 80, .colour = std::getenv("NO_COLOR") == nullptr};
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) look.width = size.ws_col;
-  return look;
+  const auto columns = terminal_columns(STDOUT_FILENO);
+  if (!columns) return {};
+  constexpr size_t kLeast = 40;  // less is no table
+  return {.width = static_cast<uint32_t>(std::max(kLeast, *columns)), .colour = std::getenv("NO_COLOR") == nullptr};
 }
 
 Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folders) {

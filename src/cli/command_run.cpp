@@ -83,8 +83,7 @@ Result<campaign::Wish> read_wish(const RunOptions& o, const catalog::Pack& pack)
     for (const catalog::Problem& problem : pack.problems) {
       if (matches(problem, f)) plan.problems.push_back(problem.name);
     }
-    if (plan.problems.empty())
-      return error(fmt::format("none of the {} problems of {} matches", pack.problems.size(), pack.root));
+    if (plan.problems.empty()) return error(none_matches(pack, f));
   }
   plan.name = o.name;
   plan.pack = pack.name;
@@ -197,7 +196,7 @@ void add_run(Command& program, CommandRun& command_run) {
       "(docs/models.md). Exit code: 0 the run is complete, 1 work is left, 2 wrong usage.\n\n"
       "Examples:\n"
       "  fabricbench run 'p2p/*' --model anthropic:claude-sonnet-4-5 --rounds 3 --out runs/first\n"
-      "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4 --samples 4 --max-usd 20 --out "
+      "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4.5 --samples 4 --max-usd 20 --out "
       "runs/two\n"
       "  fabricbench run --model openai-compatible:qwen,url=http://127.0.0.1:8000/v1 --level 1 --out runs/local\n"
       "  fabricbench run --model 'command:./my_agent.sh' --out runs/agent\n"

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "cli/timed_reference.h"
 
 namespace fb::cli {
@@ -70,13 +72,18 @@ int run(const SamplingOptions& o) {
   print_out("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
   std::vector<double> errors;
   size_t refused = 0;
+  const InterruptionGuard guard;
+  Progress progress("sampling");
+  size_t begun = 0;
   for (const auto& [path, name] : problems) {
+    progress.show(name, begun++, problems.size(), "problems");
     auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     catalog::Problem& problem = pack->problems.front();
     problem.sizes = both_ways(problem);
     if (problem.sizes.empty()) continue;
     const auto timed = time_reference(*pack, o.platform);
+    progress.clear();
     if (!timed) return fail(timed.error());
     for (size_t k = 0; k + 1 < timed->timings.size(); k += 2) {
       const auto error = print_row(name, timed->timings[k], timed->timings[k + 1]);

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "cli/timed_reference.h"
 #include "fabric/group.h"
 
@@ -83,11 +85,17 @@ int run(const SensitivityOptions& o) {
   for (const fabric::Group group : fabric::kGroups) print_out(" {:>12} ", name_of(group));
   print_out("\n");
   std::vector<Compared> all;
-  for (const auto& [path, name] : problems_named(*folder, o.glob)) {
+  const auto problems = problems_named(*folder, o.glob);
+  const InterruptionGuard guard;
+  Progress progress("sensitivity");
+  size_t begun = 0;
+  for (const auto& [path, name] : problems) {
+    progress.show(name, begun++, problems.size(), "problems");
     const auto pack = choose_problem(o.folder, path);
     if (!pack) return fail(pack.error());
     const auto told = time_reference(*pack, o.platform);
     const auto by_runs = time_reference(*pack, o.platform, {0.9, 0.95, 1.05, 1.1});
+    progress.clear();
     if (!told) return fail(told.error());
     if (!by_runs) return fail(by_runs.error());
     for (size_t k = 0; k < told->timings.size(); ++k)

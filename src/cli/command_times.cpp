@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "base/interruption.h"
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "cli/progress.h"
 #include "judge/extrapolation.h"
 #include "judge/judge.h"
 
@@ -127,11 +129,19 @@ int run(const TimesOptions& o) {
     print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
               "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
   }
+  std::vector<const catalog::Problem*> chosen;
+  for (const catalog::Problem& problem : pack.problems) {
+    if (matches(problem, o.filter)) chosen.push_back(&problem);
+  }
+  const InterruptionGuard guard;
+  Progress progress("times");
   std::vector<TimesRow> all;
   bool failed = false;
-  for (const catalog::Problem& problem : pack.problems) {
-    if (!matches(problem, o.filter)) continue;
+  for (size_t k = 0; k < chosen.size(); ++k) {
+    const catalog::Problem& problem = *chosen[k];
+    progress.show(problem.name, k, chosen.size(), "problems");
     const auto rows = rows_of(pack, problem, o);
+    progress.clear();
     if (!rows) {
       failed = true;
       warn(Errors(fmt::format("{}: {}", problem.name, rows.error().list[0].message)));
@@ -140,7 +150,7 @@ int run(const TimesOptions& o) {
     for (const TimesRow& row : *rows) print(row, o);
     all.insert(all.end(), rows->begin(), rows->end());
   }
-  if (all.empty() && !failed) return fail("no problem matches");
+  if (all.empty() && !failed) return fail(none_matches(pack, o.filter));
   conclude(all);
   return failed ? kExitNo : kExitDone;
 }

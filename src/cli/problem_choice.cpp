@@ -1,10 +1,14 @@
 #include "cli/problem_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+
+#include "base/spelling.h"
 
 namespace fb::cli {
 
@@ -47,6 +51,32 @@ bool matches(const catalog::Problem& p, const ProblemFilter& filter) {
          (filter.level == 0 || filter.level == p.level) &&
          (filter.tag.empty() || std::ranges::find(p.tags, filter.tag) != p.tags.end()) &&
          (filter.globs.empty() || std::ranges::any_of(filter.globs, named));
+}
+
+std::string none_matches(const catalog::Pack& pack, const ProblemFilter& filter) {
+  std::string text = fmt::format("none of the {} problems of {} matches", pack.problems.size(), pack.root);
+  const auto check_value = [&](const char* option, const std::string& wanted, auto values_of) {
+    std::set<std::string> known;
+    for (const catalog::Problem& problem : pack.problems) {
+      for (const std::string& value : values_of(problem)) known.insert(value);
+    }
+    if (!wanted.empty() && !known.contains(wanted))
+      text += fmt::format("; of --{} there are: {}", option, fmt::join(known, " "));
+  };
+  using Values = std::vector<std::string>;
+  check_value("category", filter.category, [](const catalog::Problem& p) { return Values{p.category}; });
+  check_value("library", filter.library, [](const catalog::Problem& p) { return Values{p.library}; });
+  check_value("track", filter.track, [](const catalog::Problem& p) { return Values{p.track}; });
+  check_value("tag", filter.tag, [](const catalog::Problem& p) { return p.tags; });
+  std::vector<std::string> names;
+  for (const catalog::Problem& problem : pack.problems) names.push_back(problem.name);
+  for (const std::string& glob : filter.globs) {
+    ProblemFilter alone;
+    alone.globs = {glob};
+    if (std::ranges::none_of(pack.problems, [&](const catalog::Problem& p) { return matches(p, alone); }))
+      text += did_you_mean(glob, names);
+  }
+  return text;
 }
 
 void add_filter_options(Command& command, ProblemFilter& filter) {

@@ -29,6 +29,8 @@ struct ProblemFilter {
   int level = 0;
 };
 bool matches(const catalog::Problem& problem, const ProblemFilter& filter);
+// What to say where none of the pack's problems matches: what the filters may have meant.
+std::string none_matches(const catalog::Pack& pack, const ProblemFilter& filter);
 // --category, --level, --library, --track, --tag
 void add_filter_options(Command& command, ProblemFilter& filter);
 

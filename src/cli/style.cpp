@@ -1,11 +1,11 @@
 #include "cli/style.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/installed.h"
 #include "base/output.h"
+#include "base/terminal.h"
 
 namespace fb::cli {
 namespace {
@@ -17,11 +17,6 @@ bool is_terminal(std::FILE* out) { return isatty(fileno(out)) == 1 && environmen
 bool shows_colors(std::FILE* out) {
   if (color_choice != "auto") return color_choice == "always";
   return environment("NO_COLOR").empty() && is_terminal(out);
-}
-
-size_t columns(std::FILE* out) {
-  winsize size{};
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -46,7 +41,8 @@ LiveLine::LiveLine(std::FILE* out) : out_(out), live_(is_terminal(out)) {}
 void LiveLine::show(const std::string& text) {
   if (!live_) return;
   // A line that wraps can't be rewritten in place.
-  print_to(out_, "\r\033[K{}", std::string_view(text).substr(0, columns(out_) - 1));
+  const size_t columns = terminal_columns(fileno(out_)).value_or(1);
+  print_to(out_, "\r\033[K{}", cut_to_columns(text, columns - 1));
   flush(out_);
   shown_ = true;
 }

@@ -19,13 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-std::string find_nvcc() {
-  for (const std::string name : {"nvcc", "/usr/local/cuda/bin/nvcc"}) {
-    if (auto found = toolchain::find_program(name); !found.empty()) return fs::canonical(found).string();
-  }
-  throw std::runtime_error("nvcc was not found in PATH or /usr/local/cuda/bin: install NVIDIA's CUDA toolkit");
-}
-
 // nvcc writes "solution.cu(12): error: text", gcc and the linker write as clang does.
 Errors parse_nvcc(std::string_view output) {
   Errors errors;
@@ -44,7 +37,9 @@ Errors parse_nvcc(std::string_view output) {
 }  // namespace
 
 Result<Built> build_candidate_cuda(const BuildRequest& request) {
-  const std::string nvcc = find_nvcc();
+  const auto found = toolchain::locate_nvcc();
+  if (!found) throw std::runtime_error(found.error().list[0].message);
+  const std::string& nvcc = *found;
   const auto where = toolchain::locate();
   if (!where) throw std::runtime_error(to_string(where.error(), "build"));
   const std::string toolkit = fs::path(nvcc).parent_path().parent_path().string();

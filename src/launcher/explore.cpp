@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/strings.h"
+
 namespace fb::launcher {
 namespace {
 
@@ -59,10 +61,6 @@ bool is_repeated(const std::vector<uint32_t>& list, const std::vector<record::Ch
       return false;
   }
   return true;
-}
-
-std::string count_of(uint64_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 }  // namespace

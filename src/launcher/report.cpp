@@ -31,10 +31,6 @@ std::string join(const std::vector<int>& ranks) {
   return text;
 }
 
-std::string count_of(uint64_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 // Of findings how many there were.
 std::string problem_of(const LaunchResult& result) {
   const auto is_finding = [](const record::Incident& i) { return !i.finding.empty(); };

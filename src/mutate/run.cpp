@@ -66,6 +66,10 @@ class ProblemRun {
   }
 
  private:
+  void say_progress(std::string_view phase, size_t done, size_t planned) const {
+    if (options_.on_progress) options_.on_progress(phase, done, planned);
+  }
+
   // Arguments about mutants that there are not; not where only some operators were asked for.
   void find_stale(const std::vector<Mutant>& mutants) {
     for (const auto& [id, why] : options_.equivalents) {
@@ -102,7 +106,11 @@ class ProblemRun {
           const auto built = judge::build_answer(request_for(answer, Thoroughness::full));
           return built ? "=" + *built : "!" + in_one_line(built.error());
         },
-        [](size_t, const std::string&) { return false; }, JobSignals::delivered);
+        [&, done = size_t{0}](size_t, const std::string&) mutable {
+          say_progress("compiling", ++done, run_.results.size() + 1);
+          return false;
+        },
+        JobSignals::delivered);
     if (!texts[0].starts_with("=")) return error("the reference does not compile: " + texts[0]);
     std::map<std::string, std::string> first;  // code → id of the first mutant
     for (size_t k = 0; k < run_.results.size(); ++k) {
@@ -143,12 +151,14 @@ class ProblemRun {
 
   void judge() {
     std::erase_if(to_judge_, [&](size_t k) { return take_known(run_.results[k]); });
+    say_progress("judging", 0, to_judge_.size());
     run_jobs(
         to_judge_.size(), jobs_, [&](size_t job) { return judge_one(run_.results[to_judge_[job]].mutant); },
-        [&](size_t job, const std::string& text) {
+        [&, done = size_t{0}](size_t job, const std::string& text) mutable {
           MutantResult& result = run_.results[to_judge_[job]];
           take(result, text);
           if (options_.on_result) options_.on_result(result);
+          say_progress("judging", ++done, to_judge_.size());
           return false;
         },
         JobSignals::delivered);

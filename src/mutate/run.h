@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/pack.h"
@@ -26,6 +27,8 @@ struct Options {
   // What an earlier run with the same seed and sizes found out; taken where the code is the same.
   std::vector<MutantResult> known = {};
   std::function<void(const MutantResult&)> on_result = {};
+  // As mutants are compiled and then judged: "compiling", "judging", how many are done, and of how many.
+  std::function<void(std::string_view phase, size_t done, size_t planned)> on_progress = {};
 };
 
 // Those of `mutants` that a limit leaves, in their order.

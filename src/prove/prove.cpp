@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/interruption.h"
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "catalog/statement.h"
@@ -24,6 +25,7 @@
 #include "prove/impostors.h"
 #include "prove/sensitivity.h"
 #include "prove/stated_cost.h"
+#include "toolchain/locate.h"
 
 namespace fb::prove {
 namespace {
@@ -38,6 +40,11 @@ constexpr int64_t kMostElements = 1 << 16;
 
 // What a check says when it fails.
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+// Thrown by a check that can't be made here.
+struct Skipped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class Prover {
  public:
@@ -75,9 +82,15 @@ class Prover {
   void check(std::string name, Do&& work) {
     const auto begin = std::chrono::steady_clock::now();
     Check done{.name = std::move(name)};
+    if (options_.on_begin) options_.on_begin(done.name);
     try {
       done.detail = work();
       done.good = true;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Skipped& e) {
+      done.good = done.skipped = true;
+      done.detail = e.what();
     } catch (const std::exception& e) {
       done.detail = e.what();
     }
@@ -320,6 +333,7 @@ class Prover {
   }
 
   std::string nvcc(const catalog::Problem& rules, const std::string& answer, const char* file) const {
+    if (const auto found = toolchain::locate_nvcc(); !found) throw Skipped(found.error().list[0].message);
     judge::JudgeRequest request;
     request.pack = &pack_;
     request.problem = &rules;

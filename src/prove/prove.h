@@ -15,6 +15,7 @@ namespace fb::prove {
 struct Check {
   std::string name = {};  // "reference passes"
   bool good = false;
+  bool skipped = false;     // good, because nothing speaks against it: it could not be made here
   std::string detail = {};  // what went wrong, or what was measured
   double seconds = 0;
 };
@@ -36,7 +37,8 @@ struct Options {
   bool with_nvcc = true;  // compile the reference with nvcc, if it is installed; not in the quick form
   bool use_sandbox = true;
   uint64_t seed = 1;
-  std::function<void(const Check&)> on_check = {};  // as they end
+  std::function<void(const std::string& name)> on_begin = {};  // before each check
+  std::function<void(const Check&)> on_check = {};             // as they end
 };
 
 Report prove(const catalog::Pack& pack, const catalog::Problem& problem, const Options& options);

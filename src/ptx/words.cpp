@@ -19,13 +19,13 @@ WordMap collect_words() {
 #define MOD(id, spelling) add(spelling, Word::Kind::mod, Mod::id);
 #include "ptx/mods.def"
 #undef MOD
-  constexpr std::pair<std::string_view, Space> kSpaces[] = {
+  constexpr std::pair<std::string_view, Space> kWords[] = {
       {"global", Space::global},      {"shared", Space::shared},
       {"shared::cta", Space::shared}, {"shared::cluster", Space::shared_cluster},
       {"local", Space::local},        {"param", Space::param},
       {"param::entry", Space::param}, {"param::func", Space::param},
       {"const", Space::constant}};
-  for (const auto& [spelling, space] : kSpaces) add(spelling, Word::Kind::space, space);
+  for (const auto& [spelling, space] : kWords) add(spelling, Word::Kind::space, space);
   return words;
 }
 

@@ -14,7 +14,7 @@ bool both_strong(const RaceFacts& f) { return f.earlier.strong && f.later.strong
 const ShadowCell& narrow(const RaceFacts& f) { return f.earlier_in_scope ? f.later : f.earlier; }
 const std::string& narrow_at(const RaceFacts& f) { return f.earlier_in_scope ? f.later_at : f.earlier_at; }
 
-constexpr ReportRule kRules[] = {
+constexpr ReportRule kRulesOfAccesses[] = {
     {"flag in a vector", [](const RaceFacts& f) { return f.morally_strong; }, RaceClass::in_band_flag,
      [](const RaceFacts&) -> std::string {
        return "the flag is one element of the vector and the data are others: PTX performs elements in any order";
@@ -116,6 +116,6 @@ constexpr ReportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ReportRule> rules_of_accesses() { return kRules; }
+std::span<const ReportRule> rules_of_accesses() { return kRulesOfAccesses; }
 
 }  // namespace fb::race

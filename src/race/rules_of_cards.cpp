@@ -38,7 +38,7 @@ bool is_about_flags(const RaceFacts& f) {
 }
 std::string no_completion(const RaceFacts&) { return "no completion and no flag behind the request has told of it"; }
 
-constexpr ReportRule kRules[] = {
+constexpr ReportRule kRulesOfCards[] = {
     {"word that a card updates",
      [](const RaceFacts& f) {
        return (earlier(f) == CardRole::update || later(f) == CardRole::update) && f.earlier.writes() &&
@@ -199,6 +199,6 @@ constexpr ReportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ReportRule> rules_of_cards() { return kRules; }
+std::span<const ReportRule> rules_of_cards() { return kRulesOfCards; }
 
 }  // namespace fb::race

@@ -34,7 +34,7 @@ std::string and_scope_of_read(const RaceFacts& f) {
   return f.writer_in_read_scope ? "" : fmt::format(", and at {}, where the flag is read", f.flag.read_at);
 }
 
-constexpr ReportRule kRules[] = {
+constexpr ReportRule kRulesOfFlags[] = {
     {"flag without release", missed<MissedSync::not_released>, RaceClass::not_released,
      [](const RaceFacts& f) {
        return flag_was_read(f, "neither that store nor a fence before it releases the earlier writes");
@@ -110,6 +110,6 @@ constexpr ReportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ReportRule> rules_of_flags() { return kRules; }
+std::span<const ReportRule> rules_of_flags() { return kRulesOfFlags; }
 
 }  // namespace fb::race

@@ -13,7 +13,7 @@ const OperationInfo& reader(const RaceFacts& f) { return f.later.writes() ? *f.e
 
 std::string no_sync(const RaceFacts&) { return "no synchronisation between the two threads was seen"; }
 
-constexpr ReportRule kRules[] = {
+constexpr ReportRule kRulesOfOrder[] = {
     {"threads of one block", [](const RaceFacts& f) { return same_block(f.earlier.block, f.later.block); },
      std::nullopt, [](const RaceFacts&) -> std::string { return "no __syncthreads() since"; },
      [](const RaceFacts& f) { return fmt::format("put __syncthreads() between {} and {}", f.earlier_at, f.later_at); }},
@@ -109,6 +109,6 @@ constexpr ReportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ReportRule> rules_of_order() { return kRules; }
+std::span<const ReportRule> rules_of_order() { return kRulesOfOrder; }
 
 }  // namespace fb::race

@@ -27,6 +27,11 @@ enum class Opcode : uint8_t {
   bind_window = 8,
   send_invalidate = 9,
 };
+constexpr bool is_atomic(Opcode opcode) {
+  return opcode == Opcode::compare_and_swap || opcode == Opcode::fetch_and_add;
+}
+// The responder sends data back.
+constexpr bool is_fetching(Opcode opcode) { return opcode == Opcode::read || is_atomic(opcode); }
 
 // ibv_send_flags
 namespace send_flags {

@@ -12,11 +12,6 @@ namespace {
 
 bool is_local(Opcode opcode) { return opcode == Opcode::bind_window || opcode == Opcode::local_invalidate; }
 
-bool is_atomic(Opcode opcode) { return opcode == Opcode::compare_and_swap || opcode == Opcode::fetch_and_add; }
-
-// The responder sends data back.
-bool is_fetching(Opcode opcode) { return opcode == Opcode::read || is_atomic(opcode); }
-
 bool is_valid_for(QpType type, Opcode opcode) {
   switch (type) {
     case QpType::ud:

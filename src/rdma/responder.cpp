@@ -19,10 +19,6 @@ bool is_send(Opcode opcode) {
 
 bool takes_receive(Opcode opcode) { return is_send(opcode) || opcode == Opcode::write_immediate; }
 
-bool is_atomic(Opcode opcode) { return opcode == Opcode::compare_and_swap || opcode == Opcode::fetch_and_add; }
-
-bool is_fetching(Opcode opcode) { return opcode == Opcode::read || is_atomic(opcode); }
-
 bool has_immediate(Opcode opcode) { return opcode == Opcode::send_immediate || opcode == Opcode::write_immediate; }
 
 uint32_t right_for(Opcode opcode) {

@@ -1,6 +1,7 @@
 #include "record/campaign.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -37,6 +38,22 @@ std::vector<uint32_t> rounds_in(const fs::path& folder) {
   return rounds;
 }
 
+// There is no campaign.json in it. Runs that are inside are named: they may be what was meant.
+std::string why_no_run(const std::string& folder) {
+  constexpr const char* kMake = "`fabricbench run --out FOLDER` makes one";
+  std::error_code failed;
+  if (!fs::exists(folder, failed)) return fmt::format("there is no folder {}: {}", folder, kMake);
+  if (!fs::is_directory(folder, failed)) return fmt::format("{} is a file, and a run is a folder: {}", folder, kMake);
+  std::vector<std::string> inside;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (fs::exists(plan_file(entry.path().string()), failed)) inside.push_back(entry.path().string());
+  }
+  std::ranges::sort(inside);
+  return fmt::format("{} is not the folder of a run: it has no campaign.json{}", folder,
+                     inside.empty() ? fmt::format(" ({})", kMake)
+                                    : fmt::format("; did you mean {}?", fmt::join(inside, " ")));
+}
+
 }  // namespace
 
 std::string to_json(const CampaignPlan& plan) { return dump(to_json_value(plan)); }
@@ -63,7 +80,7 @@ Result<Run> read_run(const std::string& folder) {
   Run run{.folder = folder, .plan = {}, .problems = {}, .attempts = {}};
   try {
     const std::string file = plan_file(folder);
-    if (!fs::exists(file)) return error(fmt::format("{} is not the folder of a run: it has no campaign.json", folder));
+    if (!fs::exists(file)) return error(why_no_run(folder));
     auto plan = named(file, parse_campaign_plan(read_file(file)));
     if (!plan) return std::unexpected(plan.error());
     run.plan = std::move(*plan);

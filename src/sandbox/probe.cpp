@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/installed.h"
 #include "base/numbers.h"
@@ -50,8 +51,12 @@ int setting(const std::string& name, int missing) {
   return leading_number(read_file(path), missing);
 }
 
-// What an administrator must change.
-std::string remedy() {
+// Of this process, and so of all that it starts.
+bool has_system_call_filter() { return read_file("/proc/self/status").contains("\nSeccomp:\t2"); }
+
+}  // namespace
+
+std::string what_helps() {
   if (setting("user/max_user_namespaces", 1) == 0) {
     return "user namespaces are off: sysctl -w user.max_user_namespaces=10000";
   }
@@ -61,15 +66,27 @@ std::string remedy() {
   if (setting("kernel/apparmor_restrict_unprivileged_userns", 0) != 0) {
     return "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
   }
-  return "in a container, it must be allowed to make namespaces and mounts (docker run --security-opt "
-         "seccomp=unconfined "
-         "--security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN)";
+  constexpr const char* kDocker =
+      "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+  return fmt::format("{}: {}",
+                     has_system_call_filter()
+                         ? "a filter of system calls (seccomp), as Docker sets one, refuses namespaces or mounts"
+                         : "in a container, it must be allowed to make namespaces and mounts",
+                     kDocker);
+}
+
+namespace {
+
+Result<SandboxSupport> no_sandbox(const std::string& why, std::string help) {
+  Errors errors("there is no sandbox: " + why);
+  errors.list.push_back({{}, std::move(help)});
+  return std::unexpected(std::move(errors));
 }
 
 Result<SandboxSupport> find_out() {
   SandboxSupport support{.bubblewrap = find_in_path("bwrap"), .root = geteuid() == 0, .user_namespaces = true};
   if (support.bubblewrap.empty()) {
-    return error("there is no sandbox: bwrap was not found in PATH: install it (apt install bubblewrap)");
+    return no_sandbox("bwrap was not found in PATH", "apt install bubblewrap");
   }
   const auto attempt = [&] { return try_command(wrap(support, {}, {"/bin/true"})); };
   const Trial first = attempt();
@@ -78,8 +95,7 @@ Result<SandboxSupport> find_out() {
     support.user_namespaces = false;
     if (attempt().good) return support;
   }
-  return error(
-      fmt::format("there is no sandbox: {} can't make one ({}); {}", support.bubblewrap, trim(first.output), remedy()));
+  return no_sandbox(fmt::format("{} can't make one ({})", support.bubblewrap, trim(first.output)), what_helps());
 }
 
 }  // namespace

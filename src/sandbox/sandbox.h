@@ -41,8 +41,11 @@ struct SandboxSupport {
   bool user_namespaces = false;  // always true without root
 };
 
-// Runs bubblewrap once in the life of the process. Errors name what is missing and how to get it. Throws Interrupted.
+// Runs bubblewrap once in the life of the process. Two errors: what is missing, and what helps. Throws Interrupted.
 Result<SandboxSupport> probe();
+
+// Where user namespaces or mounts are refused: what an administrator must change, as far as this host tells.
+std::string what_helps();
 
 // The path of fabricbench-confine, which takes limits, a filter and a command: $FABRICBENCH_CONFINE, else beside the
 // running program.

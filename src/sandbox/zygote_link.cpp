@@ -21,9 +21,9 @@ bool read_number(std::string_view text, uint64_t& value) {
 }
 
 // Takes words from the front.
-class Words {
+class WordReader {
  public:
-  explicit Words(std::string_view bytes) : left_(bytes) {}
+  explicit WordReader(std::string_view bytes) : left_(bytes) {}
   bool any() const { return !left_.empty(); }
   bool whole() const { return whole_; }
   std::string take() {
@@ -64,7 +64,7 @@ std::string to_bytes(const RankOrder& order) {
 
 std::optional<RankOrder> order_from(std::string_view bytes) {
   RankOrder order;
-  Words words(bytes);
+  WordReader words(bytes);
   const auto pair = [&] {
     std::string first = words.take();
     return std::pair(std::move(first), words.take());

@@ -330,13 +330,13 @@ constexpr auto kRows = []<size_t... row>(std::index_sequence<row...>) {
   return std::array<Builtin, sizeof...(row)>{&call_row<row>...};
 }(std::make_index_sequence<kMaxFunctions>{});
 
-struct Named {
+struct NamedBuiltin {
   std::string_view name;
   Builtin call;
 };
 
 // new and delete are malloc and free under the names that C++ gives them.
-constexpr Named kRuntime[] = {
+constexpr NamedBuiltin kRuntime[] = {
     {"vprintf", call_vprintf},
     {"__assertfail", call_assertfail},
     {"malloc", call_malloc},
@@ -353,7 +353,7 @@ constexpr Named kRuntime[] = {
 }  // namespace
 
 Builtin find_builtin(std::string_view name) {
-  for (const Named& row : kRuntime) {
+  for (const NamedBuiltin& row : kRuntime) {
     if (row.name == name) return row.call;
   }
   if (const Builtin call = find_device_runtime_call(name)) return call;

@@ -256,12 +256,12 @@ void error_text(Warp& w, const Inst& i, const CallSite& site) {
   });
 }
 
-struct Named {
+struct NamedCall {
   std::string_view name;  // behind __cudaCDP2
   Builtin call;
 };
 
-constexpr Named kCalls[] = {
+constexpr NamedCall kCalls[] = {
     {"DeviceGetAttribute", get_attribute},
     {"EventCreateWithFlags", create_event},
     {"EventDestroy", destroy_event},
@@ -295,7 +295,7 @@ Builtin find_device_runtime_call(std::string_view name) {
   if (!name.starts_with(kPrefix)) return nullptr;
   name.remove_prefix(kPrefix.size());
   if (name.ends_with(kOwnStream)) name.remove_suffix(kOwnStream.size());
-  for (const Named& row : kCalls) {
+  for (const NamedCall& row : kCalls) {
     if (row.name == name) return row.call;
   }
   return nullptr;

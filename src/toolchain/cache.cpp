@@ -50,7 +50,10 @@ void write_and_rename(const std::string& path, std::string_view content) {
 
 }  // namespace
 
-Cache Cache::of_user() {
+namespace {
+
+// By preference.
+std::vector<fs::path> folders_of_user() {
   std::vector<fs::path> folders;
   if (const auto chosen = environment("FABRICBENCH_CACHE"); !chosen.empty()) {
     folders.push_back(fs::absolute(chosen));
@@ -63,7 +66,15 @@ Cache Cache::of_user() {
     }
     folders.emplace_back(fmt::format("/tmp/fabricbench-cache-{}", geteuid()));
   }
-  for (const auto& folder : folders) {
+  return folders;
+}
+
+}  // namespace
+
+std::string Cache::preferred_folder() { return folders_of_user().front().string(); }
+
+Cache Cache::of_user() {
+  for (const auto& folder : folders_of_user()) {
     if (make_private(folder)) return Cache(folder.string());
   }
   return Cache();

@@ -17,6 +17,8 @@ class Cache {
   // $FABRICBENCH_CACHE, $XDG_CACHE_HOME/fabricbench or ~/.cache/fabricbench, else a folder in /tmp that only this user
   // can enter. If none can be used, the cache keeps nothing.
   static Cache of_user();
+  // The folder that of_user() takes if it can be used.
+  static std::string preferred_folder();
 
   bool keeps() const { return !folder_.empty(); }
   const std::string& folder() const { return folder_; }

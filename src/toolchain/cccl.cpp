@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/content_hash.h"
+#include "base/numbers.h"
 #include "base/strings.h"
 #include "toolchain/asm_escapes.h"
 #include "toolchain/cache.h"
@@ -21,6 +22,32 @@ namespace {
 // Headers that the SDK has only to include libcu++'s.
 constexpr std::array<std::string_view, 2> kOnlyWhole = {"cuda/std/complex", "cuda/std/functional"};
 constexpr std::string_view kSystemFolder = "/usr/include";
+
+// Where a part of CCCL states its version, and what the parts of the macro's number are multiplied by.
+struct VersionFile {
+  std::string_view part, package, path, macro;
+  uint32_t major, minor;
+};
+constexpr std::array<VersionFile, 4> kVersionFiles = {{
+    {"cub", "libcub-dev", "/cub/version.cuh", "CUB_VERSION", 100'000, 100},
+    {"thrust", "libthrust-dev", "/thrust/version.h", "THRUST_VERSION", 100'000, 100},
+    {"libcu++", "libcu++-dev", "/cuda/std/detail/__config", "_LIBCUDACXX_CUDA_API_VERSION", 1'000'000, 1'000},
+    {"libcu++", "libcu++-dev", "/cuda/std/__cccl/version.h", "CCCL_VERSION", 1'000'000, 1'000},
+}};
+
+std::string root_of(const std::string& folder) { return folder.empty() ? std::string(kSystemFolder) : folder; }
+
+// "1.17.2"; empty where the file does not state it in the expected way.
+std::string version_in(const std::string& text, const VersionFile& file) {
+  for (const auto line : split(text, '\n')) {
+    const std::string begin = fmt::format("#define {} ", file.macro);
+    if (!line.starts_with(begin)) continue;
+    if (const auto number = leading_number<uint32_t>(trim(line.substr(begin.size()))); number != 0) {
+      return fmt::format("{}.{}.{}", number / file.major, number % file.major / file.minor, number % file.minor);
+    }
+  }
+  return "";
+}
 
 // Whether the user's files name a header of libcu++ that the SDK does not have.
 bool needs_whole_libcudacxx(const DeviceCompile& unit, const std::string& sdk) {
@@ -95,13 +122,25 @@ void choose_cccl(DeviceCompile& unit, const std::string& sdk, const std::string&
   if (unit.whole_libcudacxx || !unit.cccl.empty()) replace_asm(unit, folder);
 }
 
+std::vector<CcclPart> cccl_parts(const std::string& folder) {
+  std::vector<CcclPart> parts;
+  for (const VersionFile& file : kVersionFiles) {
+    if (parts.empty() || parts.back().name != file.part)
+      parts.push_back({std::string(file.part), std::string(file.package), {}});
+    const std::string path = root_of(folder) + std::string(file.path);
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(path, missing)) continue;
+    if (auto version = version_in(read_file(path), file); !version.empty()) parts.back().version = std::move(version);
+  }
+  return parts;
+}
+
 std::string cccl_facts(const std::string& folder) {
   std::string facts = folder;
-  const std::string root = folder.empty() ? std::string(kSystemFolder) : folder;
-  for (const auto* file :
-       {"/cub/version.cuh", "/thrust/version.h", "/cuda/std/detail/__config", "/cuda/std/__cccl/version.h"}) {
+  for (const VersionFile& file : kVersionFiles) {
+    const std::string path = root_of(folder) + std::string(file.path);
     std::error_code missing;
-    if (std::filesystem::is_regular_file(root + file, missing)) facts += hash_bytes(read_file(root + file));
+    if (std::filesystem::is_regular_file(path, missing)) facts += hash_bytes(read_file(path));
   }
   return facts;
 }

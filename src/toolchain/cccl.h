@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "toolchain/compile.h"
 
@@ -19,6 +20,12 @@ void choose_cccl(DeviceCompile& unit, const std::string& sdk, const std::string&
 bool is_of_cccl(std::string_view header);
 // Whether the source defines macros of CCCL, which must come before its headers.
 bool sets_up_cccl(const DeviceCompile& unit);
+
+// A part of CCCL: its name, the Debian package that has it, and its version; empty: it is not installed.
+struct CcclPart {
+  std::string name, package, version;
+};
+std::vector<CcclPart> cccl_parts(const std::string& folder);
 
 // What results depend on: the versions that are installed.
 std::string cccl_facts(const std::string& folder);

@@ -23,7 +23,7 @@ struct SourcePlace {
 };
 
 // The last .loc before a line of the text (1-based).
-std::optional<SourcePlace> place_of(std::string_view ptx, uint32_t line) {
+std::optional<SourcePlace> source_place_of(std::string_view ptx, uint32_t line) {
   std::map<uint32_t, std::string> files;  // by number; they may stand behind the code
   uint32_t file = 0, source_line = 0;
   uint32_t at = 0;
@@ -75,7 +75,7 @@ Result<std::vector<std::string>> check_ptx(std::string_view ptx) {
   Errors errors;
   const auto lines = split(ptx, '\n');
   for (const Diagnostic& d : parsed.error().list) {
-    const auto place = place_of(ptx, d.at.line);
+    const auto place = source_place_of(ptx, d.at.line);
     const std::string_view line = d.at.line >= 1 && d.at.line <= lines.size() ? trim(lines[d.at.line - 1]) : "";
     std::string text =
         place ? fmt::format("{}:{}: PTX: {}", place->file, place->line, d.message) : fmt::format("PTX: {}", d.message);

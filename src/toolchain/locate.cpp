@@ -32,8 +32,6 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-namespace {
-
 Result<std::string> find_compiler() {
   const std::string chosen = environment("FABRICBENCH_CLANG");
   const std::string name = chosen.empty() ? std::string(kCompiler) : chosen;
@@ -41,6 +39,8 @@ Result<std::string> find_compiler() {
   if (!chosen.empty()) return error(fmt::format("FABRICBENCH_CLANG names no program: {}", chosen));
   return error(fmt::format("{} not found in PATH: install it (apt install clang-19), or set FABRICBENCH_CLANG", name));
 }
+
+namespace {
 
 Result<std::string> find_sdk() {
   return fb::locate({.variable = "FABRICBENCH_SDK",
@@ -59,6 +59,15 @@ Result<Locations> locate() {
   auto sdk = find_sdk();
   if (!sdk) return std::unexpected(sdk.error());
   return Locations{std::move(*compiler), std::move(*sdk)};
+}
+
+Result<std::string> locate_nvcc() {
+  for (const std::string name : {"nvcc", "/usr/local/cuda/bin/nvcc"}) {
+    const std::string found = find_program(name);
+    // Our driver may be called nvcc for the sake of build systems.
+    if (!found.empty() && fs::canonical(found) != fs::path(own_program())) return fs::canonical(found).string();
+  }
+  return error("nvcc was not found in PATH or /usr/local/cuda/bin: install NVIDIA's CUDA toolkit");
 }
 
 std::string locate_toolkit() {

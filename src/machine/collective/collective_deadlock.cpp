@@ -16,7 +16,7 @@ namespace {
 
 using wire::CollectiveKind;
 
-constexpr size_t kMostCalls = 16;
+constexpr size_t kMostBlamedCalls = 16;
 constexpr size_t kMostFollowed = 4096;
 
 // The operation `later` must wait for `op`.
@@ -314,7 +314,7 @@ class Finder {
       }
       if (named > at_most(4)) line += fmt::format(" and {} more", named - at_most(4));
       if (named == 0) line += fmt::format(" in no call; {} collectives issued", m.collectives);
-      if (std::ranges::find(blame.calls, line) == blame.calls.end() && blame.calls.size() < at_most(kMostCalls))
+      if (std::ranges::find(blame.calls, line) == blame.calls.end() && blame.calls.size() < at_most(kMostBlamedCalls))
         blame.calls.push_back(std::move(line));
     }
   }

@@ -13,7 +13,7 @@ namespace {
 
 using wire::Kind;
 
-constexpr size_t kMostNamed = 4;
+constexpr size_t kMostNamedWaits = 4;
 constexpr size_t kMostOps = 256;
 constexpr size_t kMostFollowed = 4096;  // operations behind one
 
@@ -128,12 +128,12 @@ class Gatherer {
       for (size_t o = 0; o < of_op_.size(); ++o) {
         if (after_op_[o].contains(w.get())) host.ops.push_back(o);
       }
-      if (++named > at_most(kMostNamed)) continue;
+      if (++named > at_most(kMostNamedWaits)) continue;
       host.text +=
           fmt::format("{} for \"{}\"{}", named == 1 ? "" : " and", w->name.empty() ? "work on a stream" : w->name,
                       w->has_begun ? ", which has begun" : ", which can't begin yet");
     }
-    if (named > at_most(kMostNamed)) host.text += " and more";
+    if (named > at_most(kMostNamedWaits)) host.text += " and more";
     facts_.hosts.push_back(std::move(host));
   }
 

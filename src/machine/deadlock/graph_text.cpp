@@ -13,8 +13,8 @@ namespace fb::machine {
 namespace {
 
 constexpr size_t kMostLines = 40;
-constexpr size_t kMostWaits = 4;  // of a kernel
-constexpr size_t kMostNamed = 3;  // of remaining writers
+constexpr size_t kMostWaits = 4;         // of a kernel
+constexpr size_t kMostNamedWriters = 3;  // of remaining writers
 
 std::string time_between(uint64_t write, uint64_t look) {
   const bool before = write <= look;
@@ -185,7 +185,7 @@ class Text {
     if (names.empty()) return "    no remaining writer\n";
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::string text = "    could still write it: ";
-    const size_t shown = std::min(names.size(), at_most(kMostNamed));
+    const size_t shown = std::min(names.size(), at_most(kMostNamedWriters));
     for (size_t k = 0; k < shown; ++k) text += (k == 0 ? "" : "; ") + names[k];
     if (names.size() > shown) text += fmt::format("; and {} more", names.size() - shown);
     return text + "\n";
@@ -195,7 +195,7 @@ class Text {
     size_t named = 0, left = 0;
     for (const BlockedOp& op : g_.facts.ops) {
       if (op.waits_on && op.begun) continue;
-      if (++named > at_most(kMostNamed)) {
+      if (++named > at_most(kMostNamedWriters)) {
         ++left;
         continue;
       }

@@ -20,7 +20,7 @@ using wire::Kind;
 using wire::Status;
 using wire::StepKind;
 
-constexpr uint32_t kMostCalls = 1 << 12;
+constexpr uint32_t kMostRunCalls = 1 << 12;
 constexpr size_t kLongestText = 2048;
 
 const char* name_of(StepKind kind) {
@@ -152,7 +152,7 @@ Status JudgeSession::free_tensor(const wire::JudgeFree& m) {
 Status JudgeSession::step(Call& call, const wire::JudgeStep& m) {
   if (state_ != State::frozen) return Status::illegal_state;
   if (m.ranks != ranks_.size() || m.kind == StepKind::none || m.kind > StepKind::leave) return Status::invalid_value;
-  if (m.calls == 0 || m.calls > (m.kind == StepKind::run ? kMostCalls : 1)) return Status::invalid_value;
+  if (m.calls == 0 || m.calls > (m.kind == StepKind::run ? kMostRunCalls : 1)) return Status::invalid_value;
   if (m.kind == StepKind::construct && call.blob.size() % (ranks_.size() * sizeof(uint64_t)) != 0)
     return Status::invalid_value;
   if (m.order.schedule > wire::StepSchedule::drawn) return Status::invalid_value;

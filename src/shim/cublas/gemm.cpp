@@ -109,3 +109,5 @@ using namespace fb::shim::cublas;
 #define FB_INT int64_t
 #define FB_NAME(name) name##_64
 #include "shim/cublas/gemm.inl"
+#undef FB_NAME
+#undef FB_INT

@@ -55,3 +55,5 @@ using namespace fb::shim::cublas;
 #define FB_INT int64_t
 #define FB_NAME(name) name##_64
 #include "shim/cublas/transfers.inl"
+#undef FB_NAME
+#undef FB_INT

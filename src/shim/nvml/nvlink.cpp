@@ -41,7 +41,7 @@ nvmlReturn_t remote_of(nvmlDevice_t handle, unsigned int link, Info* info) {
   });
 }
 
-void fill(nvmlFieldValue_t& field, const wire::DeviceFacts& f) {
+void fill_field(nvmlFieldValue_t& field, const wire::DeviceFacts& f) {
   const auto give = [&](unsigned int value) {
     field.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
     field.value = {};
@@ -123,7 +123,7 @@ FB_API nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t handle, uns
 FB_API nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t handle, int count, nvmlFieldValue_t* values) {
   return with_device(handle, [&](const Device& device) {
     if (!values || count < 0) return NVML_ERROR_INVALID_ARGUMENT;
-    for (nvmlFieldValue_t& value : std::span(values, static_cast<size_t>(count))) fill(value, device.facts());
+    for (nvmlFieldValue_t& value : std::span(values, static_cast<size_t>(count))) fill_field(value, device.facts());
     return NVML_SUCCESS;
   });
 }

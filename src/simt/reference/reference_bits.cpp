@@ -8,9 +8,6 @@ namespace {
 using ptx::Form;
 using ptx::Mod;
 
-uint32_t bits(const Operation& o) { return ptx::bits_of(o.type()); }
-Bits raw(const Operation& o, int k) { return low(o.in[k][0], bits(o)); }
-
 // One bit at a time: the table's bit number abc.
 Bits three_input_logic(Bits a, Bits b, Bits c, Bits table) {
   Bits d = 0;

@@ -9,7 +9,7 @@ using ptx::Form;
 using ptx::Mod;
 using ptx::Type;
 
-Rounding rounding(const Operation& o) {
+Rounding conversion_rounding(const Operation& o) {
   if (o.has(Mod::rz) || o.has(Mod::rzi)) return Rounding::zero;
   if (o.has(Mod::rm) || o.has(Mod::rmi)) return Rounding::down;
   if (o.has(Mod::rp) || o.has(Mod::rpi)) return Rounding::up;
@@ -58,14 +58,14 @@ void int_to_float(Operation& o) {
   const I128 value = as_integer(o.in[1][0], o.type(1));
   const Number n = from_integer(value < 0, static_cast<Bits>(value < 0 ? -value : value));
   const Format& f = format_of(o.type(0));
-  o.out[0][0] = clamp_result(o, encode(n, f, rounding(o)), f);
+  o.out[0][0] = clamp_result(o, encode(n, f, conversion_rounding(o)), f);
 }
 
 void float_to_int(Operation& o) {
   const Format& f = format_of(o.type(1));
   const Type to = o.type(0);
   const uint32_t bits = ptx::bits_of(to);
-  const Number n = to_integral(decode(flush_f32(o, code_of(o.in[1][0], f), f), f), rounding(o));
+  const Number n = to_integral(decode(flush_f32(o, code_of(o.in[1][0], f), f), f), conversion_rounding(o));
   I128 value = 0;
   if (n.kind == Kind::nan) {
     const bool wide = o.type(1) == Type::f64 || bits == 64;
@@ -80,8 +80,6 @@ void float_to_int(Operation& o) {
 }
 
 // Between floating-point formats
-
-constexpr uint64_t kQuiet64 = uint64_t{1} << 51;
 
 // The NaN `code` of one format in another.
 uint64_t convert_nan(uint64_t code, const Format& from, const Format& to) {
@@ -102,10 +100,10 @@ void float_to_float(Operation& o) {
     return;
   }
   if (!rounds_to_integer(o)) {
-    o.out[0][0] = narrow(o, code, from, to, rounding(o));
+    o.out[0][0] = narrow(o, code, from, to, conversion_rounding(o));
     return;
   }
-  const Number n = to_integral(decode(flush_f32(o, code, from), from), rounding(o));
+  const Number n = to_integral(decode(flush_f32(o, code, from), from), conversion_rounding(o));
   o.out[0][0] = clamp_result(o, flush_f32(o, encode(n, to, Rounding::nearest_even), to), to);
 }
 
@@ -115,7 +113,7 @@ void to_tf32(Operation& o) {
     o.out[0][0] = 0x7FFF'FFFF;
     return;
   }
-  o.out[0][0] = Bits{narrow(o, code, kF32, kTf32, rounding(o))} << 13;
+  o.out[0][0] = Bits{narrow(o, code, kF32, kTf32, conversion_rounding(o))} << 13;
 }
 
 // Pairs: a goes to the upper part, b to the lower
@@ -126,7 +124,7 @@ uint32_t element_bits(Type packed) { return ptx::bits_of(packed) / 2; }
 void pack_pair(Operation& o) {
   const Format& f = format_of(o.type(0));
   const uint32_t at = element_bits(o.type(0));
-  const auto one = [&](int k) { return Bits{narrow(o, code_of(o.in[k][0], kF32), kF32, f, rounding(o))}; };
+  const auto one = [&](int k) { return Bits{narrow(o, code_of(o.in[k][0], kF32), kF32, f, conversion_rounding(o))}; };
   o.out[0][0] = one(1) << at | one(2);
 }
 
@@ -134,7 +132,7 @@ void pair_to_pair(Operation& o) {
   const Format &from = format_of(o.type(1)), &to = format_of(o.type(0));
   for (uint32_t k = 0; k < 2; ++k) {
     const uint64_t code = code_of(o.in[1][0] >> (element_bits(o.type(1)) * k), from);
-    o.out[0][0] |= Bits{narrow(o, code, from, to, rounding(o))} << (element_bits(o.type(0)) * k);
+    o.out[0][0] |= Bits{narrow(o, code, from, to, conversion_rounding(o))} << (element_bits(o.type(0)) * k);
   }
 }
 

@@ -54,8 +54,6 @@ Rounding rounding(const Operation& o) {
 
 bool is_f64(const Format& f) { return f.exponent_bits == kF64.exponent_bits; }
 
-constexpr uint64_t kQuiet64 = uint64_t{1} << 51;
-
 // What an operation makes of a NaN among its operands: the f64 one that comes first, quiet; else the canonical one.
 uint64_t nan_of(const Format& f, std::initializer_list<uint64_t> operands) {
   if (is_f64(f)) {

@@ -10,8 +10,6 @@ using ptx::Mod;
 using ptx::Type;
 
 I128 arg(const Operation& o, int k) { return as_integer(o.in[k][0], o.type()); }
-uint32_t bits(const Operation& o) { return ptx::bits_of(o.type()); }
-Bits raw(const Operation& o, int k) { return low(o.in[k][0], bits(o)); }
 void result(Operation& o, I128 value) { o.out[0][0] = static_cast<Bits>(value); }
 
 // A 64 by 64 bit product fits 128 bits either way: as unsigned, or as signed.

@@ -147,7 +147,7 @@ const Inst* run_load_reduce(Warp& w, const Inst& i) {
   return &i + 1;
 }
 
-const Inst* run_store(Warp& w, const Inst& i) {
+const Inst* run_multimem_store(Warp& w, const Inst& i) {
   const Operands operands(w, i);
   const Request request = find_request(w, i, operands, AccessKind::store);
   const MulticastLocations locations(w, i, request.address, request.bytes);
@@ -207,7 +207,7 @@ Exec multimem_handler(const Selection& s) {
     case Form::multimem_ld_reduce:
       return run_load_reduce;
     case Form::multimem_st:
-      return run_store;
+      return run_multimem_store;
     case Form::multimem_red:
       return run_reduce;
     default:

@@ -10,6 +10,8 @@ namespace fb::simt::reference {
 using U128 = unsigned __int128;
 using I128 = __int128;
 
+constexpr uint64_t kQuiet64 = uint64_t{1} << 51;  // of an f64 NaN
+
 enum class Rounding : uint8_t { nearest_even, nearest_away, zero, down, up };
 
 // A binary format, sign bit on top. Codes from `infinity` on are no finite values; a format without infinity gives

@@ -41,6 +41,8 @@ Evaluate address_evaluator(ptx::Form form);
 // Reading bits as numbers
 
 inline Bits low(Bits value, uint32_t bits) { return bits >= 128 ? value : value & ((Bits{1} << bits) - 1); }
+inline uint32_t bits(const Operation& o) { return ptx::bits_of(o.type()); }
+inline Bits raw(const Operation& o, int k) { return low(o.in[k][0], bits(o)); }
 
 inline I128 as_signed(Bits value, uint32_t bits) {
   const Bits v = low(value, bits);

@@ -83,7 +83,7 @@ TEST(Cli, OldNamesWorkAndSayWhatTheyAreNow) {
     EXPECT_EQ(old.exit_code, 0) << name;
     EXPECT_EQ(old.text, now.text) << name;
     EXPECT_EQ(run_tool(name + " --help 2>&1 >/dev/null").text,
-              "note: `fabricbench " + name + "` is `fabricbench dev " + name + "` now; the old name goes with 0.3\n");
+              "note: `fabricbench " + name + "` is `fabricbench dev " + name + "` now; the old name goes with 0.7\n");
   }
   const auto version = nlohmann::json::parse(run_tool("--color never version --json 2>/dev/null").text);
   EXPECT_EQ(version["schema"], 1);
@@ -197,6 +197,28 @@ TEST(Cli, FiguresOfAPlatformWithoutAnyAreAnError) {
   const Output none = run_tool("dev calibrate --inside --platform pcie_x4");
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.text.find("no figure of a single GPU of 'pcie_x4'"), std::string::npos) << none.text;
+}
+
+// What a new user types by mistake: each message ends with what helps.
+TEST(Cli, CheckSaysWhatWasMeant) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("mine.cu", "int x;\n");
+  const std::pair<std::string, std::string> wrong[] = {
+      {file + " push_copy", "the problem comes first, then the file: fabricbench check push_copy " + file},
+      {"--quick " + file + " push_copy", "fabricbench check push_copy " + file},
+      {file + " push_cpy", "is a file, and the name of a problem is needed: `fabricbench list` shows the problems"},
+      {"push_cpy " + file, "did you mean 'push_copy'? `fabricbench list` shows the problems"},
+      {"push_copy " + folder.path(), "it is a folder; name the file of the solution"},
+      {"push_copy " + folder.path("no.cu"),
+       "there is no such file (`fabricbench template push_copy -o " + folder.path("no.cu") + "` begins one)"},
+      {"--platform h100x9 push_copy " + file, "no platform is called 'h100x9'; known: "},
+  };
+  for (const auto& [arguments, message] : wrong) {
+    const Output output = run_tool("check " + arguments);
+    EXPECT_EQ(output.exit_code, 2) << arguments;
+    EXPECT_NE(output.text.find(message), std::string::npos) << arguments << ": " << output.text;
+    EXPECT_EQ(std::ranges::count(output.text, '\n'), 1) << output.text;
+  }
 }
 
 class CliFigures : public testing::Test {

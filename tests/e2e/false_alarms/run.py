@@ -5,7 +5,7 @@ Usage: run.py FABRICBENCH example NAME…     rows of tests/e2e/examples/matrix.
        run.py FABRICBENCH repaired NAME…    programs of tests/e2e/bugs, repaired
        run.py FABRICBENCH reference NAME…   solutions of problems, by the judge
        run.py FABRICBENCH right NAME…       right but unusual candidates of tests/e2e/candidates, by the judge
-       Without a name: all of them.
+       Without a name: all of them; with --part K/LAST those with this remainder by LAST + 1, in the order of their names.
 
 $FABRICBENCH_SCHEDULES: schedules of each (default: 3). The promise is 200.
 """
@@ -96,6 +96,9 @@ def main():
     tool, kind = sys.argv[1:3]
     cases = KINDS[kind]()
     names = sys.argv[3:] or sorted(cases)
+    if names[0] == "--part":
+        part, last = map(int, names[1].split("/"))
+        names = sorted(cases)[part::last + 1]
     failed = []
     for name in names:
         begin = time.monotonic()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random programs of collectives, groups, streams and communicators, compared with an oracle and checked for races.
 
-Usage: run_stress.py FABRICBENCH [--ranks N] [--programs N]    (without --ranks: programs are spread over 2 to 8 ranks)
+Usage: run_stress.py FABRICBENCH [--ranks N] [--programs N] [--first SEED]
+Without --ranks, programs are spread over 2 to 8 ranks.
 """
 import argparse
 import os
@@ -18,8 +19,9 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--ranks", type=int, default=0)
     parser.add_argument("--programs", type=int, default=60)
+    parser.add_argument("--first", type=int, default=1)
     options = parser.parse_args()
-    done, seed = 0, 0
+    done, seed = 0, options.first - 1
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, TMPDIR=folder)
         while done < options.programs:

@@ -1,7 +1,10 @@
 #include "catalog/describe.h"
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "base/strings.h"
+#include "base/terminal.h"
 #include "sample.h"
 
 namespace fb::catalog {
@@ -22,6 +25,34 @@ TEST_F(Describe, AListHasALineForEach) {
   ASSERT_EQ(json["problems"].size(), 1u);
   EXPECT_EQ(json["problems"][0]["name"], "sample");
   EXPECT_EQ(json["problems"][0]["hash"], p.problems[0].hash);
+}
+
+TEST_F(Describe, AListFitsItsColumnsAndKeepsThemAligned) {
+  Pack p = pack();
+  p.problems[0].title = "Reduce-scatter über Ringe, 全体 in four steps, each with a flag for each of the peers";
+  p.problems.push_back(p.problems[0]);
+  p.problems[1].name = "a_much_longer_name_of_a_problem";
+  p.problems[1].title = "Short";
+  const std::vector<const Problem*> both = {&p.problems[0], &p.problems[1]};
+  for (const size_t columns : {60u, 80u, 120u, 200u}) {
+    const std::string text = list_as_text(both, columns);
+    std::vector<size_t> begins;  // of the titles
+    for (const auto line : split(trim(text), '\n')) {
+      EXPECT_LE(columns_of(line), columns) << text;
+      for (const std::string_view title : {"title", "Reduce-scatter", "Short"}) {
+        if (const size_t at = line.find(title); at != std::string_view::npos)
+          begins.push_back(columns_of(line.substr(0, at)));
+      }
+    }
+    ASSERT_EQ(begins.size(), 3u) << text;
+    EXPECT_EQ(begins[0], begins[1]) << text;
+    EXPECT_EQ(begins[0], begins[2]) << text;
+    EXPECT_EQ(text.contains("…"), columns < 200) << text;
+    EXPECT_TRUE(text.contains("a_much_longer_name_of_a_problem  ")) << text;
+    EXPECT_EQ(text.contains("worlds"), columns >= 80) << text;
+  }
+  EXPECT_TRUE(list_as_text(both, 10).starts_with("name\nsample\n")) << "names stay whole";
+  EXPECT_TRUE(list_as_text(both).contains(p.problems[0].title)) << "without a limit nothing is cut";
 }
 
 TEST_F(Describe, TheTextHasWhatASolverNeedsAndNoSolution) {

@@ -93,10 +93,23 @@ TEST_F(PackFolder, AFolderBringsItsOwnPack) {
 TEST_F(PackFolder, SuggestsTheNearestNames) {
   copy_to("comm/p2p/all_gather_push");
   EXPECT_EQ(errors_of(load_from_pack(root_.path(), "simple")),
-            "no problem is called 'simple'; did you mean 'sample'?\n");
-  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "ep/gather")),
-            "no problem is called 'ep/gather'; did you mean 'all_gather_push'?\n");
-  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "qqq")), "no problem is called 'qqq'\n");
+            "no problem is called 'simple'; did you mean 'sample'? `fabricbench list` shows the problems\n");
+  EXPECT_EQ(
+      errors_of(load_from_pack(root_.path(), "ep/gather")),
+      "no problem is called 'ep/gather'; did you mean 'all_gather_push'? `fabricbench list` shows the problems\n");
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "qqq")),
+            "no problem is called 'qqq': `fabricbench list` shows the problems\n");
+}
+
+TEST_F(PackFolder, SaysWhatWasGivenInPlaceOfAName) {
+  const std::string file = root_.write("elsewhere/solution.cu", "int x;\n");
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), file)),
+            "'" + file + "' is a file, and the name of a problem is needed: `fabricbench list` shows the problems\n");
+  const std::string other = root_.path() + "/elsewhere";
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), other)),
+            "'" + other +
+                "' is a folder without problem.toml, and no problem has this name: `fabricbench list` shows the "
+                "problems\n");
 }
 
 TEST_F(PackFolder, AsksWhichOfTwo) {

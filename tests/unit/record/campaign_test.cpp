@@ -96,5 +96,15 @@ TEST_F(RunFolder, AnotherFolderIsNamed) {
   EXPECT_NE(to_string(run.error(), "").find("it has no campaign.json"), std::string::npos);
 }
 
+TEST_F(RunFolder, WhatWasMeantInsteadIsSaid) {
+  const auto said = [](const std::string& folder) { return to_string(read_run(folder).error(), ""); };
+  EXPECT_TRUE(said(folder_ + "/nothing").contains("there is no folder")) << said(folder_ + "/nothing");
+  EXPECT_TRUE(said(plan_file(folder_)).contains("is a file, and a run is a folder")) << said(plan_file(folder_));
+  // The folder that holds runs.
+  std::filesystem::create_directories(folder_ + "/more/monday");
+  write_file(plan_file(folder_ + "/more/monday"), "{}");
+  EXPECT_TRUE(said(folder_ + "/more").contains("did you mean " + folder_ + "/more/monday?")) << said(folder_ + "/more");
+}
+
 }  // namespace
 }  // namespace fb::record

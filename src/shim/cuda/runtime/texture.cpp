@@ -10,7 +10,7 @@ namespace {
 
 // Gives the program a part of an object, if there is such an object.
 template <class Part, class Get>
-cudaError_t put(Part* part, const std::shared_ptr<const shim::TextureObject>& object, Get get) {
+cudaError_t put_part(Part* part, const std::shared_ptr<const shim::TextureObject>& object, Get get) {
   if (!part || !object) return cudaErrorInvalidValue;
   *part = get(*object);
   return cudaSuccess;
@@ -30,15 +30,15 @@ FB_API cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
   return record(shim::destroy_texture(object));
 }
 FB_API cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource, cudaTextureObject_t object) {
-  return record(put(resource, shim::find_texture(object), [](const auto& o) { return o.resource; }));
+  return record(put_part(resource, shim::find_texture(object), [](const auto& o) { return o.resource; }));
 }
 FB_API cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* how, cudaTextureObject_t object) {
-  return record(put(how, shim::find_texture(object), [](const auto& o) { return o.how; }));
+  return record(put_part(how, shim::find_texture(object), [](const auto& o) { return o.how; }));
 }
 FB_API cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* view, cudaTextureObject_t object) {
   const auto found = shim::find_texture(object);
   if (!found || !found->has_view) return record(cudaErrorInvalidValue);
-  return record(put(view, found, [](const auto& o) { return o.view; }));
+  return record(put_part(view, found, [](const auto& o) { return o.view; }));
 }
 
 FB_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cudaResourceDesc* resource) {
@@ -52,7 +52,7 @@ FB_API cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
   return record(shim::destroy_surface(object));
 }
 FB_API cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* resource, cudaSurfaceObject_t object) {
-  return record(put(resource, shim::find_surface(object), [](const auto& o) { return o.resource; }));
+  return record(put_part(resource, shim::find_surface(object), [](const auto& o) { return o.resource; }));
 }
 
 FB_API cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* texels, const cudaChannelFormatDesc* format,

@@ -4,7 +4,8 @@
 A wrong one must be reported with its class and with both lines (marked in the source with //@ and a name); a repaired
 one must be clean, under so many schedules.
 
-Usage: run_races.py FABRICBENCH SOURCE [--schedules N] [CASE...]
+Usage: run_races.py FABRICBENCH SOURCE [--schedules N] [--part K/LAST] [CASE...]
+--part: the cases with remainder K by LAST + 1, in their order
 """
 import argparse
 import os
@@ -92,10 +93,14 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("source")
     parser.add_argument("--schedules", type=int, default=0, help="of repaired forms; 0: by virtual time alone")
+    parser.add_argument("--part")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     lines = marked_lines(options.source)
     failures = 0
+    if options.part:
+        part, last = map(int, options.part.split("/"))
+        options.cases = list(CASES[options.source])[part::last + 1]
     for case, (kind, marks) in CASES[options.source].items():
         if options.cases and case not in options.cases:
             continue

@@ -21,7 +21,11 @@ MachineProcess::MachineProcess(const std::string& platform) {
   write_file(options, record::to_json(record::RunOptions{.platform = platform, .ranks = 0}));
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+#ifdef FB_MACHINE
+  const std::string program = FB_MACHINE;
+#else
   const std::string program = FB_BINARY_DIR "/bin/fabricbench-machine";
+#endif
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(in[0], 0);
