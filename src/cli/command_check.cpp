@@ -50,7 +50,7 @@ Result<std::string> read_answer(std::istream& in, const std::string& name) {
   return text;
 }
 
-Result<std::string> read_answer_file(const Options& o) {
+Result<std::string> read_answer_file(const CheckOptions& o) {
   if (o.file == "-") return read_answer(std::cin, "standard input");
   std::ifstream in(o.file, std::ios::binary);
   const int why = in ? 0 : errno;
@@ -64,7 +64,7 @@ Result<std::string> read_answer_file(const Options& o) {
 }
 
 // Problem and file in the wrong order: the command that was meant.
-Errors swapped(const Options& o, const Errors& otherwise) {
+Errors swapped(const CheckOptions& o, const Errors& otherwise) {
   const auto meant = choose_problem(o.problems, o.file);
   if (!meant) return otherwise;
   return Errors(fmt::format("the problem comes first, then the file: fabricbench check {} {}", o.file, o.problem));

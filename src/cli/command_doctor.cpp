@@ -16,17 +16,17 @@
 namespace fb::cli {
 namespace {
 
-struct Word {
+struct HealthWord {
   const char *shown, *in_json;
   Tone tone;
 };
 // By Health.
-constexpr auto kWords = std::to_array<Word>({{"ok", "ok", Tone::good},
-                                             {"-", "absent", Tone::faint},
-                                             {"warn", "warning", Tone::strong},
-                                             {"FAIL", "failed", Tone::bad}});
+constexpr auto kHealthWords = std::to_array<HealthWord>({{"ok", "ok", Tone::good},
+                                                         {"-", "absent", Tone::faint},
+                                                         {"warn", "warning", Tone::strong},
+                                                         {"FAIL", "failed", Tone::bad}});
 
-const Word& word_of(Health health) { return kWords[static_cast<size_t>(health)]; }
+const HealthWord& word_of(Health health) { return kHealthWords[static_cast<size_t>(health)]; }
 
 constexpr size_t kWidth = 80, kIndent = 20;  // of the page; of the texts
 
@@ -52,8 +52,8 @@ std::string wrapped(std::string_view text) {
 }
 
 // A command stays in one line, to be copied.
-void print(const Finding& found) {
-  const Word& word = word_of(found.health);
+void print_finding(const Finding& found) {
+  const HealthWord& word = word_of(found.health);
   print_out("{:<14}{}  {}\n", found.name, paint(fmt::format("{:<4}", word.shown), word.tone, stdout),
             wrapped(found.text));
   if (!found.remedy.empty() && !found.text.contains(found.remedy)) print_out("{:>{}}{}\n", "", kIndent, found.remedy);
@@ -74,13 +74,13 @@ nlohmann::ordered_json to_value(const Diagnosis& d) {
   return {{"schema", 1}, {"exec", d.exec_runs}, {"check", d.check_runs}, {"findings", findings}};
 }
 
-int run(bool json) {
+int run_doctor(bool json) {
   const InterruptionGuard guard;
   Progress progress("doctor");
   const Diagnosis found = diagnose([&](const std::string& name) { progress.show(name); },
                                    [&](const Finding& finding) {
                                      progress.clear();
-                                     if (!json) print(finding);
+                                     if (!json) print_finding(finding);
                                    });
   if (json) {
     print_out("{}\n", to_value(found).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -95,7 +95,7 @@ int run(bool json) {
 void add_doctor(Command& program, CommandRun& command_run) {
   auto json = std::make_shared<bool>(false);
   Command& command =
-      program.add_subcommand("doctor", "Check this installation: what works, and how to get what is missing");
+      program.add_command("doctor", "Check this installation: what works, and how to get what is missing");
   command.footer(
       "Looks for what commands need in the places where they look, then runs a small program and a quick check.\n"
       "ok: found. -: absent, and needed only for what is said. warn: works, but not as well as it could. FAIL: exec "
@@ -106,7 +106,7 @@ void add_doctor(Command& program, CommandRun& command_run) {
       "  fabricbench doctor\n"
       "  fabricbench doctor --json | jq -r '.findings[] | select(.state == \"failed\") | .remedy'");
   command.add_flag("--json", *json, "As JSON: exec, check; findings[].name, .state, .text, .remedy");
-  command.callback([json, &command_run] { command_run.exit_code = run(*json); });
+  command.callback([json, &command_run] { command_run.exit_code = run_doctor(*json); });
 }
 
 }  // namespace fb::cli

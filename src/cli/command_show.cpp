@@ -34,7 +34,7 @@ void add_show(Command& program, CommandRun& command_run) {
       "  fabricbench show all_reduce_one_shot\n"
       "  fabricbench show all_reduce_one_shot --json | jq -r .statement\n"
       "  fabricbench show ./my_pack/comm/p2p/halo_exchange");
-  command.add_option("PROBLEM", options->problem, "Its name, category/name, or its folder")->required();
+  command.add_option("PROBLEM", options->problem, "Its name, category/name, or its folder").required();
   command.add_flag("--json", options->json, "As JSON: statement, tensors, sizes, rules, cost, pack, hash, …");
   add_problems_option(command, options->problems);
   command.callback([options, &command_run] { command_run.exit_code = show(*options); });

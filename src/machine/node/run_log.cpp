@@ -103,6 +103,7 @@ void RunLog::fill(record::RunRecord& record) const {
   record.failed_calls = failed_;
   record.calls_in_run = calls_in_run_;
   record.devices = devices_;
+  record.checked = checked_;
 }
 
 }  // namespace fb::machine

@@ -38,6 +38,13 @@ class RunLog {
   void count_unsupported(const std::string& call);
   void count_failed(const std::string& call);
   void count_kernel(uint32_t device) { ++devices_[device].kernels; }
+  // For RunRecord::checked.
+  void count_launch() { ++checked_.launches; }
+  void count_finished_kernel() { ++checked_.kernels; }
+  void count_ended(WorkKind kind) {
+    if (kind == WorkKind::library) ++checked_.library_operations;
+    if (kind == WorkKind::copy) ++checked_.copies;
+  }
   void count_copy(uint32_t device) { ++devices_[device].copies; }
   void count_instructions(uint32_t device, uint64_t n) { devices_[device].instructions += n; }
   void count_fault() { ++faults_; }
@@ -70,6 +77,7 @@ class RunLog {
   std::string not_replayable_;
   std::map<std::string, uint64_t> calls_in_run_, unsupported_, failed_;
   std::vector<record::DeviceCounters> devices_;
+  record::Checked checked_;
   uint64_t faults_ = 0;  // of kernels
   std::optional<Timeline> timeline_;
 };

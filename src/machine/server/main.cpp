@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
       server.finish_events();
     }
     for (const record::Incident& incident : record.incidents) {
+      if (run.ignore_errors && is_survived_error(incident)) continue;
       if (const auto ending = record::ending_of(incident)) record.ending = *ending;
     }
     if (!record_file.empty()) write_file(record_file, to_json(record) + "\n");

@@ -90,6 +90,7 @@ class Server {
   std::map<std::string, double> processor_seconds_;       // as the record has them
   uint32_t overtime_ = 0;                                 // requests since everything of a step was done
   bool finished_ = false;
+  bool fatal_ = false;  // … by an incident: what was under way is not missed
 };
 
 }  // namespace fb::machine
