@@ -1,5 +1,4 @@
 #include <unistd.h>
-
 #include <memory>
 
 #include "base/output.h"

@@ -124,7 +124,7 @@ void rename_old_command(const Command& program, std::vector<std::string>& words)
   if (at == words.size() || program.find_command(words[at]) != nullptr) return;
   const Command* moved = dev_commands(program).find_command(words[at]);
   if (moved == nullptr) return;
-  print_error("note: `fabricbench {}` is `{}` now; the old name goes with 0.3\n", moved->name(), moved->path());
+  print_error("note: `fabricbench {}` is `{}` now; the old name goes with 0.7\n", moved->name(), moved->path());
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), "dev");
 }
 

@@ -83,7 +83,7 @@ TEST(Cli, OldNamesWorkAndSayWhatTheyAreNow) {
     EXPECT_EQ(old.exit_code, 0) << name;
     EXPECT_EQ(old.text, now.text) << name;
     EXPECT_EQ(run_tool(name + " --help 2>&1 >/dev/null").text,
-              "note: `fabricbench " + name + "` is `fabricbench dev " + name + "` now; the old name goes with 0.3\n");
+              "note: `fabricbench " + name + "` is `fabricbench dev " + name + "` now; the old name goes with 0.7\n");
   }
   const auto version = nlohmann::json::parse(run_tool("--color never version --json 2>/dev/null").text);
   EXPECT_EQ(version["schema"], 1);
