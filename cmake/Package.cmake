@@ -8,13 +8,13 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DEST
 install(CODE "
   set(tool \"${PROJECT_BINARY_DIR}/bin/fabricbench\")
   set(root \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-  execute_process(COMMAND \${tool} man --out \${root}/${CMAKE_INSTALL_MANDIR}/man1 COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${tool} dev man --out \${root}/${CMAKE_INSTALL_MANDIR}/man1 COMMAND_ERROR_IS_FATAL ANY)
   foreach(script IN ITEMS bash=bash-completion/completions/fabricbench zsh=zsh/site-functions/_fabricbench
                           fish=fish/vendor_completions.d/fabricbench.fish)
     string(REPLACE \"=\" \";\" pair \${script})
     list(GET pair 0 shell)
     list(GET pair 1 file)
-    execute_process(COMMAND \${tool} completion \${shell} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND \${tool} dev completion \${shell} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
     file(WRITE \${root}/${CMAKE_INSTALL_DATADIR}/\${file} \"\${text}\")
   endforeach()")
 

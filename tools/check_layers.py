@@ -3,13 +3,16 @@
 
 A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt; shim/cuda is the layer shim_cuda. A file may include headers of
 its own layer and of the layers named there or below those. Tests may include everything. The table of layers in
-ARCHITECTURE.md must state the same DEPS."""
+ARCHITECTURE.md must state the same DEPS. Layers of the program `fabricbench` print by base/output.h and write files by
+write_file, where nothing is lost in silence."""
 
 import pathlib
 import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
+# Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
+UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|printf|puts|ofstream)\b")
 KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD"}
 
 
@@ -64,12 +67,16 @@ def compare_with_page(layers):
 def main():
     layers = read_dependencies()
     bad = compare_with_page(layers)
+    ours = reachable("cli", layers)
     for layer in layers:
         allowed = reachable(layer, layers)
         for path in sorted((SOURCE / layer.replace("shim_", "shim/")).rglob("*")):
             if path.suffix not in {".h", ".cpp", ".in"}:
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
+                if layer in ours and path.stem not in {"output", "confine_main"} and (found := UNCHECKED.search(line.split("//")[0])):
+                    print(f"{path.relative_to(SOURCE.parent)}:{number}: {found[0]}: print by base/output.h, write by write_file")
+                    bad += 1
                 include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
                 if not include:
                     continue
@@ -81,7 +88,7 @@ def main():
                 elif target not in allowed:
                     print(f"{where}: layer {layer} must not include {include[1]} (it may use: {' '.join(sorted(allowed))})")
                     bad += 1
-    print(f"layers: {len(layers)} checked, {bad} forbidden includes or wrong rows")
+    print(f"layers: {len(layers)} checked, {bad} forbidden includes, wrong rows or unchecked outputs")
     return 1 if bad else 0
 
 

@@ -48,7 +48,7 @@ step "ldconfig does not know the drop-in libraries"
 if inside /sbin/ldconfig -p | grep -E "libcuda|fabricbench"; then fail "libcuda is on the loader's path"; fi
 
 step "list, version, manual pages, completion"
-inside fabricbench version
+inside fabricbench dev version
 [[ $(inside fabricbench list --names | wc -l) -ge 24 ]] || fail "list"
 inside test -f /usr/share/man/man1/fabricbench-check.1 || inside test -f /usr/share/man/man1/fabricbench-check.1.gz || fail "no manual page"
 inside test -f /usr/share/bash-completion/completions/fabricbench || fail "no completion"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a candidate takes to compile: the median over the catalogue, for one build of FabricBench or for several in one run.
 
-Each problem's reference is judged quickly by each build in turn (`fabricbench bench --quick`), headers compiled ahead; the wall time of
+Each problem's reference is judged quickly by each build in turn (`fabricbench dev bench --quick`), headers compiled ahead; the wall time of
 the compilers counts, and for each problem the least of several rounds, because other load only adds. On a busy computer, run it with
 `chrt --fifo 1`.
 Usage: compile_time.py FABRICBENCH… [--rounds N] [--problems DIR] [--most SECONDS]
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def build_seconds(tool, problem, pack, cache):
     """Wall time of the compilers; None: this build does not know the problem."""
-    done = subprocess.run([tool, "bench", "--quick", "--json", "--problems", pack, problem], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([tool, "dev", "bench", "--quick", "--json", "--problems", pack, problem], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, env={**os.environ, "FABRICBENCH_CACHE": cache})
     if done.returncode != 0:
         return None

@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/output.h"
+
 namespace fb {
 
 void fail_check(const char* file, int line, const char* condition, std::string_view message) {
-  fmt::print(stderr, "{}:{}: internal error: expected {}{}{}\n", file, line, condition, message.empty() ? "" : ": ",
-             message);
+  print_error("{}:{}: internal error: expected {}{}{}\n", file, line, condition, message.empty() ? "" : ": ", message);
   std::abort();
 }
 

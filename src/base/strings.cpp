@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 
 #include "base/result.h"
@@ -62,10 +61,17 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.flush();
-  if (!out) throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+  const auto fail = [&] { throw std::system_error(errno, std::generic_category(), "cannot write " + path); };
+  constexpr int kMode = 0666;
+  UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  if (!file) fail();
+  while (!content.empty()) {
+    const ssize_t wrote = write(file.get(), content.data(), content.size());
+    if (wrote < 0 && errno != EINTR) fail();
+    if (wrote > 0) content.remove_prefix(static_cast<size_t>(wrote));
+  }
+  // Some file systems say only here that it did not fit.
+  if (close(file.release()) != 0 && errno != EINTR) fail();
 }
 
 std::string to_string(const Errors& errors, std::string_view file) {

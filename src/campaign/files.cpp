@@ -52,7 +52,7 @@ void publish(const std::string& path, std::string_view content, Durable durable)
   try {
     write_all(file, content, path);
     if (durable == Durable::yes && fsync(file.get()) != 0) fail("cannot write " + path);
-    file.reset();
+    if (close(file.release()) != 0 && errno != EINTR) fail("cannot write " + path);
     if (rename(temporary.c_str(), path.c_str()) != 0) fail("cannot rename to " + path);
   } catch (...) {
     unlink(temporary.c_str());

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/output.h"
+
 namespace fb::campaign {
 namespace {
 
@@ -61,8 +63,8 @@ class Plain final : public Progress {
 
  private:
   void say(const std::string& text) {
-    fmt::print(out_, "{}\n", text);
-    std::fflush(out_);
+    print_to(out_, "{}\n", text);
+    flush(out_);
   }
 
   std::FILE* out_;
@@ -86,20 +88,20 @@ class Live final : public Progress {
   }
   void ended(const Status& s) override {
     erase();
-    fmt::print(out_, "{}\n", headline(s));
-    std::fflush(out_);
+    print_to(out_, "{}\n", headline(s));
+    flush(out_);
   }
 
  private:
   void above(const std::string& text) {
     erase();
-    fmt::print(out_, "{}\n", text);
+    print_to(out_, "{}\n", text);
   }
   // A wrapped line would break the redraw. Texts are ASCII except for a few dots, counted by bytes.
   std::string cut(const std::string& text) const { return text.substr(0, columns_ - 1); }
 
   void erase() {
-    if (lines_ > 0) fmt::print(out_, "\x1b[{}A\r\x1b[J", lines_);
+    if (lines_ > 0) print_to(out_, "\x1b[{}A\r\x1b[J", lines_);
     lines_ = 0;
   }
 
@@ -108,10 +110,10 @@ class Live final : public Progress {
     last_ = s.elapsed;
     const size_t width = std::min<size_t>(columns_ - 3, 60);
     const size_t full = s.samples == 0 ? 0 : width * s.done / s.samples;
-    fmt::print(out_, "[{:#>{}}{:.>{}}]\n{}\n", "", full, "", width - full, cut(headline(s)));
-    for (const std::string& text : s.now) fmt::print(out_, "{}\n", cut("  " + text));
+    print_to(out_, "[{:#>{}}{:.>{}}]\n{}\n", "", full, "", width - full, cut(headline(s)));
+    for (const std::string& text : s.now) print_to(out_, "{}\n", cut("  " + text));
     lines_ = 2 + s.now.size();
-    std::fflush(out_);
+    flush(out_);
   }
 
   std::FILE* out_;

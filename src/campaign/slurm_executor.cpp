@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/numbers.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "campaign/files.h"
@@ -141,7 +142,7 @@ SlurmExecutor::~SlurmExecutor() {
   try {
     stop();
   } catch (const std::exception& e) {
-    fmt::print(stderr, "Slurm jobs named {} may be left: {}\n", name_, e.what());
+    print_error("Slurm jobs named {} may be left: {}\n", name_, e.what());
   }
 }
 

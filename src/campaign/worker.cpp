@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
@@ -86,8 +87,9 @@ int serve_lines() {
   std::string line;
   while (std::getline(std::cin, line)) {
     const auto done = judge_job_file(line);
-    fmt::print("{}\n", done ? "done" : "failed " + in_one_line(done.error()));
-    if (std::fflush(stdout) != 0) return 1;
+    print_out("{}\n", done ? "done" : "failed " + in_one_line(done.error()));
+    flush(stdout);
+    if (lost_output().out != 0) return 1;
   }
   return 0;
 }
@@ -109,7 +111,7 @@ Result<size_t> work_through(const std::string& list, size_t first, size_t count)
     const auto done = judge_job_file(jobs[k]);
     if (done) continue;
     ++failures;
-    fmt::print(stderr, "{}: {}\n", jobs[k], in_one_line(done.error()));
+    print_error("{}: {}\n", jobs[k], in_one_line(done.error()));
   }
   return failures;
 }

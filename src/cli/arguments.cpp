@@ -1,12 +1,27 @@
 #include "cli/arguments.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
-#include <ranges>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace fb::cli {
 namespace {
+
+// Empty: a file can be written there.
+std::string why_not_writable(const std::string& file) {
+  if (file == "-") return "";  // standard output
+  const std::filesystem::path path = std::filesystem::absolute(file);
+  const bool exists = std::filesystem::exists(path);
+  if (std::filesystem::is_directory(path)) return "cannot write " + file + ": Is a directory";
+  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) == 0) return "";
+  return fmt::format("cannot write {}: {}", file, std::generic_category().message(errno));
+}
 
 Check from_validator(const CLI::Validator& validator) {
   return {.why_not = [validator](const std::string& text) { return validator(text); },
@@ -76,6 +91,16 @@ Option Option::one_value_each() const {
   return *this;
 }
 
+Option Option::output_file() const {
+  command_->outputs_.insert(option_);
+  return type_name("FILE").check({.why_not = why_not_writable, .name = ""});
+}
+
+Option Option::output_folder() const {
+  command_->outputs_.insert(option_);
+  return type_name("DIR");
+}
+
 Option Option::marks(bool& given) const {
   option_->each([&given](const std::string&) { given = true; });
   return *this;
@@ -109,9 +134,9 @@ template <ArgumentValue T>
 Option Command::add_option(const std::string& names, T& value, const std::string& help) {
   if constexpr (std::same_as<T, std::optional<std::vector<uint32_t>>>) {
     const std::function<void(const std::vector<uint32_t>&)> take = [&value](const auto& numbers) { value = numbers; };
-    return Option(app_->add_option_function(names, take, help));
+    return Option(app_->add_option_function(names, take, help), *this);
   } else {
-    return Option(app_->add_option(names, value, help));
+    return Option(app_->add_option(names, value, help), *this);
   }
 }
 template Option Command::add_option(const std::string&, std::string&, const std::string&);
@@ -127,19 +152,17 @@ template Option Command::add_option(const std::string&, std::optional<std::vecto
 
 Option Command::add_option_function(const std::string& names, std::function<std::string(const std::string&)> take,
                                     const std::string& help) {
-  return Option(app_->add_option_function<std::string>(
-      names,
-      [names, take = std::move(take)](const std::string& text) {
-        if (const std::string why = take(text); !why.empty()) throw CLI::ValidationError(names, why);
-      },
-      help));
+  const std::function<void(const std::string&)> read = [names, take = std::move(take)](const std::string& text) {
+    if (const std::string why = take(text); !why.empty()) throw CLI::ValidationError(names, why);
+  };
+  return Option(app_->add_option_function(names, read, help), *this);
 }
 
 Option Command::add_flag(const std::string& names, bool& value, const std::string& help) {
-  return Option(app_->add_flag(names, value, help));
+  return Option(app_->add_flag(names, value, help), *this);
 }
 
-Option Command::option(const std::string& name) { return Option(app_->get_option(name)); }
+Option Command::option(const std::string& name) { return Option(app_->get_option(name), *this); }
 
 Result<std::string> Command::parse(const std::vector<std::string>& words) {
   try {
@@ -149,8 +172,10 @@ Result<std::string> Command::parse(const std::vector<std::string>& words) {
     return app_->help();
   } catch (const CLI::CallForVersion& e) {
     return std::string(e.what()) + "\n";
-  } catch (const CLI::ParseError& e) {
+  } catch (const CLI::ValidationError& e) {
     return error(e.what());
+  } catch (const CLI::ParseError& e) {
+    return error(std::string(e.what()) + " (--help lists the options)");
   }
 }
 
@@ -173,6 +198,7 @@ std::vector<OptionFacts> Command::options() const {
                    .hidden = option->get_group().empty(),
                    .required = option->get_required(),
                    .takes_value = option->get_items_expected_max() > 0,
+                   .is_output = outputs_.contains(option),
                    .names = positional ? option->get_name(true) : option->get_name(false, true),
                    .long_names = option->get_lnames(),
                    .type = option->get_type_name(),

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,12 @@ concept ArgumentValue =
     AnyOf<T, std::string, int, uint32_t, uint64_t, double, std::vector<std::string>, std::vector<uint32_t>,
           std::optional<uint32_t>, std::optional<uint64_t>, std::optional<std::vector<uint32_t>>>;
 
+class Command;
+
 // An option or argument that is being described; copies mean the same one.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, Command& command) : option_(option), command_(&command) {}
 
   Option required() const;
   Option check(const Check& check) const;
@@ -63,6 +66,10 @@ class Option {
   Option delimiter(char c) const;
   // Of several values: one behind each use of the option, as further words may be something else.
   Option one_value_each() const;
+  // The command writes this file, or files into this folder. Whether that is possible is looked at before anything
+  // takes time; tests/e2e/commands/output_test.cpp tries what happens when it fails later.
+  Option output_file() const;
+  Option output_folder() const;
   // `given` becomes true where the option is used.
   Option marks(bool& given) const;
 
@@ -70,11 +77,12 @@ class Option {
   void exclude(Option other) const;
 
   CLI::Option* option_;
+  Command* command_;
 };
 
 // What man pages and completions say about an option or argument.
 struct OptionFacts {
-  bool positional = false, hidden = false, required = false, takes_value = false;
+  bool positional = false, hidden = false, required = false, takes_value = false, is_output = false;
   std::string names;                    // as help shows them: "-o,--output", or the argument's
   std::vector<std::string> long_names;  // without dashes
   std::string type, default_text, description;
@@ -109,7 +117,7 @@ class Command {
   Option option(const std::string& name);
 
   // The text that --help or --version asked for, or nothing: then the command's callback was called. Errors: wrong
-  // usage. What callbacks throw passes through.
+  // usage, as a message for people. What callbacks throw passes through.
   Result<std::string> parse(const std::vector<std::string>& words);
   std::vector<std::string> remaining() const;
   bool is_given(const std::string& option) const;
@@ -126,8 +134,10 @@ class Command {
   // Nullptr: there is none of this name.
   const Command* find_command(const std::string& name) const;
   const Command* parent() const { return parent_; }
+  const Command& root() const { return parent_ == nullptr ? *this : parent_->root(); }
 
  private:
+  friend class Option;
   Command(CLI::App* app, const std::string& name, const Command* parent);
 
   std::string name_;
@@ -135,6 +145,7 @@ class Command {
   std::unique_ptr<CLI::App> owned_;  // of the program; it owns those of its commands
   CLI::App* app_;
   std::optional<std::string> heading_;
+  std::set<const CLI::Option*> outputs_;
   std::vector<std::unique_ptr<Command>> commands_;
 };
 

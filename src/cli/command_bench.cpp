@@ -8,6 +8,7 @@
 
 #include "base/interruption.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -84,17 +85,17 @@ BenchRow row_of(const record::Verdict& v) {
 }
 
 void print_row(const std::string& name, const BenchRow& row) {
-  fmt::print("{:<22}", name);
+  print_out("{:<22}", name);
   for (const BenchColumn& column : kBenchColumns)
-    fmt::print(" {:>{}.{}f}", row.*column.value, column.width, column.digits);
-  fmt::print("\n");
-  std::fflush(stdout);
+    print_out(" {:>{}.{}f}", row.*column.value, column.width, column.digits);
+  print_out("\n");
+  flush(stdout);
 }
 
 void print_head() {
-  fmt::print("{:<22}", "reference");
-  for (const BenchColumn& column : kBenchColumns) fmt::print(" {:>{}}", column.name, column.width);
-  fmt::print("\n");
+  print_out("{:<22}", "reference");
+  for (const BenchColumn& column : kBenchColumns) print_out(" {:>{}}", column.name, column.width);
+  print_out("\n");
 }
 
 // BenchColumn by column: a row of it need not be that of any verdict.
@@ -168,7 +169,7 @@ int run(const BenchOptions& o) {
     const auto verdict = judge_reference(o, *pack);
     progress.clear();
     if (!verdict) {
-      fmt::print(stderr, "fabricbench: {}\n", verdict.error().list[0].message);
+      print_error("fabricbench: {}\n", verdict.error().list[0].message);
       return kExitNo;
     }
     if (rows.empty() && !o.json) print_head();
@@ -185,7 +186,7 @@ int run(const BenchOptions& o) {
     if (!o.json) print_row(name, row);
     all[name] = json_of(row);
   }
-  if (o.json) fmt::print("{}\n", dump(all));
+  if (o.json) print_out("{}\n", dump(all));
   return kExitDone;
 }
 
@@ -204,9 +205,9 @@ void add_bench(Command& program, CommandRun& command_run) {
       "besides. `overhead` is all / (build + machine); `per_hour` are verdicts per hour on one core. `wall` alone is\n"
       "wall time, and depends on what else this computer does.\n\n"
       "Examples:\n"
-      "  fabricbench bench --quick --cached\n"
-      "  fabricbench bench --cached --json | jq .median.all\n"
-      "  fabricbench bench 'all_reduce*'");
+      "  fabricbench dev bench --quick --cached\n"
+      "  fabricbench dev bench --cached --json | jq .median.all\n"
+      "  fabricbench dev bench 'all_reduce*'");
   command.add_option("glob", o.glob, "Names of problems").show_default();
   command.add_flag("--quick", o.quick, "Quick checks");
   command.add_flag("--cached", o.cached, "Take candidates that were built before from the cache");

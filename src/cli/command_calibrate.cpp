@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "calibrate/figures_model.h"
 #include "calibrate/figures_report.h"
@@ -27,18 +28,18 @@ struct CalibrateOptions {
 };
 
 int fail_with(const Errors& errors) {
-  fmt::print(stderr, "{}", to_string(errors, "calibrate"));
+  print_error("{}", to_string(errors, "calibrate"));
   return kExitUsage;
 }
 
 // Prints the fitted constants; changes the file only with --write.
-Result<void> fit_constants(const CalibrateOptions& o, const calibrate::Curves& curves, const std::string& file, size_t jobs,
-                           Progress& progress) {
+Result<void> fit_constants(const CalibrateOptions& o, const calibrate::Curves& curves, const std::string& file,
+                           size_t jobs, Progress& progress) {
   const auto print_step = [&](const calibrate::FitStep& step) {
     progress.clear();
-    fmt::print(stderr, "step {}: {:.5f}", step.number, step.cost);
-    for (const auto& [key, value] : step.values) fmt::print(stderr, "  {}={:.4g}", key, value);
-    fmt::print(stderr, "\n");
+    print_error("step {}: {:.5f}", step.number, step.cost);
+    for (const auto& [key, value] : step.values) print_error("  {}={:.4g}", key, value);
+    print_error("\n");
   };
   const auto values = calibrate::fit(curves, {.platform_file = file,
                                               .side_by_side = jobs,
@@ -49,7 +50,7 @@ Result<void> fit_constants(const CalibrateOptions& o, const calibrate::Curves& c
                                               }});
   progress.clear();
   if (!values) return std::unexpected(values.error());
-  for (const auto& [key, value] : *values) fmt::print(stderr, "{} = {:.4g}\n", key, value);
+  for (const auto& [key, value] : *values) print_error("{} = {:.4g}\n", key, value);
   if (o.writes) write_file(file, calibrate::with_values(read_file(file), *values));
   return {};
 }
@@ -89,7 +90,7 @@ std::string shortcomings(const CalibrateOptions& o, const calibrate::FigureRepor
 
 // Says what is missing, and returns the exit code.
 int conclude(const std::string& missed) {
-  fmt::print(stderr, "{}", missed);
+  print_error("{}", missed);
   return missed.empty() ? kExitDone : kExitNo;
 }
 
@@ -109,7 +110,7 @@ int run_inside(const CalibrateOptions& o, size_t jobs, Progress& progress) {
                                          .figures = *figures,
                                          .modelled = *modelled,
                                          .summary = calibrate::summarise(*figures, *modelled)};
-  fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
+  print_out("{}", o.json ? to_json(findings) : to_text(findings));
   return conclude(shortcomings(o, findings));
 }
 
@@ -140,7 +141,7 @@ int run_calibration(const CalibrateOptions& o) {
     if (!compared) return fail_with(compared.error());
     findings.extrapolations = std::move(*compared);
   }
-  fmt::print("{}", o.json ? to_json(findings) : to_text(findings));
+  print_out("{}", o.json ? to_json(findings) : to_text(findings));
   if (!o.report.empty()) write_file(o.report, to_html(findings));
   return conclude(shortcomings(o, findings));
 }
@@ -159,14 +160,16 @@ void add_calibrate(Command& program, CommandRun& command_run) {
       "caches,\n"
       "memories and tensor cores (calibration/inside/figures.toml).\n"
       "Exit code: 0 done, 1 an error exceeds its bound, 2 a program or a file is invalid.\n\n"
-      "Examples:\n  fabricbench calibrate --platform b300x8 --report calibration.html\n"
-      "  fabricbench calibrate --fit --write     fit the constants again; takes about ten minutes\n"
-      "  fabricbench calibrate --inside --platform h100x8\n"
-      "  fabricbench calibrate --json --most-median 0.15 --most-p90 0.35 --most-max 0.6");
+      "Examples:\n  fabricbench dev calibrate --platform b300x8 --report calibration.html\n"
+      "  fabricbench dev calibrate --fit --write     fit the constants again; takes about ten minutes\n"
+      "  fabricbench dev calibrate --inside --platform h100x8\n"
+      "  fabricbench dev calibrate --json --most-median 0.15 --most-p90 0.35 --most-max 0.6");
   command.add_option("--platform", options->platform, "Name of a platform with measured curves").show_default();
   auto inside = command.add_flag("--inside", options->inside, "Compare with figures of single GPUs instead of curves");
   command.add_flag("--json", options->json, "As JSON: fit and held_out, each with median, p90 and max");
-  command.add_option("--report", options->report, "Write a page with plots to this file (HTML)").excludes(inside);
+  command.add_option("--report", options->report, "Write a page with plots to this file (HTML)")
+      .output_file()
+      .excludes(inside);
   command
       .add_flag("--compare-sampling", options->sampling,
                 "Also compare extrapolated with simulated times at twice the size")

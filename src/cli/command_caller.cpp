@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "base/output.h"
 #include "campaign/caller.h"
 #include "cli/commands.h"
 #include "cli/failure.h"

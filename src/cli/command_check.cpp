@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -7,10 +6,14 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/interruption.h"
+#include "base/output.h"
+#include "base/strings.h"
+#include "base/temp_dir.h"
 #include "base/text_limits.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -67,17 +70,19 @@ Errors swapped(const CheckOptions& o, const Errors& otherwise) {
   return Errors(fmt::format("the problem comes first, then the file: fabricbench check {} {}", o.file, o.problem));
 }
 
-// Whether a file can be written there, before anything takes time; empty if so.
-std::string why_not_writable(const std::string& file) {
-  const std::filesystem::path path = std::filesystem::absolute(file);
-  const bool exists = std::filesystem::exists(path);
-  if (std::filesystem::is_directory(path)) return "cannot write " + file + ": Is a directory";
-  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) == 0) return "";
-  return fmt::format("cannot write {}: {}", file, std::generic_category().message(errno));
+// From where the sessions left it to where it is wanted. The verdict has been printed.
+bool deliver_timeline(const std::string& made, const std::string& wanted) {
+  if (!std::filesystem::exists(made)) return true;  // no session began, or the verdict has a note
+  try {
+    write_file(wanted, read_file(made));
+    return true;
+  } catch (const std::system_error& e) {
+    warn(Errors(e.what()));
+    return false;
+  }
 }
 
 int check(const CheckOptions& o) {
-  if (const std::string why = o.trace.empty() ? "" : why_not_writable(o.trace); !why.empty()) return fail(why);
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(swapped(o, pack.error()));
   if (!o.platform.empty()) {
@@ -97,7 +102,9 @@ int check(const CheckOptions& o) {
   if (!o.seed.empty()) request.seed = std::stoull(o.seed);
   request.schedules = o.schedules;
   request.platform = o.platform;
-  request.trace = o.trace;
+  // Sessions make it in a folder of ours: the user's file may be a device, or on a disk that is full.
+  std::optional<TempDir> folder;
+  if (!o.trace.empty()) request.trace = folder.emplace().path() + "/trace.json";
   request.profile = o.profile;
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
@@ -112,14 +119,15 @@ int check(const CheckOptions& o) {
   const record::Verdict verdict = judge::judge(request);
   line.clear();
   if (o.json) {
-    fmt::print("{}\n", to_json(verdict));
+    print_out("{}\n", to_json(verdict));
   } else {
     const std::string again = o.schedules == 0 ? "" : fmt::format(" --schedules {}", o.schedules);
-    fmt::print("{}", describe(verdict, o.file, again));
+    print_out("{}", describe(verdict, o.file, again));
     if (o.profile && verdict.verdict == record::VerdictClass::pass) {
-      fmt::print("\n{}", profile_text(verdict.profile, o.file == "-" ? "" : o.file));
+      print_out("\n{}", profile_text(verdict.profile, o.file == "-" ? "" : o.file));
     }
   }
+  if (!o.trace.empty() && !deliver_timeline(request.trace, o.trace)) return kExitUsage;
   if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
   return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
 }
@@ -152,8 +160,10 @@ void add_check(Command& program, CommandRun& command_run) {
       .check(in_range(1, 10'000));
   auto quick = command.add_flag("--quick", o.quick, "One world, small sizes, two schedules, no times");
   command.add_flag("--full", o.full, "All worlds, sizes and schedules, and the speed (the default)").excludes(quick);
-  command.add_option("--trace", o.trace,
-                     "Write a timeline here, for Perfetto: of the timed calls, or else of the first session");
+  command
+      .add_option("--trace", o.trace,
+                  "Write a timeline here, for Perfetto: of the timed calls, or else of the first session")
+      .output_file();
   command.add_flag("--profile", o.profile, "Of a pass: where the time of its kernels goes, by source line and cause")
       .excludes(quick);
   command.add_option("--platform", o.platform, "Name of a platform, or a platform file (default: the problem's)");

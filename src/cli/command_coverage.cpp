@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "inspect/api_coverage.h"
@@ -36,14 +35,14 @@ void add_coverage(Command& program, CommandRun& command_run) {
   Command& command =
       program.add_command("coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
   command.footer(
-      "Examples:\n  fabricbench coverage --json | jq .ptx.tiers\n  fabricbench coverage --api --markdown > "
+      "Examples:\n  fabricbench dev coverage --json | jq .ptx.tiers\n  fabricbench dev coverage --api --markdown > "
       "docs/api.md");
   command.add_flag("--api", options->api, "CUDA calls only");
   auto json = command.add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
   command.add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
       .excludes(json);
   command.callback([options, &command_run] {
-    fmt::print("{}", options->api ? api_part(*options) : whole(*options));
+    print_out("{}", options->api ? api_part(*options) : whole(*options));
     command_run.exit_code = kExitDone;
   });
 }

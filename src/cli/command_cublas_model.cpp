@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/cublas_model.h"
@@ -81,8 +82,8 @@ void add_cublas_model(Command& program, CommandRun& command_run) {
   auto o = std::make_shared<CublasModelOptions>();
   Command& command = program.add_command("cublas-model", "Print how long products of cuBLAS take on a platform");
   command.footer(
-      "Examples:\n  fabricbench cublas-model --platform h100x8 --math half\n"
-      "  fabricbench cublas-model --platform b300x8 --math fp8 --m 128 --n 7168 --k 16384 --all\n\n"
+      "Examples:\n  fabricbench dev cublas-model --platform h100x8 --math half\n"
+      "  fabricbench dev cublas-model --platform b300x8 --math fp8 --m 128 --n 7168 --k 16384 --all\n\n"
       "Types: half (f16 and bf16), tf32, fp8, int8, f32, f64. Times are those of the kernel, without its launch.");
   const auto size = in_range(uint64_t{1}, uint64_t{1} << 24);
   command.add_option("--platform", o->platform, "Name of a platform, or a platform file").show_default();
@@ -95,10 +96,10 @@ void add_cublas_model(Command& program, CommandRun& command_run) {
   command.callback([o, &command_run] {
     const auto text = table_of(*o);
     if (!text) {
-      fmt::print(stderr, "{}", to_string(text.error(), "cublas-model"));
+      print_error("{}", to_string(text.error(), "cublas-model"));
       return;
     }
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     command_run.exit_code = kExitDone;
   });
 }

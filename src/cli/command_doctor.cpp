@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
@@ -53,10 +54,10 @@ std::string wrapped(std::string_view text) {
 // A command stays in one line, to be copied.
 void print_finding(const Finding& found) {
   const HealthWord& word = word_of(found.health);
-  fmt::print("{:<14}{}  {}\n", found.name, paint(fmt::format("{:<4}", word.shown), word.tone, stdout),
+  print_out("{:<14}{}  {}\n", found.name, paint(fmt::format("{:<4}", word.shown), word.tone, stdout),
              wrapped(found.text));
-  if (!found.remedy.empty() && !found.text.contains(found.remedy)) fmt::print("{:>{}}{}\n", "", kIndent, found.remedy);
-  std::fflush(stdout);
+  if (!found.remedy.empty() && !found.text.contains(found.remedy)) print_out("{:>{}}{}\n", "", kIndent, found.remedy);
+  flush(stdout);
 }
 
 std::string conclusion(const Diagnosis& d) {
@@ -82,9 +83,9 @@ int run_doctor(bool json) {
                                      if (!json) print_finding(finding);
                                    });
   if (json) {
-    fmt::print("{}\n", to_value(found).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", to_value(found).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("\n{}\n", conclusion(found));
+    print_out("\n{}\n", conclusion(found));
   }
   return found.exec_runs && found.check_runs ? kExitDone : kExitNo;
 }

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "base/byte_name.h"
+#include "base/output.h"
+#include "base/spelling.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -40,7 +42,8 @@ struct ExecOptions {
   double timeout = 0;
   std::string rank_memory;
   bool no_cache = false, time = false;
-  std::vector<std::string> words;  // sources and what nvcc would be told
+  std::vector<std::string> words;          // sources and what nvcc would be told
+  std::vector<std::string> known_options;  // of this command, for words that are near to one
 };
 
 // "512M", "8G", "1073741824".
@@ -116,7 +119,7 @@ void add_run_options(Command& command, record::RunOptions& o) {
 int say(const std::string& message) { return fail(message); }
 // A compiler's messages: they begin with their own file and line.
 int say(const Errors& errors) {
-  for (const auto& diagnostic : errors.list) fmt::print(stderr, "{}\n", diagnostic.message);
+  for (const auto& diagnostic : errors.list) print_error("{}\n", diagnostic.message);
   return kExitUsage;
 }
 
@@ -167,7 +170,10 @@ bool make_program(ExecOptions& o, const launcher::RunDirectory& folder) {
     o.launch.program = fs::absolute(o.words[0]).string();
     return true;
   }
-  auto build = toolchain::parse_compiler_words(o.words);
+  auto build = toolchain::parse_compiler_words(o.words, [&o](const std::string& word) {
+    return fmt::format("{}: unknown option{} (`fabricbench exec --help` lists them; -Xcompiler passes one on)", word,
+                       did_you_mean(word.substr(0, word.find('=')), o.known_options));
+  });
   if (!build) return say(build.error().list[0].message), false;
   if (build->sources.empty()) return say("no source file (try: fabricbench exec prog.cu)"), false;
   build->mpi = o.launch.options.mpi;
@@ -206,6 +212,7 @@ std::vector<std::string> write_sysfs(const fabric::Platform& platform, const lau
 Result<void> complete_check(ExecOptions& o) {
   record::RunOptions& run = o.launch.options;
   if (!run.allow.empty() && !run.check) return error("--allow needs --check");
+  if (run.ignore_errors && !run.check) return error("--ignore-errors needs --check");
   if (!run.suppressions.empty() && !run.check) return error("--suppressions needs --check");
   if (run.max_reports == 0) return error("--max-reports is at least 1");
   for (const std::string_view word : run.allow.empty() ? std::vector<std::string_view>() : split(run.allow, ',')) {
@@ -268,21 +275,34 @@ Result<fabric::Platform> complete(ExecOptions& o) {
 
 void show_times(const record::RunRecord& record, double build, double all) {
   double rest = all - build;
-  fmt::print(stderr, "fabricbench: wall time {:.3f} s: build {:.3f}", all, build);
+  print_error("fabricbench: wall time {:.3f} s: build {:.3f}", all, build);
   for (const auto& [phase, seconds] : record.wall_seconds) {
     if (phase == "build" || phase == "start ranks") continue;  // said already; a part of the run
-    fmt::print(stderr, ", {} {:.3f}", phase, seconds);
+    print_error(", {} {:.3f}", phase, seconds);
     rest -= seconds;
   }
-  fmt::print(stderr, ", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
+  print_error(", other {:.3f}; virtual time {:.6f} ms\n", std::max(rest, 0.0), record.virtual_seconds * 1e3);
+}
+
+// What the program asked for and did not get, and went on.
+void say_calls(const record::RunRecord& record) {
+  for (const auto& [call, count] : record.unsupported_calls) say(fmt::format("not supported: {} ({}×)", call, count));
+  if (!record.options.check) return;
+  for (const auto& [call, count] : record.failed_calls) say(fmt::format("note: this call failed: {}", call));
 }
 
 void say_what_happened(const ExecOptions& o, const launcher::LaunchResult& ran) {
-  fmt::print(stderr, "{}", describe(ran));
-  for (const auto& [call, count] : ran.record.unsupported_calls)
-    say(fmt::format("not supported: {} ({}×)", call, count));
+  print_error("{}", describe(ran));
+  say_calls(ran.record);
   if (!ran.record.replayable) say("not replayable: " + ran.record.not_replayable_because);
   say("again: " + replay_command(o));
+}
+
+// After runs that went well: what keeps that from being the whole truth.
+void say_reservations(const ExecOptions& o, const record::RunRecord& record) {
+  if (o.launch.options.check) say_calls(record);
+  if (!record.replayable && (o.launch.options.check || o.has_seed || o.schedules))
+    say("note: not replayable: " + record.not_replayable_because);
 }
 
 // How often each suppression was used, over all runs.
@@ -307,29 +327,51 @@ Result<launcher::LaunchResult> run_once(const launcher::LaunchRequest& request) 
   return launcher::run_program(request, folder);
 }
 
+// One run, or all of many, and what their last line says.
+struct Outcome {
+  launcher::LaunchResult last;
+  record::Checked counts;
+  std::string schedules;  // empty: there is no last line
+};
+
 // Under many schedules, until one goes wrong. The last of them is left in `o`.
-Result<launcher::LaunchResult> run_many(ExecOptions& o, const launcher::RunOnce& run) {
+Result<Outcome> run_many(ExecOptions& o, const launcher::RunOnce& run) {
   const launcher::ExploreLimits limits{*o.schedules, o.launch.timeout};
   auto explored =
       o.exhaustive ? explore_all(o.launch, *o.exhaustive, limits, run) : explore_seeds(o.launch, limits, run);
   if (!explored) return std::unexpected(std::move(explored.error()));
+  using End = launcher::Explored::End;
   o.launch = explored->request;
-  const std::string result = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored, limits);
-  if (explored->end != launcher::Explored::End::found) {
-    if (explored->end == launcher::Explored::End::unrepeated) return error(result);
-    say(result);
-    if (explored->end == launcher::Explored::End::time) explored->last.exit_code = kExitTimeUp;
-  } else {
+  if (explored->end == End::unrepeated) return error(describe_unrepeated(*explored));
+  if (explored->end == End::time) explored->last.exit_code = kExitTimeUp;
+  if (explored->end == End::found) {
     // All but the first were silent.
-    if (explored->schedules > 1) fmt::print(stderr, "{}", transcript(explored->last));
+    if (explored->schedules > 1) print_error("{}", transcript(explored->last));
     say(fmt::format("schedule {}{}:", explored->schedules, o.exhaustive ? "" : fmt::format(" of {}", *o.schedules)));
   }
-  return std::move(explored->last);
+  std::string schedules = o.exhaustive ? describe_all(*explored, *o.exhaustive) : describe_seeds(*explored, limits);
+  return Outcome{std::move(explored->last), explored->counts, std::move(schedules)};
+}
+
+Result<Outcome> run_one(const ExecOptions& o, const launcher::RunOnce& run) {
+  auto ran = run(o.launch);
+  if (!ran) return std::unexpected(std::move(ran.error()));
+  const record::Checked counts = ran->record.checked;
+  const record::RunOptions& options = o.launch.options;
+  std::string schedules = !options.check    ? ""
+                          : options.choices ? "1 schedule (of --choices)"
+                                            : fmt::format("1 schedule (seed {})", options.seed);
+  return Outcome{std::move(*ran), counts, std::move(schedules)};
 }
 
 int execute(ExecOptions& o) {
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  // exec -- ./program ARGUMENTS
+  if (auto& arguments = o.launch.arguments; o.words.empty() && !arguments.empty()) {
+    o.words = {arguments.front()};
+    arguments.erase(arguments.begin());
+  }
   if (o.words.empty()) return say("no source file (try: fabricbench exec prog.cu)");
   const auto platform = complete(o);
   if (!platform) return say(platform.error().list[0].message);
@@ -344,28 +386,38 @@ int execute(ExecOptions& o) {
     if (ran) count_uses(uses, ran->record);
     return ran;
   };
-  const auto ran = o.schedules ? run_many(o, run) : run(o.launch);
-  if (!ran) return say(ran.error().list[0].message);
-  if (ran->exit_code != 0 && ran->exit_code != kExitTimeUp) say_what_happened(o, *ran);
+  auto outcome = o.schedules ? run_many(o, run) : run_one(o, run);
+  if (!outcome) return say(outcome.error().list[0].message);
+  const launcher::LaunchResult& ran = outcome->last;
+  if (ran.exit_code != 0 && ran.exit_code != kExitTimeUp) {
+    say_what_happened(o, ran);
+  } else {
+    say_reservations(o, ran.record);
+  }
   say_suppressions(o.launch.options.suppressions, uses);
-  if (o.launch.options.profile) fmt::print(stderr, "{}", profile_text(ran->record.profile));
-  if (o.time) show_times(ran->record, build, seconds());
-  return ran->exit_code;
+  if (o.launch.options.profile) print_error("{}", profile_text(ran.record.profile));
+  if (o.time) show_times(ran.record, build, seconds());
+  if (!outcome->schedules.empty()) say(closing_line(outcome->schedules, outcome->counts, ran));
+  return checked_nothing(outcome->counts, ran) ? kExitUsage : ran.exit_code;
 }
 
 }  // namespace
 
 void add_exec(Command& program, CommandRun& command_run) {
   auto options = std::make_shared<ExecOptions>();
-  options->launch.arguments = std::move(command_run.program_arguments);
   Command& command = program.add_command("exec", "Compile a CUDA program and run it on a virtual node");
   command.footer(
       "Usage: fabricbench exec [OPTIONS] SOURCE... [-- ARGUMENTS OF THE PROGRAM]\n"
+      "       fabricbench exec [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
       "Sources (.cu, .cpp, .cc, .o) or one program that is linked already; -I -D -O -std -l -L -arch -Xcompiler as "
       "for\n"
       "nvcc. Ranks get RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
-      "Exit code: 0 all ranks exited with 0, 1 the program failed (or a race was found), 2 it could not be built or "
-      "run,\n3 --timeout came before all schedules had run, and nothing was found.\n\n"
+      "Exit code: 0 all ranks exited with 0 (and --check found nothing), 1 the program failed or something was found:\n"
+      "races, deadlocks, faults, launches that failed, kernels that had not run when their process ended; 2 it could "
+      "not\n"
+      "be built or run, or --check had nothing to check; 3 --timeout came before all schedules had run, and nothing "
+      "was\n"
+      "found.\n\n"
       "Schedules: --seed N is one, --schedules N are those of the seeds 1 to N, until one goes wrong, --exhaustive B\n"
       "are all in which at most B times a warp is interrupted at a synchronisation step. Of many runs the first one's\n"
       "output is passed on; --trace, --record and --events are of the last one.\n\n"
@@ -387,10 +439,12 @@ void add_exec(Command& program, CommandRun& command_run) {
       .add_option("--exhaustive", options->exhaustive,
                   "Run all schedules with at most so many preemptions: for small programs, of few warps")
       .check(in_range(0u, 16u));
-  command.add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)");
-  command.add_option("--record", launch.record, "Write what happened here (JSON)");
-  command.add_option("--events", launch.events,
-                     "Write every event here, to compare two runs (calls come in order of arrival)");
+  command.add_option("--trace", launch.trace, "Write a timeline for Perfetto here (Chrome trace format)").output_file();
+  command.add_option("--record", launch.record, "Write what happened here (JSON)").output_file();
+  command
+      .add_option("--events", launch.events,
+                  "Write every event here, to compare two runs (calls come in order of arrival)")
+      .output_file();
   command.add_flag("--prefix", launch.prefix, "Begin every line of output with its rank");
   command.add_option("--timeout", options->timeout, "Seconds of wall time until the run, or all of them, is ended")
       .check(positive_number());
@@ -401,6 +455,10 @@ void add_exec(Command& program, CommandRun& command_run) {
   command.allow_extras();
   command.callback([&command, options, &command_run] {
     options->words = command.remaining();
+    options->launch.arguments = command_run.program_arguments;
+    for (const OptionFacts& option : command.options()) {
+      for (const std::string& name : option.long_names) options->known_options.push_back("--" + name);
+    }
     options->has_seed = command.is_given("--seed");
     command_run.exit_code = execute(*options);
   });

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
 
+#include "base/output.h"
 #include "base/terminal.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
@@ -28,16 +28,16 @@ int list(const ListOptions& o) {
     if (matches(problem, o.filter)) chosen.push_back(&problem);
   }
   if (o.json) {
-    fmt::print("{}", list_as_json(pack, chosen));
+    print_out("{}", list_as_json(pack, chosen));
   } else if (o.names) {
-    for (const catalog::Problem* problem : chosen) fmt::print("{}\n", problem->name);
+    for (const catalog::Problem* problem : chosen) print_out("{}\n", problem->name);
   } else if (!chosen.empty()) {
-    fmt::print("{}", list_as_text(chosen, terminal_columns(STDOUT_FILENO)));
+    print_out("{}", list_as_text(chosen, terminal_columns(STDOUT_FILENO)));
   }
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (!chosen.empty()) return kExitDone;
-  fmt::print(stderr, "fabricbench: {}\n", none_matches(pack, o.filter));
+  print_error("fabricbench: {}\n", none_matches(pack, o.filter));
   return kExitNo;
 }
 

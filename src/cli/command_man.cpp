@@ -1,11 +1,12 @@
-// Manual pages in man(7)'s macros, made from the command table: fabricbench(1), and fabricbench-COMMAND(1) for each
-// command.
+// Manual pages in man(7)'s macros, made from the command table: fabricbench(1), fabricbench-COMMAND(1) for each
+// command, fabricbench-dev(1) and fabricbench-dev-COMMAND(1).
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "base/version.h"
 #include "cli/failure.h"
@@ -52,9 +53,12 @@ std::string options_text(const Command& command, bool positional) {
   return text;
 }
 
+// "fabricbench-dev-prove"
+std::string page_name(const Command& command) { return replace_all(command.path(), " ", "-"); }
+
 std::string command_page(const Command& command) {
-  std::string text = header("fabricbench-" + command.name(), command.description());
-  std::string synopsis = fmt::format(".B fabricbench {}\n[OPTIONS]", command.name());
+  std::string text = header(page_name(command), command.description());
+  std::string synopsis = fmt::format(".B {}\n[OPTIONS]", command.path());
   for (const OptionFacts& option : command.options()) {
     if (option.positional)
       synopsis += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), escaped(option.names));
@@ -68,32 +72,37 @@ std::string command_page(const Command& command) {
   return text + ".SH SEE ALSO\n.BR fabricbench (1)\n";
 }
 
-std::string main_page(const Command& program) {
-  std::string text = header("fabricbench", program.description());
-  text += ".SH SYNOPSIS\n.B fabricbench\n[OPTIONS] COMMAND\n.SH OPTIONS\n" + options_text(program, false);
+// Of the program, or of `dev`.
+std::string list_page(const Command& list) {
+  std::string text = header(page_name(list), list.description());
+  text +=
+      fmt::format(".SH SYNOPSIS\n.B {}\n[OPTIONS] COMMAND\n.SH OPTIONS\n{}", list.path(), options_text(list, false));
   std::string group;
-  for (const Command* command : visible_commands(program)) {
+  for (const Command* command : visible_commands(list)) {
     if (command->group() != group) text += fmt::format(".SH {}\n", to_upper(group = command->group()));
-    text +=
-        fmt::format(".TP\n.BR fabricbench\\-{} (1)\n{}\n", escaped(command->name()), escaped(command->description()));
+    text += fmt::format(".TP\n.BR {} (1)\n{}\n", escaped(page_name(*command)), escaped(command->description()));
   }
-  return text + ".SH EXIT STATUS\n.nf\n" + escaped(program.footer()) + "\n.fi\n";
+  return text + ".SH NOTES\n.nf\n" + escaped(list.footer()) + "\n.fi\n";
+}
+
+std::string page_of(const Command& command) {
+  return command.commands().empty() ? command_page(command) : list_page(command);
 }
 
 int write_pages(const Command& program, const std::string& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) return fail(fmt::format("cannot make the folder {}: {}", folder, failed.message()));
-  write_file(folder + "/fabricbench.1", main_page(program));
-  for (const Command* command : visible_commands(program))
-    write_file(fmt::format("{}/fabricbench-{}.1", folder, command->name()), command_page(*command));
+  write_file(folder + "/fabricbench.1", page_of(program));
+  for (const Command* command : all_visible_commands(program))
+    write_file(fmt::format("{}/{}.1", folder, page_name(*command)), page_of(*command));
   return kExitDone;
 }
 
-int show_page(const Command& program, const std::string& name) {
-  const Command* command = program.find_command(name);
-  if (!name.empty() && command == nullptr) return fail(unknown_command(program, name));
-  fmt::print("{}", command == nullptr ? main_page(program) : command_page(*command));
+int show_page(const Command& program, const std::vector<std::string>& names) {
+  const auto command = find_path(program, names);
+  if (!command) return fail(command.error());
+  print_out("{}", page_of(**command));
   return kExitDone;
 }
 
@@ -101,19 +110,20 @@ int show_page(const Command& program, const std::string& name) {
 
 void add_man(Command& program, CommandRun& command_run) {
   struct ManOptions {
-    std::string name, out;
+    std::vector<std::string> names;
+    std::string out;
   };
   auto options = std::make_shared<ManOptions>();
   Command& command = program.add_command("man", "Print a manual page, or write all of them into a folder");
   command.footer(
       "Examples:\n"
-      "  fabricbench man check | man -l -\n"
-      "  fabricbench man --out ~/.local/share/man/man1");
-  command.add_option("COMMAND", options->name, "Name of a command (default: the page of fabricbench itself)");
-  command.add_option("--out", options->out, "Write the pages of all commands into this folder").type_name("DIR");
-  command.callback([options, &program, &command_run] {
+      "  fabricbench dev man check | man -l -\n"
+      "  fabricbench dev man --out ~/.local/share/man/man1");
+  command.add_option("COMMAND", options->names, "Name of a command (default: the page of fabricbench itself)");
+  command.add_option("--out", options->out, "Write the pages of all commands into this folder").output_folder();
+  command.callback([options, &program = program.root(), &command_run] {
     command_run.exit_code =
-        options->out.empty() ? show_page(program, options->name) : write_pages(program, options->out);
+        options->out.empty() ? show_page(program, options->names) : write_pages(program, options->out);
   });
 }
 

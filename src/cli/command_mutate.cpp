@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -34,19 +35,19 @@ int list_mutants(const MutateOptions& o, const std::vector<std::string>& names) 
     if (!mutants) return fail(mutants.error());
     for (const auto& mutant : mutate::draw(std::move(*mutants), o.run.limit, o.run.seed)) {
       ++count;
-      fmt::print("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
+      print_out("{}\n  - {}\n  + {}\n", mutant.id, mutant.before, mutant.after);
     }
   }
-  fmt::print("{} mutants of {} problems\n", count, names.size());
+  print_out("{} mutants of {} problems\n", count, names.size());
   return kExitDone;
 }
 
 void print_result(const mutate::MutantResult& result) {
   const bool killed = result.fate == mutate::Fate::killed;
-  fmt::print("{:<9} {:<9} {}{}{}\n", mutate::kFateNames[static_cast<size_t>(result.fate)],
-             killed ? mutate::kMeansNames[static_cast<size_t>(result.means)] : "", result.mutant.id,
-             result.summary.empty() ? "" : ": ", killed ? result.verdict + ": " + result.summary : result.summary);
-  std::fflush(stdout);
+  print_out("{:<9} {:<9} {}{}{}\n", mutate::kFateNames[static_cast<size_t>(result.fate)],
+            killed ? mutate::kMeansNames[static_cast<size_t>(result.means)] : "", result.mutant.id,
+            result.summary.empty() ? "" : ": ", killed ? result.verdict + ": " + result.summary : result.summary);
+  flush(stdout);
 }
 
 // Into options.run: what is in files.
@@ -119,9 +120,9 @@ int run(MutateOptions& o) {
     // After each problem: a long run that is ended has left what it knows.
     if (!o.json.empty()) write_file(o.json, to_json(all));
   }
-  fmt::print("{}", describe(all));
+  print_out("{}", describe(all));
   const bool enough = tally_of(all).rate() >= o.least;
-  if (!enough) fmt::print("less than the {} that --least asks for\n", o.least);
+  if (!enough) print_out("less than the {} that --least asks for\n", o.least);
   if (failed) return kExitUsage;
   return enough && all.stale.empty() ? kExitDone : kExitNo;
 }
@@ -145,15 +146,15 @@ void add_mutate(Command& program, CommandRun& command_run) {
       "Operators:\n" +
       operator_lines() +
       "\nExamples:\n"
-      "  fabricbench mutate --list all_reduce_ring               its mutants\n"
-      "  fabricbench mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
-      "  fabricbench mutate --json score.json --least 0.95       all problems; takes an hour");
+      "  fabricbench dev mutate --list all_reduce_ring               its mutants\n"
+      "  fabricbench dev mutate --operators drop-fence,relax-release --verbose all_reduce_two_shot\n"
+      "  fabricbench dev mutate --json score.json --least 0.95       all problems; takes an hour");
   command.add_option("problems", o.problems, "Names of problems (default: all)");
   command.add_option("--operators", o.operators, "Only these operators, comma-separated")
       .delimiter(',')
       .one_value_each();
   command.add_flag("--list", o.list, "Print the mutants without judging them");
-  command.add_option("--json", o.json, "Write all results to this file").type_name("FILE");
+  command.add_option("--json", o.json, "Write all results to this file").output_file();
   command
       .add_option("--resume", o.resume,
                   "Results of an earlier run with the same seed: mutants judged there are not judged again")
@@ -162,7 +163,7 @@ void add_mutate(Command& program, CommandRun& command_run) {
   command.add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
       .check(existing_file())
       .type_name("FILE");
-  command.add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder").type_name("DIR");
+  command.add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder").output_folder();
   command.add_option("--jobs", o.run.jobs, "Mutants side by side (default: one for each core)")
       .check(in_range(1, 1024));
   command.add_option("--limit", o.run.limit, "Most mutants of each problem, drawn by the seed");

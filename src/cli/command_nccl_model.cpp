@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "fabric/nccl_model.h"
@@ -62,8 +63,8 @@ void add_nccl_model(Command& program, CommandRun& command_run) {
   auto o = std::make_shared<NcclModelOptions>();
   Command& command = program.add_command("nccl-model", "Print how long NCCL takes on a platform, as nccl-tests would");
   command.footer(
-      "Examples:\n  fabricbench nccl-model --platform h100x8 --op all_reduce --gpus 8\n"
-      "  fabricbench nccl-model --platform b300x8 --op all_gather --windows\n\n"
+      "Examples:\n  fabricbench dev nccl-model --platform h100x8 --op all_reduce --gpus 8\n"
+      "  fabricbench dev nccl-model --platform b300x8 --op all_gather --windows\n\n"
       "Operations: all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather, scatter, "
       "send_receive.\nSizes and bandwidths are those of nccl-tests, in GB/s.");
   command.add_option("--platform", o->platform, "Name of a platform, or a platform file").show_default();
@@ -78,10 +79,10 @@ void add_nccl_model(Command& program, CommandRun& command_run) {
   command.callback([o, &command_run] {
     const auto text = table_of(*o);
     if (!text) {
-      fmt::print(stderr, "{}", to_string(text.error(), "nccl-model"));
+      print_error("{}", to_string(text.error(), "nccl-model"));
       return;
     }
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     command_run.exit_code = kExitDone;
   });
 }

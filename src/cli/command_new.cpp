@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "catalog/names.h"
 #include "catalog/skeleton.h"
@@ -57,8 +58,8 @@ int create(const NewOptions& o) {
   const fs::path folder = fs::path(*root) / track / category / name;
   fs::create_directories(folder);
   for (const auto& [file, text] : *files) write_file((folder / file).string(), text);
-  fmt::print("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
-             folder.string());
+  print_out("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
+            folder.string());
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -46,7 +47,7 @@ Result<prompts::Prompt> make_feedback(const catalog::Problem& problem, const Pro
 
 int show(const PromptOptions& o) {
   if (o.list) {
-    for (const std::string& name : prompts::variants()) fmt::print("{}\n", name);
+    for (const std::string& name : prompts::variants()) print_out("{}\n", name);
     return kExitDone;
   }
   if (o.problem.empty()) return fail("PROBLEM is required (`fabricbench list` shows the problems)");
@@ -59,9 +60,9 @@ int show(const PromptOptions& o) {
     nlohmann::ordered_json json;
     if (!prompt->system.empty()) json["system"] = prompt->system;
     json["user"] = prompt->user;
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
   } else {
-    fmt::print("{}", o.system ? prompt->system : prompt->user);
+    print_out("{}", o.system ? prompt->system : prompt->user);
   }
   return kExitDone;
 }
@@ -75,10 +76,10 @@ void add_prompt(Command& program, CommandRun& command_run) {
   command.footer(
       "Prompts are text files (docs/prompts.md), in $FABRICBENCH_PROMPTS or in the installation.\n\n"
       "Examples:\n"
-      "  fabricbench prompt all_reduce_one_shot\n"
-      "  fabricbench prompt all_reduce_one_shot --variant few_shot --json\n"
+      "  fabricbench dev prompt all_reduce_one_shot\n"
+      "  fabricbench dev prompt all_reduce_one_shot --variant few_shot --json\n"
       "  fabricbench check all_reduce_one_shot answer.md --json > verdict.json\n"
-      "  fabricbench prompt all_reduce_one_shot --feedback verdict.json --answer answer.md");
+      "  fabricbench dev prompt all_reduce_one_shot --feedback verdict.json --answer answer.md");
   command.add_option("PROBLEM", o.problem, "Its name, category/name, or its folder");
   command.add_option("--variant", o.prompt.variant, "Which first prompt").type_name("NAME").show_default();
   command.add_flag("--example", o.prompt.worked_example, "With one solved problem, another one");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -24,12 +25,12 @@ struct ProveOptions {
 
 void print_check(const prove::Check& check, bool verbose) {
   if (check.good && !verbose) return;
-  fmt::print("  {} {}  ({:.1f} s){}{}\n",
-             check.skipped ? "skip"
-             : check.good  ? "ok  "
-                           : "FAIL",
-             check.name, check.seconds, check.detail.empty() ? "" : ": ", trim(check.detail));
-  std::fflush(stdout);
+  print_out("  {} {}  ({:.1f} s){}{}\n",
+            check.skipped ? "skip"
+            : check.good  ? "ok  "
+                          : "FAIL",
+            check.name, check.seconds, check.detail.empty() ? "" : ": ", trim(check.detail));
+  flush(stdout);
 }
 
 // The names of skipped checks, each once, with the reason.
@@ -91,18 +92,18 @@ int run(const ProveOptions& o) {
       continue;
     }
     current = pack->problems.front().name;
-    if (!o.json) fmt::print("{}\n", current);
+    if (!o.json) print_out("{}\n", current);
     reports.push_back(prove::prove(*pack, pack->problems.front(), options));
     if (!reports.back().good()) ++bad;
   }
   if (o.json) {
     nlohmann::ordered_json values = nlohmann::ordered_json::array();
     for (const auto& report : reports) values.push_back(to_value(report));
-    fmt::print("{}\n", values.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", values.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     // The quick form proves nothing: it is what there is time for after each change.
-    fmt::print("{}{} of {} problems{}\n", skipped_in(reports), names.size() - bad, names.size(),
-               o.quick ? ": quick checks hold" : " are proven");
+    print_out("{}{} of {} problems{}\n", skipped_in(reports), names.size() - bad, names.size(),
+              o.quick ? ": quick checks hold" : " are proven");
   }
   return bad == 0 ? kExitDone : kExitNo;
 }
@@ -120,9 +121,9 @@ void add_prove(Command& program, CommandRun& command_run) {
       "are not.\n"
       "What can't be checked here, as without nvcc, is skipped and named.\n\n"
       "Examples:\n"
-      "  fabricbench prove                              all problems, usual form\n"
-      "  fabricbench prove --full all_reduce_ring       more seeds, every impostor\n"
-      "  fabricbench prove --problems my_pack           a pack of your own");
+      "  fabricbench dev prove                              all problems, usual form\n"
+      "  fabricbench dev prove --full all_reduce_ring       more seeds, every impostor\n"
+      "  fabricbench dev prove --problems my_pack           a pack of your own");
   command.add_option("problems", o.problems, "Names of problems (default: all)");
   auto full = command.add_flag("--full", o.full, "The long form: eight seeds and every impostor");
   command

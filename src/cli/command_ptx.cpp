@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -33,24 +32,24 @@ Result<std::string> ptx_of(const PtxOptions& o) {
 int show_ptx(const PtxOptions& o) {
   const auto ptx = ptx_of(o);
   if (!ptx) {
-    fmt::print(stderr, "{}", to_string(ptx.error(), o.file));
+    print_error("{}", to_string(ptx.error(), o.file));
     return kExitUsage;
   }
   if (o.text) {
-    fmt::print("{}", *ptx);
+    print_out("{}", *ptx);
     return kExitDone;
   }
   const auto view = inspect::view_ptx(*ptx);
   if (!view) {
     // Positions are in the PTX, which for CUDA C++ the user can see with --text.
-    fmt::print(stderr, "{}", to_string(view.error(), o.file.ends_with(".ptx") ? o.file : o.file + " (PTX)"));
+    print_error("{}", to_string(view.error(), o.file.ends_with(".ptx") ? o.file : o.file + " (PTX)"));
     return kExitUsage;
   }
   if (view->instructions == 0) {
-    fmt::print(stderr, "{}: no code in it (no __global__ function, no .entry)\n", o.file);
+    print_error("{}: no code in it (no __global__ function, no .entry)\n", o.file);
     return kExitUsage;
   }
-  fmt::print("{}", o.json ? to_json(*view) : to_text(*view));
+  print_out("{}", o.json ? to_json(*view) : to_text(*view));
   const bool all = view->missing_functions.empty() && std::ranges::all_of(view->forms, &inspect::FormUse::executes);
   return all ? kExitDone : kExitNo;
 }
@@ -62,7 +61,8 @@ void add_ptx(Command& program, CommandRun& command_run) {
   Command& command = program.add_command("ptx", "Show what the front end sees in a CUDA or PTX file");
   command.footer(
       "Exit code: 0 everything is supported, 1 some of it is not, 2 the file can't be read, compiled or parsed.\n\n"
-      "Examples:\n  fabricbench ptx kernel.cu\n  fabricbench ptx --text kernel.cu > kernel.ptx\n  fabricbench ptx "
+      "Examples:\n  fabricbench dev ptx kernel.cu\n  fabricbench dev ptx --text kernel.cu > kernel.ptx\n  fabricbench "
+      "dev ptx "
       "--json kernel.ptx");
   command.add_option("file", options->file, "CUDA C++ (.cu, compiled with clang and our headers) or PTX (.ptx)")
       .required()

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "base/output.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -61,17 +62,17 @@ int report_runs(const ReportOptions& o) {
     if (!written) return fail(written.error());
   }
   if (o.json) {
-    fmt::print("{}", report::to_json(*summary));
+    print_out("{}", report::to_json(*summary));
   } else if (o.attempts) {
-    fmt::print("{}", report::attempts_csv(*summary, *runs));
+    print_out("{}", report::attempts_csv(*summary, *runs));
   } else if (o.csv) {
-    fmt::print("{}", report::leaderboard_csv(*summary));
+    print_out("{}", report::leaderboard_csv(*summary));
   } else if (o.markdown) {
-    fmt::print("{}", report::to_markdown(*summary));
+    print_out("{}", report::to_markdown(*summary));
   } else if (o.html.empty()) {
-    fmt::print("{}", report::to_console(*summary, {.look = look_of_terminal(), .matrix = o.matrix}));
+    print_out("{}", report::to_console(*summary, {.look = look_of_terminal(), .matrix = o.matrix}));
   } else {
-    fmt::print("{}\n", (std::filesystem::path(o.html) / "index.html").string());
+    print_out("{}\n", (std::filesystem::path(o.html) / "index.html").string());
   }
   return summary->attempts > 0 ? kExitDone : kExitNo;
 }
@@ -99,7 +100,7 @@ void add_report(Command& program, CommandRun& command_run) {
   csv.excludes(attempts, markdown);
   attempts.excludes(markdown);
   command.add_flag("--matrix", options->matrix, "On the console: models × problems as well");
-  auto html = command.add_option("--html", options->html, "Folder for a static site");
+  auto html = command.add_option("--html", options->html, "Write a static site into this folder").output_folder();
   command.add_option("--title", options->title, "Of the site; else the campaign's name").needs(html);
   command.add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
       .needs(html)

@@ -9,6 +9,7 @@
 
 #include "base/installed.h"
 #include "base/interruption.h"
+#include "base/output.h"
 #include "base/version.h"
 #include "campaign/director.h"
 #include "campaign/plan.h"
@@ -124,23 +125,23 @@ Result<void> check_models(const std::vector<record::ModelSpec>& models, const st
 int tell(const campaign::Outcome& outcome, const RunOptions& o) {
   const std::string again = fmt::format("fabricbench run --out {}", o.out);
   if (!outcome.troubles.empty()) {
-    fmt::print(stderr, "\nNot done:\n");
-    for (const std::string& why : outcome.troubles) fmt::print(stderr, "  {}\n", why);
+    print_error("\nNot done:\n");
+    for (const std::string& why : outcome.troubles) print_error("  {}\n", why);
   }
   if (outcome.callers_left > 0)
-    fmt::print(stderr, "{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
-               outcome.callers_left == 1 ? "" : "s");
+    print_error("{} call{} in flight will finish and be recorded.\n", outcome.callers_left,
+                outcome.callers_left == 1 ? "" : "s");
   if (!outcome.complete() && outcome.budget_spent) {
     // No command that spends is printed to be copied: the new limit is the user's choice.
-    fmt::print(stderr, "The run's limit is spent; {} spends no more than that. To go on, give it a higher --max-usd.\n",
-               again);
+    print_error("The run's limit is spent; {} spends no more than that. To go on, give it a higher --max-usd.\n",
+                again);
     return kExitNo;
   }
   if (!outcome.complete()) {
-    fmt::print(stderr, "Resume with: {}\n", again);
+    print_error("Resume with: {}\n", again);
     return kExitNo;
   }
-  fmt::print("fabricbench report {}\n", o.out);
+  print_out("fabricbench report {}\n", o.out);
   return kExitDone;
 }
 
@@ -201,7 +202,7 @@ void add_run(Command& program, CommandRun& command_run) {
       "  fabricbench run --model 'command:./my_agent.sh' --out runs/agent\n"
       "  fabricbench run --out runs/two              resume after Ctrl-C, a crash or a full disk\n"
       "  fabricbench report runs/two --html site");
-  command.add_option("--out", o.out, "Folder of the run").type_name("DIR").required();
+  command.add_option("--out", o.out, "Folder of the run").output_folder().required();
   command
       .add_option("--model", o.models,
                   "PROVIDER:MODEL[,effort=E][,temperature=T][,max_tokens=N][,label=L][,url=U]; several")
@@ -222,7 +223,7 @@ void add_run(Command& program, CommandRun& command_run) {
       .check(in_range(0, 100))
       .show_default()
       .marks(o.speed_rounds_given);
-  command.add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench prompt --help)")
+  command.add_option("--prompt", o.prompt, "Variant of the prompt (default: zero_shot; fabricbench dev prompt --help)")
       .check(one_of(prompts::variants()));
   command
       .add_option("--max-usd", o.max_usd,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -40,16 +41,16 @@ std::vector<catalog::SizeClass> both_ways(const catalog::Problem& problem) {
 std::optional<double> print_row(const std::string& problem, const record::Timing& sampled,
                                 const record::Timing& whole) {
   const std::string at = fmt::format("{} = {}", sampled.scale, sampled.scale_value);
-  fmt::print("{:<24} {:<14} {:<18}", problem, sampled.size, at);
+  print_out("{:<24} {:<14} {:<18}", problem, sampled.size, at);
   if (!sampled.refusal.empty()) {
-    fmt::print(" {}\n", sampled.refusal);
+    print_out(" {}\n", sampled.refusal);
     return {};
   }
   const double error = 100 * (sampled.seconds / whole.seconds - 1);
   const bool inside = sampled.line_range.low <= whole.seconds && whole.seconds <= sampled.line_range.high;
-  fmt::print(" {:>9.2f} {:>9.2f} {:>+6.1f} %  {}\n", sampled.seconds * 1e6, whole.seconds * 1e6, error,
-             inside ? "inside its interval" : "");
-  std::fflush(stdout);
+  print_out(" {:>9.2f} {:>9.2f} {:>+6.1f} %  {}\n", sampled.seconds * 1e6, whole.seconds * 1e6, error,
+            inside ? "inside its interval" : "");
+  flush(stdout);
   return error;
 }
 
@@ -58,8 +59,8 @@ int conclude(std::vector<double> errors, size_t refused, const SamplingOptions& 
   for (double& e : errors) e = std::abs(e);
   std::ranges::sort(errors);
   const double median = errors[(errors.size() - 1) / 2];
-  fmt::print("{} sizes, {} of them refused; errors: median {:.1f} %, largest {:.1f} %\n", errors.size() + refused,
-             refused, median, errors.back());
+  print_out("{} sizes, {} of them refused; errors: median {:.1f} %, largest {:.1f} %\n", errors.size() + refused,
+            refused, median, errors.back());
   return refused == 0 && median <= o.most_median && errors.back() <= o.most ? kExitDone : kExitNo;
 }
 
@@ -68,7 +69,7 @@ int run(const SamplingOptions& o) {
   if (!folder) return fail(folder.error());
   const auto problems = problems_named(*folder, o.glob);
   if (problems.empty()) return fail(fmt::format("no problem matches {}", o.glob));
-  fmt::print("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
+  print_out("{:<24} {:<14} {:<18} {:>9} {:>9} {:>8}\n", "reference", "size", "at", "line, us", "run, us", "error");
   std::vector<double> errors;
   size_t refused = 0;
   const InterruptionGuard guard;
@@ -104,7 +105,7 @@ void add_sampling(Command& program, CommandRun& command_run) {
       "of the references the time at twice the largest sample: on the line through the samples, and of a run. Exit\n"
       "code: 0 nothing is refused and errors are within --most-median and --most, 1 otherwise.\n\n"
       "Examples:\n"
-      "  fabricbench sampling 'all_reduce*'");
+      "  fabricbench dev sampling 'all_reduce*'");
   command.add_option("glob", o.glob, "Names of problems").show_default();
   command.add_option("--platform", o.platform, "Instead of each problem's own");
   command.add_option("--most-median", o.most_median, "Per cent that the median of errors may be").show_default();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -37,13 +38,13 @@ struct Compared {
 };
 
 void print(const Compared& c, double most) {
-  fmt::print("{:<22} {:<14}", c.problem, c.size);
+  print_out("{:<22} {:<14}", c.problem, c.size);
   for (size_t g = 0; g < c.told.size(); ++g) {
     const bool apart = std::abs(c.told[g] - c.by_runs[g]) > most;
-    fmt::print(" {:>5.1f} {:>5.1f} {}", c.told[g], c.by_runs[g], apart ? '!' : ' ');
+    print_out(" {:>5.1f} {:>5.1f} {}", c.told[g], c.by_runs[g], apart ? '!' : ' ');
   }
-  fmt::print(" {}\n", c.is_smooth() ? "" : "not smooth");
-  std::fflush(stdout);
+  print_out(" {}\n", c.is_smooth() ? "" : "not smooth");
+  flush(stdout);
 }
 
 Compared compare(const std::string& problem, const record::Timing& told, const record::Timing& by_runs) {
@@ -70,7 +71,7 @@ int conclude(const std::vector<Compared>& all, double most) {
   if (differences.empty()) return fail("no time is smooth enough to be compared");
   std::ranges::sort(differences);
   const auto at = [&](double part) { return differences[static_cast<size_t>(part * double(differences.size() - 1))]; };
-  fmt::print(
+  print_out(
       "{} timed calls, {} of them smooth; of these, differences in points: median {:.1f}, p90 {:.1f}, largest "
       "{:.1f}\n",
       all.size(), smooth, at(0.5), at(0.9), differences.back());
@@ -80,9 +81,9 @@ int conclude(const std::vector<Compared>& all, double most) {
 int run(const SensitivityOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
-  fmt::print("{:<22} {:<14}", "reference", "size");
-  for (const fabric::Group group : fabric::kGroups) fmt::print(" {:>12} ", name_of(group));
-  fmt::print("\n");
+  print_out("{:<22} {:<14}", "reference", "size");
+  for (const fabric::Group group : fabric::kGroups) print_out(" {:>12} ", name_of(group));
+  print_out("\n");
   std::vector<Compared> all;
   const auto problems = problems_named(*folder, o.glob);
   const InterruptionGuard guard;
@@ -119,7 +120,7 @@ void add_sensitivity(Command& program, CommandRun& command_run) {
       "up: then they say little. Exit code: 0 nine of ten differences of smooth times are within --most, 1 fewer "
       "are.\n\n"
       "Examples:\n"
-      "  fabricbench sensitivity 'all_reduce*'");
+      "  fabricbench dev sensitivity 'all_reduce*'");
   command.add_option("glob", o.glob, "Names of problems").show_default();
   command.add_option("--platform", o.platform, "Instead of each problem's own");
   command.add_option("--most", o.most, "Points by which both may differ").show_default();

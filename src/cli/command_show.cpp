@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "base/output.h"
 #include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -19,7 +18,7 @@ int show(const ShowOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(pack.error());
   const catalog::Problem& problem = pack->problems[0];
-  fmt::print("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
+  print_out("{}", o.json ? show_as_json(*pack, problem) : show_as_text(*pack, problem));
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/output.h"
 #include "base/strings.h"
 #include "catalog/source.h"
 #include "cli/commands.h"
@@ -23,7 +24,7 @@ int make(const TemplateOptions& o) {
   const auto text = catalog::make_template(pack->problems[0]);
   if (!text) return fail(text.error());
   if (o.output.empty() || o.output == "-") {
-    fmt::print("{}", *text);
+    print_out("{}", *text);
     return kExitDone;
   }
   if (std::filesystem::exists(o.output) && !o.force)
@@ -45,7 +46,7 @@ void add_template(Command& program, CommandRun& command_run) {
       "  fabricbench template all_reduce_one_shot -o mine.cu\n"
       "  fabricbench check all_reduce_one_shot mine.cu");
   command.add_option("PROBLEM", options->problem, "Its name, category/name, or its folder").required();
-  command.add_option("-o,--output", options->output, "Write it here instead of standard output").type_name("FILE");
+  command.add_option("-o,--output", options->output, "Write it here instead of standard output").output_file();
   command.add_flag("--force", options->force, "Overwrite the file if there is one");
   add_problems_option(command, options->problems);
   command.callback([options, &command_run] { command_run.exit_code = make(*options); });

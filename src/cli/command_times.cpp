@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -81,13 +82,13 @@ void print(const TimesRow& row, const TimesOptions& o) {
   const std::string bound = row.refusal.empty() ? row.bound : "largest sample: " + row.refusal;
   if (o.markdown) {
     // Without the figures behind it.
-    fmt::print("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", row.problem->name, row.size, microseconds(row.baseline),
-               microseconds(row.reference), ratio, microseconds(row.limit), share, bound.substr(0, bound.find(" (")));
+    print_out("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", row.problem->name, row.size, microseconds(row.baseline),
+              microseconds(row.reference), ratio, microseconds(row.limit), share, bound.substr(0, bound.find(" (")));
   } else {
-    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", row.problem->name, row.size,
-               microseconds(row.baseline), microseconds(row.reference), ratio, microseconds(row.limit), share, bound);
+    print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", row.problem->name, row.size,
+              microseconds(row.baseline), microseconds(row.reference), ratio, microseconds(row.limit), share, bound);
   }
-  std::fflush(stdout);
+  flush(stdout);
 }
 
 // By problem: the geometric mean over its sizes.
@@ -109,8 +110,8 @@ void conclude(const std::vector<TimesRow>& rows) {
     begin = end;
   }
   if (problems == 0) return;
-  fmt::print("\n{} of {} references are faster than their baseline; geometric mean of baseline / reference: {:.2f}\n",
-             faster, problems, std::exp(all / static_cast<double>(problems)));
+  print_out("\n{} of {} references are faster than their baseline; geometric mean of baseline / reference: {:.2f}\n",
+            faster, problems, std::exp(all / static_cast<double>(problems)));
 }
 
 int run(const TimesOptions& o) {
@@ -121,12 +122,12 @@ int run(const TimesOptions& o) {
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
   if (o.markdown) {
-    fmt::print(
+    print_out(
         "| problem | size | baseline, µs | reference, µs | times as fast | limit, µs | of the limit | bound |\n"
         "|---|---|---|---|---|---|---|---|\n");
   } else {
-    fmt::print("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
-               "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
+    print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
+              "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
   }
   std::vector<const catalog::Problem*> chosen;
   for (const catalog::Problem& problem : pack.problems) {
@@ -168,8 +169,8 @@ void add_times(Command& program, CommandRun& command_run) {
       "it. Times that are known from verdicts are taken from the cache. Exit code: 0 done, 1 a solution does not "
       "pass.\n\n"
       "Examples:\n"
-      "  fabricbench times --track kernel\n"
-      "  fabricbench times 'all_reduce*' --platform b300x8");
+      "  fabricbench dev times --track kernel\n"
+      "  fabricbench dev times 'all_reduce*' --platform b300x8");
   command.add_option("GLOB", o.filter.globs, "Names of problems, such as 'all_*' or 'p2p/*' (default: all)");
   add_filter_options(command, o.filter);
   command.add_flag("--markdown", o.markdown, "As a table of Markdown");

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "base/version.h"
 #include "cli/program.h"
 #include "toolchain/locate.h"
@@ -41,9 +40,9 @@ void add_version(Command& program, CommandRun& command_run) {
       if (*json)
         value[line.name] = line.value;
       else
-        fmt::print("{:<10} {}\n", line.name, line.value);
+        print_out("{:<10} {}\n", line.name, line.value);
     }
-    if (*json) fmt::print("{}\n", value.dump(2));
+    if (*json) print_out("{}\n", value.dump(2));
     command_run.exit_code = kExitDone;
   });
 }

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <limits>
 #include <memory>
 
 #include "base/interruption.h"
+#include "base/output.h"
 #include "campaign/worker.h"
 #include "cli/commands.h"
 #include "cli/failure.h"

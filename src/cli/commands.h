@@ -22,7 +22,7 @@ struct CommandRun {
   std::vector<std::string> nvcc_words = {};         // what follows nvcc: its own command line
 };
 
-#define GROUP(id, heading)
+#define GROUP(place, heading)
 #define COMMAND(name) void add_##name(Command& program, CommandRun& command_run);
 #include "cli/commands.def"
 

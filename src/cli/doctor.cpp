@@ -304,7 +304,7 @@ int main() {
   cudaMalloc(&numbers, found.size() * sizeof(int));
   fill<<<1, 32>>>(numbers);
   cudaMemcpy(found.data(), numbers, found.size() * sizeof(int), cudaMemcpyDeviceToHost);
-  std::printf("thread 31 wrote %d\n", found[31]);
+  printf("thread 31 wrote %d\n", found[31]);
 }
 )";
 

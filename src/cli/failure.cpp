@@ -1,9 +1,10 @@
 #include "cli/failure.h"
 
-#include <fmt/format.h>
-
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "base/output.h"
 #include "cli/commands.h"
 
 namespace fb::cli {
@@ -19,15 +20,15 @@ bool failures_are_json() { return as_json; }
 int fail(const std::vector<std::string>& messages) {
   if (as_json) {
     const nlohmann::ordered_json value = {{"schema", 1}, {"error", {{"messages", messages}}}};
-    fmt::print("{}\n", value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    for (const std::string& message : messages) fmt::print(stderr, "fabricbench: {}\n", message);
+    for (const std::string& message : messages) print_error("fabricbench: {}\n", message);
   }
   return kExitUsage;
 }
 
 void warn(const Errors& errors) {
-  for (const Diagnostic& diagnostic : errors.list) fmt::print(stderr, "fabricbench: {}\n", diagnostic.message);
+  for (const Diagnostic& diagnostic : errors.list) print_error("fabricbench: {}\n", diagnostic.message);
 }
 
 int fail(const std::string& message) { return fail(std::vector{message}); }
@@ -36,6 +37,17 @@ int fail(const Errors& errors) {
   std::vector<std::string> messages;
   for (const Diagnostic& diagnostic : errors.list) messages.push_back(diagnostic.message);
   return fail(messages);
+}
+
+int finish(int exit_code) {
+  const auto why = [](int reason) { return std::generic_category().message(reason); };
+  flush(stdout);
+  // Not in the midst of JSON.
+  if (const int lost = lost_output().error; lost != 0 && lost != EPIPE && !as_json)
+    print_out("fabricbench: cannot write standard error: {}\n", why(lost));
+  const LostOutput lost = finish_output();
+  if (lost.out != 0 && lost.out != EPIPE) print_error("fabricbench: cannot write standard output: {}\n", why(lost.out));
+  return lost.out == 0 && lost.error == 0 ? exit_code : kExitUsage;
 }
 
 }  // namespace fb::cli

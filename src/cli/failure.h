@@ -20,4 +20,8 @@ int fail(const Errors& errors);
 // The same on standard error, whatever the form: the command goes on.
 void warn(const Errors& errors);
 
+// Ends the program's output. Where some of it could not be written: says so where that is possible, and returns the
+// exit code for it instead of `exit_code`. A reader that has closed its end of a pipe wants no message.
+int finish(int exit_code);
+
 }  // namespace fb::cli

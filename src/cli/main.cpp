@@ -1,11 +1,12 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/output.h"
 #include "cli/failure.h"
 #include "cli/program.h"
 
@@ -13,39 +14,7 @@ namespace {
 
 using fb::cli::Command;
 using fb::cli::CommandRun;
-
-// True if the command has a flag --json (not an option with a file name) and it was given.
-bool wants_json(const Command& program, const std::vector<std::string>& words) {
-  if (std::ranges::find(words, "--json") == words.end()) return false;
-  for (const std::string& word : words) {
-    if (const Command* command = program.find_command(word)) {
-      return std::ranges::any_of(command->options(), [](const fb::cli::OptionFacts& option) {
-        return option.names == "--json" && !option.takes_value;
-      });
-    }
-  }
-  return false;
-}
-
-int run(Command& program, CommandRun& command_run, std::vector<std::string> words) {
-  if (words.empty()) words = {"help"};
-  if (wants_json(program, words)) fb::cli::report_failures_as_json();
-  try {
-    const auto text = program.parse(words);
-    if (!text) {
-      // Of a word that is no command CLI11 knows only that it was not expected.
-      const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
-      const bool no_command = first != words.end() && program.find_command(*first) == nullptr;
-      return fb::cli::fail(no_command ? fb::cli::unknown_command(program, *first)
-                                      : text.error().list[0].message + " (--help lists the options)");
-    }
-    if (text->empty()) return command_run.exit_code;
-    fmt::print("{}", *text);
-    return fb::cli::kExitDone;
-  } catch (const std::exception& e) {
-    return fb::cli::fail(e.what());
-  }
-}
+using fb::cli::Named;
 
 // Under these names the program is the compiler driver.
 bool is_named_nvcc(const char* program) {
@@ -53,22 +22,64 @@ bool is_named_nvcc(const char* program) {
   return name == "fabricbench-nvcc" || name == "nvcc";
 }
 
-}  // namespace
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
 
-int main(int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (argc > 0 && is_named_nvcc(argv[0])) words.insert(words.begin(), "nvcc");
-  CommandRun command_run;
-  if (!words.empty() && words[0] == "nvcc") {
-    command_run.nvcc_words.assign(words.begin() + 1, words.end());
-    words.resize(1);
+// True if the command has a flag --json (not an option with a file name) and it was given.
+bool wants_json(const Command& command, const std::vector<std::string>& words) {
+  return contains(words, "--json") && std::ranges::any_of(command.options(), [](const fb::cli::OptionFacts& option) {
+           return option.names == "--json" && !option.takes_value;
+         });
+}
+
+// Words that are not for us: nvcc's command line, and the arguments of the program that exec runs.
+void set_aside(const Named& named, std::vector<std::string>& words, CommandRun& command_run) {
+  const auto own = words.begin() + static_cast<std::ptrdiff_t>(named.end);
+  if (named.command->path() == "fabricbench dev nvcc") {
+    command_run.nvcc_words.assign(own, words.end());
+    words.erase(own, words.end());
   }
-  if (!words.empty() && words[0] == "exec") {
-    if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+  if (named.command->path() == "fabricbench exec") {
+    if (const auto dashes = std::find(own, words.end(), "--"); dashes != words.end()) {
       command_run.program_arguments.assign(dashes + 1, words.end());
       words.erase(dashes, words.end());
     }
   }
+}
+
+int run(std::vector<std::string> words) {
+  CommandRun command_run;
   const auto program = fb::cli::make_program(command_run);
-  return run(*program, command_run, std::move(words));
+  fb::cli::rename_old_command(*program, words);
+  const Named named = find_named(*program, words);
+  if (wants_json(*named.command, words)) fb::cli::report_failures_as_json();
+  set_aside(named, words, command_run);
+  // A list of commands alone does nothing: it is shown.
+  if (named.end == words.size() && !named.command->commands().empty() && !contains(words, "--version"))
+    words.emplace_back("--help");
+  const auto text = program->parse(words);
+  if (!text) {
+    // Of a word that is no command the parser knows only that it was not expected.
+    if (!named.unknown.empty()) return fb::cli::fail(unknown_command(*named.command, named.unknown));
+    return fb::cli::fail(text.error());
+  }
+  if (text->empty()) return command_run.exit_code;
+  fb::print_out("{}", *text);
+  return fb::cli::kExitDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fb::occupy_standard_descriptors();
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (argc > 0 && is_named_nvcc(argv[0])) words.insert(words.begin(), {"dev", "nvcc"});
+  int exit_code = fb::cli::kExitUsage;
+  try {
+    exit_code = run(std::move(words));
+  } catch (const std::exception& e) {
+    exit_code = fb::cli::fail(e.what());
+  }
+  return fb::cli::finish(exit_code);
 }

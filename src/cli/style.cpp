@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/installed.h"
+#include "base/output.h"
 #include "base/terminal.h"
 
 namespace fb::cli {
@@ -41,15 +42,15 @@ void LiveLine::show(const std::string& text) {
   if (!live_) return;
   // A line that wraps can't be rewritten in place.
   const size_t columns = terminal_columns(fileno(out_)).value_or(1);
-  fmt::print(out_, "\r\033[K{}", cut_to_columns(text, columns - 1));
-  std::fflush(out_);
+  print_to(out_, "\r\033[K{}", cut_to_columns(text, columns - 1));
+  flush(out_);
   shown_ = true;
 }
 
 void LiveLine::clear() {
   if (!shown_) return;
-  fmt::print(out_, "\r\033[K");
-  std::fflush(out_);
+  print_to(out_, "\r\033[K");
+  flush(out_);
   shown_ = false;
 }
 

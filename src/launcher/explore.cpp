@@ -34,8 +34,11 @@ class Runs {
     // Time that is up says nothing about the program, unless it has never come to its end.
     if (ran->record.ending == record::Ending::timeout && explored_.schedules != 0) return stop(Explored::End::time);
     ++explored_.schedules;
+    explored_.counts += ran->record.checked;
     explored_.last = std::move(*ran);
-    return explored_.last.exit_code == 0 || stop(Explored::End::found);
+    if (explored_.last.exit_code != 0) return stop(Explored::End::found);
+    // Where nothing ran that the schedule decides about, other schedules are the same.
+    return explored_.counts.any() || !request().options.check || stop(Explored::End::nothing);
   }
 
   bool stop(Explored::End end) {
@@ -118,33 +121,31 @@ Result<Explored> explore_all(LaunchRequest request, uint32_t preemptions, const 
 
 std::string describe_seeds(const Explored& explored, const ExploreLimits& limits) {
   if (explored.end == Explored::End::time) {
-    return fmt::format("stopped after {} of {} (seeds from 1), when time was up: nothing found in these",
-                       explored.schedules, count_of(limits.schedules, "schedule"));
+    return fmt::format("{} of {} (seeds from 1) until time was up", explored.schedules,
+                       count_of(limits.schedules, "schedule"));
   }
-  return fmt::format("{} (seeds from 1): nothing found", count_of(explored.schedules, "schedule"));
+  return fmt::format("{} (seeds from 1)", count_of(explored.schedules, "schedule"));
 }
 
 std::string describe_all(const Explored& explored, uint32_t preemptions) {
-  const std::string bound = count_of(preemptions, "preemption");
+  const std::string some =
+      fmt::format("{} with up to {}", count_of(explored.schedules, "schedule"), count_of(preemptions, "preemption"));
   switch (explored.end) {
     case Explored::End::all:
-      return fmt::format("all {} with up to {} explored: nothing found", count_of(explored.schedules, "schedule"),
-                         bound);
+      return "all " + some;
     case Explored::End::limit:
-      return fmt::format("stopped after {} with up to {}: nothing found in these; there are more (--schedules)",
-                         count_of(explored.schedules, "schedule"), bound);
+      return fmt::format("the first {} (there are more: --schedules)", some);
     case Explored::End::time:
-      return fmt::format("stopped after {} with up to {}, when time was up: nothing found in these",
-                         count_of(explored.schedules, "schedule"), bound);
-    case Explored::End::unrepeated: {
-      const std::string& why = explored.last.record.not_replayable_because;
-      return fmt::format("stopped after {}: the program does not do the same again{}",
-                         count_of(explored.schedules, "schedule"), why.empty() ? "" : " (" + why + ")");
-    }
-    case Explored::End::found:
-      break;
+      return some + " until time was up";
+    default:
+      return some;
   }
-  return "";
+}
+
+std::string describe_unrepeated(const Explored& explored) {
+  const std::string& why = explored.last.record.not_replayable_because;
+  return fmt::format("stopped after {}: the program does not do the same again{}",
+                     count_of(explored.schedules, "schedule"), why.empty() ? "" : " (" + why + ")");
 }
 
 }  // namespace fb::launcher

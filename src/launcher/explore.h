@@ -34,11 +34,13 @@ struct Explored {
     found,       // the last one went wrong
     limit,       // of their number
     time,        // is up
+    nothing,     // ran that could have been checked, and it was to be
     unrepeated,  // the program did not do the same again: nothing can be said about all schedules
   };
   End end = End::all;
-  uint64_t schedules = 0;      // that were run
-  LaunchRequest request = {};  // of the last run
+  uint64_t schedules = 0;       // that were run
+  record::Checked counts = {};  // of all of them
+  LaunchRequest request = {};   // of the last run
   LaunchResult last = {};
 };
 
@@ -51,8 +53,10 @@ Result<Explored> explore_seeds(LaunchRequest request, const ExploreLimits& limit
 Result<Explored> explore_all(LaunchRequest request, uint32_t preemptions, const ExploreLimits& limits,
                              const RunOnce& run);
 
-// In one line, where nothing was found.
+// What was run, to be followed by what was found there: "20 schedules (seeds from 1)".
 std::string describe_seeds(const Explored& explored, const ExploreLimits& limits);
 std::string describe_all(const Explored& explored, uint32_t preemptions);
+// Why a search says nothing about all schedules (End::unrepeated).
+std::string describe_unrepeated(const Explored& explored);
 
 }  // namespace fb::launcher

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/installed.h"
 #include "base/strings.h"
@@ -75,7 +76,13 @@ Result<LaunchResult> run_program(const LaunchRequest& wanted, const RunDirectory
   descendants.end_all();
   LaunchResult result = supervisor.result();
   result.rank_memory = request.rank_memory;
-  if (!request.record.empty()) write_file(request.record, to_json(result.record));
+  try {
+    if (!request.record.empty()) write_file(request.record, to_json(result.record));
+  } catch (const std::system_error& e) {
+    // What the run found is said all the same.
+    result.problem += (result.problem.empty() ? "" : "; ") + std::string(e.what());
+    result.exit_code = 2;
+  }
   return result;
 }
 

@@ -75,6 +75,12 @@ uint64_t default_rank_memory(int ranks);
 // For people, after a run that went wrong: which rank, how it ended, what else happened. Empty where all is well.
 std::string describe(const LaunchResult& result);
 
+// The last line of a run, or of many: what was checked and what was found. `schedules`: which they were, "20 schedules
+// (seeds from 1)"; `counts`: of all of them; `last`: the one that went wrong, or any.
+std::string closing_line(const std::string& schedules, const record::Checked& counts, const LaunchResult& last);
+// Nothing ran in which anything could have been found, though it was to be looked for.
+bool checked_nothing(const record::Checked& counts, const LaunchResult& last);
+
 // An incident as it is printed, with the lines of the sources that it is about where these can be read.
 std::string text_of(const record::Incident& incident);
 

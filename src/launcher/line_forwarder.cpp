@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "base/output.h"
+
 namespace fb::launcher {
 
 // A line longer than this is passed on in pieces.
@@ -19,6 +21,7 @@ void write_all(int fd, std::string_view text) {
       pollfd room{fd, POLLOUT, 0};
       poll(&room, 1, 1000);
     } else if (errno != EINTR) {
+      note_lost_output(fd, errno);
       return;
     }
   }

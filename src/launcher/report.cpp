@@ -31,6 +31,21 @@ std::string join(const std::vector<int>& ranks) {
   return text;
 }
 
+// "1,234 accesses"
+std::string many(uint64_t number, std::string_view one, std::string_view several) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return fmt::format("{} {}", digits, number == 1 ? one : several);
+}
+
+// Races, deadlocks, faults and what else counts against the program.
+uint64_t findings_of(const record::RunRecord& record) {
+  const auto is_finding = [](const record::Incident& i) {
+    return !i.finding.empty() || (i.fatal && verdict_of(i) != record::VerdictClass::pass);
+  };
+  return static_cast<uint64_t>(std::ranges::count_if(record.incidents, is_finding)) + record.further_findings;
+}
+
 // Of findings how many there were.
 std::string problem_of(const LaunchResult& result) {
   const auto is_finding = [](const record::Incident& i) { return !i.finding.empty(); };
@@ -62,6 +77,37 @@ std::string describe(const LaunchResult& result) {
     text += fmt::format("fabricbench:   each rank may have {} MiB of private memory (--rank-memory)\n",
                         result.rank_memory >> 20);
   }
+  return text;
+}
+
+bool checked_nothing(const record::Checked& counts, const LaunchResult& last) {
+  return last.record.options.check && last.exit_code == 0 && !counts.any();
+}
+
+std::string closing_line(const std::string& schedules, const record::Checked& counts, const LaunchResult& last) {
+  if (checked_nothing(counts, last)) {
+    std::string text = counts.launches == 0 && counts.ignored_errors == 0
+                           ? "nothing was checked: no kernel was launched"
+                           : "nothing was checked: no kernel ran to its end";
+    if (counts.copies != 0)
+      text += fmt::format(" (there were {})", many(counts.copies, "copy or fill", "copies and fills"));
+    return text;
+  }
+  std::string text = fmt::format("{}, {}", schedules, many(counts.kernels, "kernel", "kernels"));
+  if (counts.library_operations != 0)
+    text += ", " + many(counts.library_operations, "library operation", "library operations");
+  // Without the race detector there is nothing to count, and what may be found are wrong ends alone.
+  if (!last.record.options.check)
+    return text + (last.exit_code == 0 ? ": every run ended well (--check looks for races)" : ": the last run failed");
+  text += fmt::format(", {} checked: ", many(counts.accesses, "access", "accesses"));
+  const uint64_t findings = findings_of(last.record);
+  text += many(findings, "finding", "findings");
+  if (findings == 0 && last.exit_code != 0)
+    text += last.record.ending == record::Ending::failed
+                ? ", but the program failed"
+                : fmt::format(", but the run ended so: {}", to_string(last.record.ending));
+  if (counts.ignored_errors != 0)
+    text += fmt::format(" (note: {} ignored)", many(counts.ignored_errors, "error", "errors"));
   return text;
 }
 

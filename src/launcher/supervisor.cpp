@@ -384,9 +384,11 @@ void Supervisor::take_machine_line(std::string_view line) {
     machine_lines_.take(fmt::format("{}\n", line));
     return;
   }
-  // Losing ranks that the launcher has killed is expected.
+  // Losing ranks that the launcher has killed, and their work, is expected.
   const Ending ending = record::ending_of(incident->kind);
-  if (killed_ && (ending == Ending::rank_lost || ending == Ending::bad_message)) return;
+  if (killed_ && (ending == Ending::rank_lost || ending == Ending::bad_message ||
+                  incident->reason == record::IncidentReason::work_not_done))
+    return;
   if (request_.err >= 0) write_all(request_.err, text_of(*incident));
   incidents_.push_back(*incident);
   if (!incident->finding.empty() && !found_) found_ = ending;

@@ -34,6 +34,7 @@ bool is_flag_as_meant(const ShadowCell& a, const ShadowCell& b) {
 
 void AccessCheck::apply(AccessContext& access, const ShadowRange& range, uint64_t bytes) {
   const uint32_t lane = access.cell.lane;
+  if (!access.warp) ++accesses_;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t at = range.offset + done;
     if (at % Shadow::kPageBytes == 0 && bytes - done >= Shadow::kPageBytes && is_bulk(access, range)) {

@@ -34,6 +34,9 @@ class AccessCheck {
   void check_overlapping_lanes(const AccessContext& store, const simt::Access& access, ShadowMemory& memory);
   // How much has been compared so far: some 16 nanoseconds each.
   uint64_t work() const { return work_; }
+  // How many accesses were looked at: those of threads are counted by instruction, ranges of bytes by apply().
+  void count(int accesses) { accesses_ += static_cast<uint64_t>(accesses); }
+  uint64_t accesses() const { return accesses_; }
 
  private:
   bool is_bulk(const AccessContext& access, const ShadowRange& range) const;
@@ -50,7 +53,7 @@ class AccessCheck {
   RaceReporter& reporter_;
   AccessHistory& history_;
   UninitialisedReads& unwritten_;
-  uint64_t work_ = 0;
+  uint64_t work_ = 0, accesses_ = 0;
 };
 
 }  // namespace fb::race

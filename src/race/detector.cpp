@@ -111,6 +111,7 @@ void Detector::check_access(simt::Warp& w, const simt::Access& access, bool is_v
   if (!mem::is_global(first) && !mem::is_shared(first)) return;
   WarpState& s = state_.live.warp(w);
   if (is_left_out(w, access, first)) return;
+  check_.count(std::popcount(access.lanes));
   AccessContext context = context_of(s, access);
   context.cell.is_volatile = is_volatile;
   const bool strong = context.cell.strong;

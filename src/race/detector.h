@@ -99,6 +99,8 @@ class Detector final : public simt::Listener {
   // Joins of clocks of operations outside the detector use the same memo.
   ClockRef join(const ClockRef& a, const ClockRef& b) { return state_.joiner.join(a, b); }
 
+  // How many accesses races were looked for in.
+  uint64_t accesses() const { return check_.accesses(); }
   // How often races were found at the lines of each report again (RaceReporter::further).
   const std::vector<uint64_t>& further_races() const { return reporter_.further(); }
 

@@ -97,6 +97,10 @@ VerdictClass verdict_of(const Incident& incident) {
                                                         : row_of(incident.reason).verdict;
 }
 
+bool is_survived_error(const Incident& incident) {
+  return !incident.fatal && row_of(incident.reason).effect == IncidentEffect::sets_ending;
+}
+
 std::optional<Ending> ending_of(const Incident& incident) {
   if (!incident.fatal && row_of(incident.reason).effect == IncidentEffect::none) return std::nullopt;
   return ending_of(incident.kind);

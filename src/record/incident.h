@@ -73,6 +73,8 @@ Incident make_incident(IncidentReason reason, std::optional<int> rank, std::stri
 
 // The class that the incident's reason has, or that of its kind's ending. `pass`: nothing against the candidate.
 VerdictClass verdict_of(const Incident& incident);
+// An error of the program that the run survives; RunOptions::ignore_errors is about these.
+bool is_survived_error(const Incident& incident);
 // The ending of a run in which this happened; none: it has no effect on the ending.
 std::optional<Ending> ending_of(const Incident& incident);
 

@@ -154,6 +154,17 @@ void visit_fields(T& p, F&& field) {
   field("kernels", p.kernels);
 }
 
+template <FieldsOf<Checked> T, class F>
+void visit_fields(T& c, F&& field) {
+  field("launches", c.launches);
+  field("kernels", c.kernels);
+  field("library_operations", c.library_operations);
+  field("copies", c.copies);
+  field("accesses", c.accesses);
+  field("card_accesses", c.card_accesses);
+  field("ignored_errors", c.ignored_errors);
+}
+
 template <FieldsOf<RunRecord> T, class F>
 void visit_fields(T& r, F&& field) {
   schema_field<T>(field);
@@ -167,6 +178,7 @@ void visit_fields(T& r, F&& field) {
   field("options", r.options);
   field("ending", r.ending);
   field("incidents", r.incidents);
+  field("counts", r.checked);
   field("virtual_seconds", r.virtual_seconds);
   field("instructions", r.instructions);
   field("event_log_hash", r.event_log_hash);

@@ -12,6 +12,17 @@ Result<RunRecord> parse_run_record(std::string_view text) {
   return parse_fields<RunRecord>(text, "the record of a run");
 }
 
+Checked& Checked::operator+=(const Checked& more) {
+  launches += more.launches;
+  kernels += more.kernels;
+  library_operations += more.library_operations;
+  copies += more.copies;
+  accesses += more.accesses;
+  card_accesses += more.card_accesses;
+  ignored_errors += more.ignored_errors;
+  return *this;
+}
+
 void merge(std::vector<BranchWays>& all, const std::vector<BranchWays>& more) {
   for (const BranchWays& b : more) {
     const auto same = std::ranges::find_if(all, [&](const BranchWays& a) {

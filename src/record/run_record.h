@@ -65,11 +65,29 @@ struct SuppressionUse {
   friend bool operator==(const SuppressionUse&, const SuppressionUse&) = default;
 };
 
+// What a run did and looked at: that nothing was found says something about this, and about nothing else.
+struct Checked {
+  uint64_t launches = 0;            // of kernels: by hosts, graphs and kernels
+  uint64_t kernels = 0;             // of these: those that ran to their end
+  uint64_t library_operations = 0;  // collectives and operations of cuBLAS that came to their end
+  uint64_t copies = 0;              // copies and fills that came to their end
+  // Loads, stores and atomics of threads, and ranges of bytes that anything else reads or writes, in which races were
+  // looked for; of these, those of network cards.
+  uint64_t accesses = 0, card_accesses = 0;
+  // Errors of the program that are no findings: RunOptions::ignore_errors.
+  uint64_t ignored_errors = 0;
+  // Something of that in which races are looked for besides copies.
+  bool any() const { return kernels != 0 || library_operations != 0 || card_accesses != 0; }
+  Checked& operator+=(const Checked& more);
+  friend bool operator==(const Checked&, const Checked&) = default;
+};
+
 struct RunRecord {
   RunOptions options = {};
 
   Ending ending = Ending::finished;
   std::vector<Incident> incidents = {};
+  Checked checked = {};
   double virtual_seconds = 0;
   uint64_t instructions = 0;  // of warps
   // Hash of all events in order; the same seed gives the same hash if the run is replayable.

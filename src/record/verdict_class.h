@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -7,18 +8,12 @@
 namespace fb::record {
 
 enum class VerdictClass : uint8_t {
-  pass,
-  compile_error,   // also an answer without a solution in it
-  rule_violation,  // forbidden calls, symbols, system calls
-  wrong,           // other values than expected
-  race,
-  uninitialised,  // a read of memory that nothing has written
-  deadlock,
-  fault,        // of a kernel or a process
-  budget,       // time, instructions or memory used up
-  cheat,        // work after the return, malformed messages, times below the physical limit
-  unsupported,  // ours to fix
-  infra,        // ours; never the candidate's
+#define VERDICT_CLASS(name) name,
+#include "record/verdict_classes.def"
+};
+inline constexpr std::array kVerdictClasses = {
+#define VERDICT_CLASS(name) VerdictClass::name,
+#include "record/verdict_classes.def"
 };
 std::string_view to_string(VerdictClass verdict);
 std::optional<VerdictClass> verdict_class_from(std::string_view name);

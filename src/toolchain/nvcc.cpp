@@ -349,7 +349,7 @@ std::string nvcc_version_text(const std::string& own_version) {
 std::string nvcc_help_text() {
   constexpr size_t kColumn = 52;
   std::string text =
-      "Usage: fabricbench nvcc [OPTIONS] FILE...\n"
+      "Usage: fabricbench dev nvcc [OPTIONS] FILE...\n"
       "Makes objects, libraries and programs for the virtual node, from nvcc's command line. Sources: .cu (or any "
       "with\n"
       "-x cu), .cpp .cc .cxx .c; .o .a .so are linked. `fabricbench exec PROGRAM` runs what was made.\n\n"

@@ -547,7 +547,8 @@ Result<void> add_expanded(const Words& words, Words& out, int depth) {
 
 class Reader {
  public:
-  explicit Reader(const Words& words) : words_(words) {}
+  using Explain = std::function<std::string(const std::string& word)>;
+  explicit Reader(const Words& words, Explain unknown = {}) : words_(words), explain_unknown_(std::move(unknown)) {}
 
   Result<NvccCommand> read() {
     while (at_ < words_.size()) {
@@ -606,7 +607,8 @@ class Reader {
       command_.build.link_flags.push_back(word);
       return "";
     }
-    return fmt::format("{}: unknown option (`fabricbench nvcc --help` lists them; -Xcompiler passes one on)", word);
+    if (explain_unknown_) return explain_unknown_(word);
+    return fmt::format("{}: unknown option (`fabricbench dev nvcc --help` lists them; -Xcompiler passes one on)", word);
   }
   // The option counts for words before it, too.
   bool forwards(std::string_view option) const {
@@ -616,6 +618,7 @@ class Reader {
   }
 
   const Words& words_;
+  Explain explain_unknown_;
   size_t at_ = 0;
   NvccCommand command_;
 };
@@ -647,16 +650,17 @@ Result<void> check_files(const ProgramBuild& build) {
 
 Result<NvccCommand> parse_nvcc_words(const std::vector<std::string>& words) { return Reader(words).read(); }
 
-Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words) {
+Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words,
+                                          const std::function<std::string(const std::string&)>& unknown) {
   auto expanded = expand_words(words, "", "");
   if (!expanded) return std::unexpected(std::move(expanded.error()));
-  auto command = parse_nvcc_words(*expanded);
+  auto command = Reader(*expanded, unknown).read();
   if (!command) return std::unexpected(std::move(command.error()));
   if (auto good = check_files(command->build); !good) return std::unexpected(std::move(good.error()));
   if (command->phase != NvccPhase::link || command->build.shared)
-    return error("exec makes a program and runs it; `fabricbench nvcc` makes objects and libraries");
+    return error("exec makes a program and runs it; `fabricbench dev nvcc` makes objects and libraries");
   if (!command->output.empty())
-    return error(fmt::format("-o {}: exec keeps no program; use `fabricbench nvcc`", command->output));
+    return error(fmt::format("-o {}: exec keeps no program; use `fabricbench dev nvcc`", command->output));
   return std::move(command->build);
 }
 

@@ -3,6 +3,7 @@
 // From a user's sources to a program that runs on the virtual node.
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,9 @@ struct ProgramBuild {
 // Host code of programs that use network cards is built so that it reports its accesses to registered memory.
 bool observes(const ProgramBuild& request);
 
-// Reads command-line words as nvcc would. Unknown ones are refused by name.
-Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words);
+// Reads command-line words as nvcc would. Unknown ones are refused by name, with what `unknown` says of the word.
+Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words,
+                                          const std::function<std::string(const std::string&)>& unknown = {});
 
 struct BuiltProgram {
   bool from_cache = false;

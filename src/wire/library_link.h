@@ -33,6 +33,10 @@ int fabricbench_stream(void* stream, uint64_t* id, uint32_t* device, int* captur
 int fabricbench_capture_collective(void* const* streams, size_t count, const void* request, const void* blob,
                                    size_t blob_bytes);
 
+// Work of a library that could not be put on its stream, for runs that are checked: `where` is the line of the call.
+// Others, and contexts that have died before, are not told of it.
+void fabricbench_work_failed(const char* what, const char* where);
+
 // A fb::wire::Blas becomes a node of the graph that `stream` captures.
 int fabricbench_capture_blas(void* stream, const void* request);
 }

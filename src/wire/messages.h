@@ -18,7 +18,7 @@
 namespace fb::wire {
 
 // To be raised with every change of a struct or of the order of rows.
-inline constexpr uint32_t kVersion = 8;
+inline constexpr uint32_t kVersion = 9;
 inline constexpr uint32_t kLargestBlob = 1 << 20;
 inline constexpr uint32_t kMostDevices = 128;
 
@@ -73,6 +73,8 @@ struct Welcome {
   // Where the machine hands out addresses: a process keeps this range free for it. Host memory that devices can
   // touch is mapped at the address that the machine says.
   uint64_t addresses_begin = 0, addresses_end = 0;
+  uint32_t launch_lines = 0;  // 1: the machine wants to know where kernels are launched from
+  uint32_t zero = 0;
 };
 
 struct PciAddress {
@@ -111,10 +113,16 @@ struct DeviceFacts {
   std::array<uint64_t, kMostDevices / 64> peer_atomics = {};
 };
 
-// Blob: the name of an API call that is declared and not real.
-// Blob: the name of a function that is declared and not real; with `failed`, a call that failed, and its error.
+// Blob: what is reported. Of a launch and of a module, "file.cu:12" may follow behind a NUL: the line of the call.
+enum class Problem : uint32_t {
+  not_supported,  // the name of a function that is declared and not real
+  call,           // a call that failed, and its error
+  launch,         // a launch that failed, and its error
+  module,         // device code that can't be loaded
+};
 struct ReportUnsupported {
-  uint64_t failed = 0;
+  Problem problem{};
+  uint32_t zero = 0;
 };
 
 struct OfDevice {
@@ -355,6 +363,8 @@ struct EventOnStream {
 
 // Work on streams
 
+inline constexpr uint32_t kLongestLaunchLine = 128;
+
 enum LaunchFlags : uint32_t { kCooperative = 1, kProgrammatic = 2 };
 
 // Blob: the parameter block, laid out as FunctionFacts says.
@@ -366,6 +376,7 @@ struct Launch {
   uint32_t cluster[3] = {0, 0, 0};  // 0: none
   uint32_t flags = 0;
   uint64_t dynamic_shared_bytes = 0;
+  char where[kLongestLaunchLine] = {};  // the line of the call, for reports; may be empty
 };
 
 // A box of `width` × `height` × `depth` bytes, rows and planes apart by the pitches. An address is one of the

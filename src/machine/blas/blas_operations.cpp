@@ -276,6 +276,7 @@ Status BlasOperations::make(Process& process, const wire::Blas& m, OperationPtr&
   const std::string name = name_without_line(launch->call);
   op->name = launch->call.where[0] == '\0' ? name : fmt::format("{}, {}", name, launch->call.where);
   op->payload = sizeof(BlasLaunch);
+  op->kind = WorkKind::library;
   launch->op = op;
   op->on_end.push_back([this, launch] {
     launch->over = true;

@@ -220,6 +220,7 @@ Status Collectives::make(Process& process, const wire::Collective& m, std::span<
                  : fmt::format("{} calls of NCCL, the first {}", launch->parts.size(), describe(launch->parts[0].call));
   op->payload = launch->parts.size() * sizeof(CollectivePart);
   op->joint = true;
+  op->kind = WorkKind::library;
   launch->op = op;
   launch->left = launch->parts.size();
   op->on_issue = [this, launch] { issue(launch); };

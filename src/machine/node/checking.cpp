@@ -139,7 +139,7 @@ void Checking::begun(Operation& op) {
   info.rank = op.process->rank;
   info.host = op.process->number;
   info.device = op.device;
-  info.kernel = op.kernel;
+  info.kernel = op.kernel();
   info.of_judge = op.of_judge;
   info.number = ++numbers_[info.host];
   info.call = op.call;
@@ -190,6 +190,7 @@ void Checking::card_touches(CardTouch&& touch, mem::Allocation& allocation, cons
   touch.info.number = ++numbers_[touch.info.host];
   set_line(touch.info, touch.where);
   const uint32_t operation = detector_.begin_operation(std::move(touch.info), touch.incoming);
+  ++card_accesses_;
   detector_.card_access(operation, touch.kind, allocation, static_cast<uint64_t>(at - allocation.bytes.get()), bytes);
   detector_.end_operation(operation);
 }

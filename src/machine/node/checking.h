@@ -37,6 +37,8 @@ class Checking {
   void fill(record::RunRecord& record) const {
     findings_.fill(record, detector_.further_races());
     record.races_thinned_out = detector_.is_thinned_out();
+    record.checked.accesses = detector_.accesses();
+    record.checked.card_accesses = card_accesses_;
   }
 
   // An operation inherits the clock of its host. Where hosts may communicate unobserved (`hosts_talk`), it is also
@@ -122,6 +124,7 @@ class Checking {
   std::unordered_map<uint32_t, race::ClockRef> known_before_;  // by process: what hosts knew then
   std::set<uint32_t> observed_;                                // processes whose own accesses and contacts are known
   std::map<uint32_t, uint32_t> numbers_;                       // of operations, by process
+  uint64_t card_accesses_ = 0;
   bool in_steps_ = false;
   bool has_cards_ = false;  // network cards have been used: only they tell hosts of other hosts' work so early
   std::map<uint32_t, int32_t> freed_in_step_;  // process → rank

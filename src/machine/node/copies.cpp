@@ -129,6 +129,7 @@ Status StreamScheduler::make_copy(Process& process, const wire::Copy& m, std::sp
   }
   op = make_operation(process, m.stream.device, "copy");
   if (box.bytes() == 0) return Status::ok;
+  op->kind = WorkKind::copy;
   if (payload) op->payload = payload->size();
   note_target(*op, to.allocation, to.host, *to_extent);
   const auto owner = [](const Bytes& b) { return b.allocation ? b.allocation->device : mem::kHostMemory; };
@@ -189,6 +190,7 @@ Status StreamScheduler::make_memset(Process& process, const wire::Memset& m, Ope
   if (*extent != 0 && !to.host) return Status::invalid_value;
   op = make_operation(process, m.stream.device, "memset");
   if (*extent == 0) return Status::ok;
+  op->kind = WorkKind::copy;
   note_target(*op, to.allocation, to.host, *extent);
   const uint64_t bytes = box.bytes();
   if (box.is_packed(m.pitch, m.plane)) box = {bytes, 1, 1};

@@ -1,5 +1,7 @@
 #include "machine/node/device_launches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -47,11 +49,13 @@ class DeviceLaunches::Runtime final : public simt::DeviceRuntime {
     Prepared prepared;
     const uint32_t error = prepare(caller, function, grid, block, shared_bytes, prepared);
     if (error != 0) {
+      note_failed("of a kernel", error);
       set_last_error(caller, error);
       return 0;
     }
     const mem::Address piece = all_.take_piece(*launcher, std::max<uint64_t>(prepared.grid->params.size(), 1));
     if (piece == 0) {
+      note_failed("of a kernel", number(Status::out_of_memory));
       set_last_error(caller, number(Status::out_of_memory));
       return 0;
     }
@@ -70,7 +74,9 @@ class DeviceLaunches::Runtime final : public simt::DeviceRuntime {
     if (!params.empty() && bytes.host) std::memcpy(params.data(), bytes.host, params.size());
     const OperationPtr op =
         all_.node_.streams.make_grid_operation(process_, device_, *prepared.module, prepared.grid, 0);
-    return all_.enqueue(caller, op, stream);
+    const uint32_t error = all_.enqueue(caller, op, stream);
+    if (error != 0) note_failed("of kernel " + op->name, error);
+    return error;
   }
 
   uint32_t copy(simt::DeviceCaller caller, mem::Address to, uint64_t to_pitch, mem::Address from, uint64_t from_pitch,
@@ -186,6 +192,16 @@ class DeviceLaunches::Runtime final : public simt::DeviceRuntime {
   }
 
  private:
+  void note_failed(const std::string& what, uint32_t error) {
+    all_.node_.lost.launch_failed(
+        process_,
+        fmt::format("a launch {} by a kernel on device {}: error {}{}", what, device_, error, error_suffix(error)), "");
+  }
+  static std::string error_suffix(uint32_t error) {
+    const std::string_view text = wire::to_string(static_cast<Status>(error));
+    return text.empty() ? "" : fmt::format(" ({})", text);
+  }
+
   // Checks a launch as one of the host is checked.
   uint32_t prepare(const simt::DeviceCaller& caller, uint64_t function, simt::Dim3 grid, simt::Dim3 block,
                    uint32_t shared_bytes, Prepared& prepared) {

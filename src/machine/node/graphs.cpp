@@ -168,8 +168,10 @@ void StreamScheduler::run_conditional(const OperationPtr& op, const wire::GraphC
                      exit = make_operation(process, place.device, "");
   GraphPlace inside = place;
   inside.first_number = body->first_number;
-  if (const Status s = make_graph(process, body, inside, entry, exit); s != Status::ok)
+  if (const Status s = make_graph(process, body, inside, entry, exit); s != Status::ok) {
+    node_.lost.launch_failed(process, fmt::format("the body of a conditional node: {}", wire::to_string(s)), "");
     return break_context(process, place.device, s);
+  }
   entry->stream = place.stream;
   entry->graph_node = exit->graph_node = op->graph_node;
   entry->issued = node_.fabric.shares().later(now, node_.platform.kernel.start, fabric::Group::launch);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/demangle.h"
@@ -91,6 +92,8 @@ Status StreamScheduler::make_launch(Process& process, const wire::Launch& m, std
   grid->fresh = node_.memory.fresh_bytes();
   auto shared_grid = std::make_shared<simt::Grid>(std::move(*grid));
   op = make_grid_operation(process, device, *module, shared_grid, priority);
+  op->launched_at.assign(m.where, strnlen(m.where, sizeof m.where));
+  std::ranges::replace_if(op->launched_at, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return Status::ok;
 }
 
@@ -106,7 +109,7 @@ bool StreamScheduler::allows_shared(Process& process, uint32_t device, wire::Id 
 OperationPtr StreamScheduler::make_grid_operation(Process& process, uint32_t device, const LoadedModule& module,
                                                   const std::shared_ptr<simt::Grid>& grid, int32_t priority) {
   OperationPtr op = make_operation(process, device, demangle(grid->kernel->name));
-  op->kernel = true;
+  op->kind = WorkKind::kernel;
   op->payload = grid->params.size();
   op->facts.grid = grid;
   op->work = [this, &process, device, priority, grid, source = module.share_source()](const OperationPtr& self) {
@@ -142,7 +145,11 @@ void StreamScheduler::begin_kernel(const OperationPtr& op, std::unique_ptr<GridR
     region.kind = wire::MemoryKind::unknown;
     region.allocation = mem::allocate(process.next_allocation++, op->device, kWorkspaceBytes, "grid workspace");
     const Region* added = node_.memory.add_region(process, std::move(region));
-    if (!added) return break_context(process, device, Status::out_of_memory);
+    if (!added) {
+      node_.lost.launch_failed(process, fmt::format("kernel {}: no memory for its grid barrier", op->name),
+                               op->launched_at);
+      return break_context(process, device, Status::out_of_memory);
+    }
     run->grid.workspace = added->begin;
   }
   run->start = node_.fabric.shares().later(op->begun, node_.platform.kernel.start, fabric::Group::launch);
@@ -179,6 +186,8 @@ void StreamScheduler::kernel_ended(const OperationPtr& op, GridRun& run, Outcome
   node_.writes.note_grid_end(run.grid.id);
   const Time at = node_.fabric.shares().later(run.end, node_.platform.kernel.end, fabric::Group::launch);
   if (outcome.ending == Ending::finished) {
+    op->ran = true;
+    node_.log.count_finished_kernel();
     node_.engine.schedule(at, op->tie, [this, op, at, grid = run.grid.id] {
       if (!launches_.end_grid(grid, at)) operations_.finish(op, at);
     });

@@ -93,7 +93,8 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
     : platform_(platform),
       options_(options),
       limits_(limits_of(platform)),
-      report_(std::move(report)),
+      lost_(options, std::move(report)),
+      report_([this](record::Incident incident) { lost_.report(std::move(incident)); }),
       budget_(platform.devices(), limits_.memory, options.memory),
       fabric_(platform),
       clock_(fabric_),
@@ -105,9 +106,9 @@ Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply r
       modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
-      services_{platform_, options_, limits_,  report_,         processes_,   budget_,  fabric_,
-                writes_,   clock_,   engine_,  checking_.get(), tokens_,      exports_, log_,
-                memory_,   modules_, threads_, streams_,        collectives_, blas_,    verbs_},
+      services_{platform_, options_, limits_,         report_,      processes_, budget_, fabric_, writes_,
+                clock_,    engine_,  checking_.get(), tokens_,      exports_,   log_,    lost_,   memory_,
+                modules_,  threads_, streams_,        collectives_, blas_,      verbs_},
       streams_(services_),
       collectives_(services_),
       blas_(services_),
@@ -210,6 +211,7 @@ Answer Node::facts(uint32_t process, uint32_t first_device) const {
   wire::Welcome w;
   w.process = process;
   w.devices = platform_.node.devices;
+  w.launch_lines = lost_.wanted() ? 1 : 0;
   w.addresses_begin = mem::kConstantBegin;
   w.addresses_end = mem::kGlobalEnd;
   answer.set_body(w);
@@ -334,14 +336,26 @@ Status on_library_works(NodeServices&, Call& call, const wire::Empty&, wire::Emp
 }
 
 Status on_report_unsupported(NodeServices& node, Call& call, const wire::ReportUnsupported& m, wire::Empty&, Answer&) {
-  const size_t longest = m.failed != 0 ? 400 : 100;
-  std::string text(reinterpret_cast<const char*>(call.blob.data()), std::min(call.blob.size(), longest));
-  std::ranges::replace_if(text, [](char c) { return c < ' '; }, ' ');
-  if (m.failed != 0) {
-    node.log.count_failed(text);
-  } else {
+  if (m.problem > wire::Problem::module) return Status::invalid_value;
+  const size_t longest = m.problem != wire::Problem::not_supported ? 400 : 100;
+  const std::string_view blob(reinterpret_cast<const char*>(call.blob.data()), call.blob.size());
+  const size_t end = blob.find('\0');
+  const auto clean = [](std::string_view text, size_t most) {
+    std::string cleaned(text.substr(0, most));
+    std::ranges::replace_if(cleaned, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+    return cleaned;
+  };
+  const std::string text = clean(blob.substr(0, end), longest);
+  const Process& process = *call.thread->process;
+  if (m.problem == wire::Problem::not_supported) {
     node.log.count_unsupported(text);
+    return Status::ok;
   }
+  node.log.count_failed(text);
+  if (m.problem == wire::Problem::module) node.lost.module_refused(process, text);
+  if (m.problem != wire::Problem::launch) return Status::ok;
+  const std::string where = end == std::string_view::npos ? "" : clean(blob.substr(end + 1), wire::kLongestLaunchLine);
+  node.lost.launch_failed(process, text, where);
   return Status::ok;
 }
 

@@ -37,6 +37,9 @@ class Node {
   void remove_thread(HostThread& thread) { HostThreads::remove(thread); }
   // The process stays in processes(), empty: operations may still refer to it.
   void remove_process(Process& process);
+  // Before that: reports what it has launched and not waited for, if that is wanted.
+  void report_lost_work(const Process& process) { lost_.left(process); }
+  bool wants_lost_work() const { return lost_.wanted(); }
   const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
   const std::vector<std::shared_ptr<HostThread>>& threads() const { return threads_.all(); }
 
@@ -91,12 +94,14 @@ class Node {
   void fill(record::RunRecord& record) const;
   // The timeline at the end of the run; null unless it was asked for. To be called once. `why`: what ended the run, in
   // a word; empty: not known.
+  void finish_events() { log_.finish_events(); }
   const record::Trace* finish_trace(std::string_view why) { return log_.finish_trace(processes_, why); }
 
  private:
   const fabric::Platform platform_;
   const NodeOptions options_;
   const DeviceLimits limits_;
+  LostWork lost_;
   const Report report_;
   MemoryBudget budget_;  // before everything that may hold memory, which it counts
   fabric::Fabric fabric_;

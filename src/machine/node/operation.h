@@ -47,6 +47,9 @@ struct BlasNote {
   double tflops = 0;
 };
 
+// What is looked at where a program has not waited for it, and counted at its end.
+enum class WorkKind : uint8_t { other, kernel, library, host_function, copy };
+
 struct Operation {
   Process* process = nullptr;
   uint32_t device = 0;
@@ -63,8 +66,11 @@ struct Operation {
   uint64_t tie = 0;               // order among operations that begin at the same time
   bool begins_in_memory = false;  // its work reads or writes what kernels see, at once
 
-  bool kernel = false;
-  uint64_t launch = 0;  // Grid::id of a kernel that has begun: unlike `facts`, kept behind its end
+  WorkKind kind = WorkKind::other;
+  bool kernel() const { return kind == WorkKind::kernel; }
+  std::string launched_at;  // "file:line" of a kernel's launch, if ranks say so
+  bool ran = false;         // a kernel: to its end
+  uint64_t launch = 0;      // Grid::id of a kernel that has begun: unlike `facts`, kept behind its end
   bool faulted = false;
   bool of_judge = false;
   uint64_t call = 0;        // Process::call when it was made

@@ -38,6 +38,7 @@ void Node::fill(record::RunRecord& record) const {
     record.old_reads = std::as_const(*checking_).detector().old_reads().describe();
     checking_->fill(record);
   }
+  lost_.fill(record);
   record.branches = modules_.past_branches();
   for (const auto& process : processes_) {
     for (const auto& [device, context] : process->contexts) {

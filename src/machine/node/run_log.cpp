@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "base/hash.h"
 
 namespace fb::machine {
@@ -9,11 +12,19 @@ namespace {
 
 constexpr Time kTraceInterval = 1'000'000;
 
+[[noreturn]] void fail_to_write(const std::string& file, int reason) {
+  throw std::system_error(reason, std::generic_category(), "cannot write " + file);
+}
+
 }  // namespace
 
 RunLog::RunLog(uint32_t devices, fabric::Fabric& fabric, const Engine& engine, const std::string& events, bool trace)
     : engine_(engine), devices_(devices) {
-  if (!events.empty()) events_.reset(std::fopen(events.c_str(), "w"));
+  if (!events.empty()) {
+    events_file_ = events;
+    events_.reset(std::fopen(events.c_str(), "we"));
+    if (!events_) fail_to_write(events, errno);
+  }
   if (trace) timeline_.emplace(devices, fabric.log_traffic(kTraceInterval));
 }
 
@@ -22,20 +33,30 @@ void RunLog::add(const char* what, std::initializer_list<uint64_t> words) {
   if (!events_) return;
   std::string line = what;
   for (const uint64_t w : words) line += fmt::format(" {}", w);
-  std::fprintf(events_.get(), "%s schedule %016lx\n", line.c_str(), engine_.schedule_hash());
+  add_line(fmt::format("{} schedule {:016x}\n", line, engine_.schedule_hash()));
+}
+
+void RunLog::add_line(const std::string& line) {
+  if (std::fwrite(line.data(), 1, line.size(), events_.get()) != line.size() && events_lost_ == 0) events_lost_ = errno;
 }
 
 void RunLog::add_call(HostThread& thread, wire::Status status) {
   thread.calls = mix(thread.calls, {static_cast<uint64_t>(thread.request), static_cast<uint64_t>(status), thread.now});
   if (!events_) return;
-  std::fprintf(events_.get(), "call rank %d %s status %u at %lu\n", thread.process->rank, wire::name_of(thread.request),
-               static_cast<unsigned>(status), thread.now);
+  add_line(fmt::format("call rank {} {} status {} at {}\n", thread.process->rank, wire::name_of(thread.request),
+                       static_cast<unsigned>(status), thread.now));
 }
 
 void RunLog::add_finished(const Operation& op) {
   if (op.name.empty()) return;
   add("end of operation", {op.device, static_cast<uint64_t>(op.process->rank), op.begun, op.ended});
   if (timeline_) timeline_->add_finished(op);
+}
+
+void RunLog::finish_events() {
+  if (!events_) return;
+  if (std::fclose(events_.release()) != 0 && events_lost_ == 0) events_lost_ = errno;
+  if (events_lost_ != 0) fail_to_write(events_file_, events_lost_);
 }
 
 const record::Trace* RunLog::finish_trace(const std::vector<std::unique_ptr<Process>>& processes,
@@ -82,6 +103,7 @@ void RunLog::fill(record::RunRecord& record) const {
   record.failed_calls = failed_;
   record.calls_in_run = calls_in_run_;
   record.devices = devices_;
+  record.checked = checked_;
 }
 
 }  // namespace fb::machine

@@ -15,6 +15,7 @@
 #include "machine/node/checking.h"
 #include "machine/node/host_threads.h"
 #include "machine/node/judge_requests.h"
+#include "machine/node/lost_work.h"
 #include "machine/node/memory_budget.h"
 #include "machine/node/module_table.h"
 #include "machine/node/node_memory.h"
@@ -46,6 +47,7 @@ struct NodeServices {
   IpcTokens& tokens;
   PhysicalExports& exports;
   RunLog& log;
+  LostWork& lost;
   NodeMemory& memory;
   ModuleTable& modules;
   HostThreads& threads;

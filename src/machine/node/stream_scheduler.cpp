@@ -22,6 +22,7 @@ StreamScheduler::StreamScheduler(NodeServices& node)
       node_.threads.resume_held(*op.process);
     }
     node_.log.add_finished(op);
+    if (op.status == Status::ok) node_.log.count_ended(op.kind);
   };
 }
 
@@ -81,6 +82,7 @@ void StreamScheduler::adopt(const OperationPtr& op, bool of_host) {
     process.prune_at = std::max<size_t>(64, process.pending.size() * 2);
   }
   process.pending.push_back(op);
+  if (op->kernel()) node_.log.count_launch();
   if (node_.checking && of_host) node_.checking->issued(*op, !node_.judge);
   if (op->on_issue) std::exchange(op->on_issue, nullptr)();
   op->counted = true;
@@ -123,6 +125,7 @@ void StreamScheduler::enqueue(HostThread& thread, Stream& stream, uint64_t strea
 
 OperationPtr StreamScheduler::make_callback(Process& process, uint32_t device, uint64_t number) {
   const OperationPtr op = make_operation(process, device, "host function");
+  op->kind = WorkKind::host_function;
   op->work = [this, &process, number](const OperationPtr& self) {
     process.callbacks.emplace_back(number, self);
     deliver_callback(process);

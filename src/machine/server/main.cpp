@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "base/strings.h"
 #include "base/text_limits.h"
@@ -81,15 +80,13 @@ int main(int argc, char** argv) {
       std::fflush(stdout);
       server.run(record);
       if (const record::Trace* trace = server.finish_trace()) trace->write(trace_file);
+      server.finish_events();
     }
     for (const record::Incident& incident : record.incidents) {
+      if (run.ignore_errors && is_survived_error(incident)) continue;
       if (const auto ending = record::ending_of(incident)) record.ending = *ending;
     }
-    if (!record_file.empty()) {
-      std::ofstream file(record_file);
-      file << to_json(record) << '\n';
-      if (!file.flush()) throw std::runtime_error("can't write " + record_file);
-    }
+    if (!record_file.empty()) write_file(record_file, to_json(record) + "\n");
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fabricbench-machine: {}\n", e.what());

@@ -106,6 +106,7 @@ void Server::report(record::Incident incident) {
   std::fflush(stdout);
   constexpr size_t kMostIncidents = 1000;
   finished_ |= incident.fatal;
+  fatal_ |= incident.fatal;
   if (incidents_.size() < kMostIncidents) incidents_.push_back(std::move(incident));
 }
 
@@ -304,7 +305,9 @@ void Server::drop(Connection& connection) {
       report(make_incident(IncidentReason::rank_left_step, process.rank, *loss));
   }
   if (others) return;
-  const std::string loss = node_.explain_loss(process);
+  // Of a run that has gone wrong it is known why nothing ended.
+  if (!fatal_) node_.report_lost_work(process);
+  const std::string loss = node_.wants_lost_work() ? "" : node_.explain_loss(process);
   if (!loss.empty()) report(make_incident(IncidentReason::rank_left, process.rank, loss));
   node_.remove_process(process);
   watch_.forget(process.pid);
@@ -420,6 +423,10 @@ void Server::run(record::RunRecord& record) {
       continue;
     }
     if (!more) idle(activity);
+  }
+  // What a rank has started may outlive it.
+  for (const auto& process : node_.processes()) {
+    if (!process->gone && !fatal_) node_.report_lost_work(*process);
   }
   if (std::string history = node_.history(); !history.empty())
     report(make_incident(IncidentReason::byte_history, std::nullopt, std::move(history)));

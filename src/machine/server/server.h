@@ -31,6 +31,8 @@ class Server {
   void run(record::RunRecord& record);
   // Null unless it was asked for. After run(), once.
   const record::Trace* finish_trace();
+  // Throws std::system_error if the file of events is not complete.
+  void finish_events() { node_.finish_events(); }
 
  private:
   void listen(const std::string& path, int rank);
@@ -88,6 +90,7 @@ class Server {
   std::map<std::string, double> processor_seconds_;       // as the record has them
   uint32_t overtime_ = 0;                                 // requests since everything of a step was done
   bool finished_ = false;
+  bool fatal_ = false;  // … by an incident: what was under way is not missed
 };
 
 }  // namespace fb::machine

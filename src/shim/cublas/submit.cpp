@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "shim/cublas/not_modelled.h"
 #include "shim/where/where.h"
@@ -51,18 +52,31 @@ wire::BlasScalar scalar_at(const void* pointer, wire::ElementType type, bool on_
   return s;
 }
 
-cublasStatus_t submit(wire::Blas& request, cudaStream_t stream, const Caller& caller) {
+namespace {
+
+cublasStatus_t put_on_stream(wire::Blas& request, cudaStream_t stream) {
   int captures = 0;
-  request.stream = {};
   if (const int e = fabricbench_stream(stream, &request.stream.stream, &request.stream.device, &captures); e != 0)
     return status_of(e);
-  std::snprintf(request.name, sizeof request.name, "%s", caller.name);
-  line_of(caller.address, request.where);
   if (captures == 2) return CUBLAS_STATUS_EXECUTION_FAILED;
   if (captures == 1) return status_of(fabricbench_capture_blas(stream, &request));
   wire::Empty reply;
   return status_of(fabricbench_request(static_cast<uint16_t>(wire::Kind::blas), &request, sizeof request, &reply,
                                        sizeof reply, nullptr, 0));
+}
+
+}  // namespace
+
+cublasStatus_t submit(wire::Blas& request, cudaStream_t stream, const Caller& caller) {
+  request.stream = {};
+  std::snprintf(request.name, sizeof request.name, "%s", caller.name);
+  line_of(caller.address, request.where);
+  const cublasStatus_t status = put_on_stream(request, stream);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    const std::string what = std::string(caller.name) + ": " + cublasGetStatusName(status);
+    fabricbench_work_failed(what.c_str(), request.where);
+  }
+  return status;
 }
 
 int not_modelled(const char* function) {

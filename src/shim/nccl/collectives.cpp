@@ -67,6 +67,11 @@ ncclResult_t call(const Call& c, ncclComm_t comm, cudaStream_t stream) {
   into.stream = stream;
   // A call by itself is checked before it counts as a group.
   const ncclResult_t checked = check(c, comm, into);
+  if (checked != ncclSuccess) {
+    char where[sizeof into.call.where] = {};
+    line_of(c.caller, where);
+    tell_failed(checked, where);
+  }
   Scope scope;
   // A collective of nothing is dropped; a message of nothing has to be matched.
   const bool message = c.kind == Kind::send || c.kind == Kind::receive;

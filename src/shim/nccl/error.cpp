@@ -30,6 +30,15 @@ ncclResult_t fail(ncclResult_t result, std::string what) {
   return result;
 }
 
+void tell_failed(ncclResult_t result, const char* where) {
+  std::string what;
+  {
+    const std::lock_guard lock(mutex());
+    what = fmt::format("{} ({})", last(), ncclGetErrorString(result));
+  }
+  fabricbench_work_failed(what.c_str(), where);
+}
+
 ncclResult_t from_cuda(int error, const char* what) {
   switch (static_cast<wire::Status>(error)) {
     case wire::Status::ok:

@@ -99,7 +99,7 @@ ncclResult_t launch(const Batch& batch, const Places& places) {
   return from_cuda(request<wire::Kind::collective>(message, nullptr, blob.data(), blob.size()), "a collective");
 }
 
-ncclResult_t finish(const Group& done) {
+ncclResult_t finish_whole(const Group& done) {
   if (done.error != ncclSuccess) return done.error;
   if (!done.jobs.empty() && !done.calls.empty())
     return fail(ncclInvalidUsage, "communicators are made and used in the same group");
@@ -132,6 +132,14 @@ ncclResult_t finish(const Group& done) {
     batches[k].comm->was_launched = !batches[k].comm->blocking;
   }
   return continues ? ncclInProgress : ncclSuccess;
+}
+
+// Calls whose group fails are not launched. A call that is wrong by itself has been told of.
+ncclResult_t finish(const Group& done) {
+  const ncclResult_t result = finish_whole(done);
+  if (result != ncclSuccess && result != ncclInProgress && done.error == ncclSuccess && !done.calls.empty())
+    tell_failed(result, done.calls.front().call.where);
+  return result;
 }
 
 }  // namespace

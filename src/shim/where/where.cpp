@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "wire/library_link.h"
 #include "wire/messages.h"
@@ -22,11 +23,24 @@ struct Wanted {
   std::string* line;
   std::string_view besides;  // lines of files with this end, and of the C++ library, are passed over; empty: none
   bool passed_over = false;
+  size_t longest = 40;           // longer names of files lose their folders
+  std::string_view kernel = {};  // functions that launch it for others are passed over; empty: none
 };
 
-int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
+// Host code of a kernel: clang's `__device_stub__sum`, and that of nvcc with the function `sum` that calls it.
+bool launches_for_others(const Wanted& wanted, const char* function) {
+  if (wanted.kernel.empty() || !function) return false;
+  const std::string_view name = function;
+  return name == wanted.kernel || name.contains("__device_stub__");
+}
+
+int note_line(void* into, uintptr_t, const char* file, int line, const char* function) {
   if (!file) return 0;
   auto& wanted = *static_cast<Wanted*>(into);
+  if (launches_for_others(wanted, function)) {
+    wanted.passed_over = true;
+    return 0;
+  }
   std::string_view whole = file;
   constexpr std::string_view kStandardLibrary = "/include/c++/";
   if (!wanted.besides.empty() &&
@@ -36,8 +50,7 @@ int note_line(void* into, uintptr_t, const char* file, int line, const char*) {
   }
   if (whole.starts_with("/usr/include/")) return 0;
   if (whole.starts_with("./")) whole.remove_prefix(2);
-  constexpr size_t kLongest = 40;
-  const size_t slash = whole.size() > kLongest ? whole.rfind('/') : std::string_view::npos;
+  const size_t slash = whole.size() > wanted.longest ? whole.rfind('/') : std::string_view::npos;
   const auto name = slash == std::string_view::npos ? whole : whole.substr(slash + 1);
   *wanted.line = std::string(name) + ":" + std::to_string(line);
   return 1;  // the innermost that is wanted
@@ -92,7 +105,7 @@ Line line_besides(const void* return_address, std::string_view header) {
 
 struct LineSearch {
   const void* own = nullptr;
-  std::string_view header;
+  std::string_view header;  // or, of a launch, the kernel
   std::string found;
 };
 
@@ -118,6 +131,46 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* into) {
 }
 
 }  // namespace
+
+namespace {
+
+// The same for launches. Which of its frames launches for others depends on the kernel.
+Line line_of_launcher(const void* return_address, std::string_view kernel) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<std::pair<const void*, std::string>, Line>;
+  const std::lock_guard lock(mutex);
+  const auto [found, fresh] = known->try_emplace({return_address, std::string(kernel)});
+  if (backtrace_state* const state = state_for(return_address); fresh && state) {
+    constexpr size_t kLongest = 110;
+    Wanted wanted{&found->second.text, "/cuda_runtime.h", false, kLongest, kernel};
+    find_line(state, return_address, wanted);
+    found->second.is_beyond = found->second.text.empty() && wanted.passed_over;
+  }
+  return found->second;
+}
+
+_Unwind_Reason_Code look_for_launch(_Unwind_Context* frame, void* into) {
+  auto& search = *static_cast<LineSearch*>(into);
+  const auto* const address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+  Dl_info info;
+  if (!address || dladdr(address, &info) == 0) return _URC_END_OF_STACK;
+  if (info.dli_fbase == search.own) return _URC_NO_REASON;
+  const Line line = line_of_launcher(address, search.header);
+  search.found = line.text;
+  return line.is_beyond ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+void line_of_launch(std::string_view kernel, std::span<char> into) {
+  LineSearch search{nullptr, kernel, {}};
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&look_at_frame), &info) != 0) {
+    search.own = info.dli_fbase;
+    _Unwind_Backtrace(&look_for_launch, &search);
+  }
+  std::snprintf(into.data(), into.size(), "%s", search.found.c_str());
+}
 
 void line_of(const void* return_address, std::span<char> into) {
   static std::mutex mutex;

@@ -12,6 +12,10 @@ void line_of(const void* return_address, std::span<char> into);
 // caller is looked for.
 void line_of_call(const void* return_address, std::string_view header, std::span<char> into);
 
+// The line that launches the kernel `name`, through functions of CUDA's headers and what the compiler makes of a
+// launch.
+void line_of_launch(std::string_view kernel, std::span<char> into);
+
 // The return address in the innermost caller that is no code of this library; null where there is none.
 const void* caller_outside();
 

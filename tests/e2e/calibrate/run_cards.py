@@ -11,7 +11,7 @@ TOOL, DOCUMENT = sys.argv[1:3]
 text = pathlib.Path(DOCUMENT).read_text()
 failures = []
 for platform in ("gh200x2", "h100x8_2nodes", "ib_hdr200_2nodes"):
-    done = subprocess.run([TOOL, "calibrate", "--platform", platform, "--most-fit-median", "0.10", "--most-median", "0.15"],
+    done = subprocess.run([TOOL, "dev", "calibrate", "--platform", platform, "--most-fit-median", "0.10", "--most-median", "0.15"],
                           capture_output=True, text=True, timeout=500)
     if done.returncode != 0:
         failures.append(f"{platform}: exit code {done.returncode}\n{done.stdout}{done.stderr}")

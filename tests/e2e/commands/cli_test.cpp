@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/strings.h"
@@ -22,40 +24,87 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, read_file(path)) << path;
 }
 
-// The names that `fabricbench help` lists, from the table itself.
+// The names that `fabricbench help` and `fabricbench dev` list, from the table itself: "check", "dev prove".
 std::vector<std::string> commands() {
   std::vector<std::string> names;
-#define GROUP(id, heading)
-#define COMMAND(name) names.emplace_back(#name);
+  std::string place;
+#define GROUP(where, heading) place = #where;
+#define COMMAND(name) \
+  if (place != "internal") names.push_back((place == "dev" ? "dev " : "") + std::string(#name));
 #include "cli/commands.def"
-  std::erase(names, "caller");  // hidden: programs call them
-  std::erase(names, "worker");
   for (std::string& name : names) std::ranges::replace(name, '_', '-');
+  return names;
+}
+
+std::vector<std::string> dev_commands() {
+  std::vector<std::string> names = commands();
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("dev "); });
+  for (std::string& name : names) name.erase(0, std::string("dev ").size());
+  return names;
+}
+
+// The lines of a list of commands, which begin with two spaces and a name.
+std::vector<std::string> listed(const std::string& help) {
+  std::vector<std::string> names;
+  for (const std::string_view line : split(help, '\n')) {
+    if (line.starts_with("  ") && line.size() > 2 && std::islower(static_cast<unsigned char>(line[2])) != 0)
+      names.emplace_back(line.substr(2, line.find(' ', 2) - 2));
+  }
   return names;
 }
 
 TEST(Cli, HelpTextsAreAsApproved) {
   expect_golden("help.txt", run_tool("--help").text);
-  for (const std::string& name : commands()) expect_golden("help_" + name + ".txt", run_tool(name + " --help").text);
+  expect_golden("help_dev.txt", run_tool("dev --help").text);
+  for (const std::string& name : commands()) {
+    std::string file = "help_" + name + ".txt";
+    std::ranges::replace(file, ' ', '_');
+    expect_golden(file, run_tool(name + " --help").text);
+  }
 }
 
 TEST(Cli, AloneItPrintsTheCommandsByGroup) {
   const Output output = run_tool("");
   EXPECT_EQ(output.exit_code, 0);
   EXPECT_EQ(output.text, run_tool("help").text);
-  size_t at = 0;
-  for (const char* heading : {"Solve problems", "Judge models", "Run programs", "Make problems", "Maintain"}) {
-    at = output.text.find(std::string("\n") + heading + ":", at);
-    ASSERT_NE(at, std::string::npos) << heading << " is missing or out of order:\n" << output.text;
+  EXPECT_LE(std::ranges::count(output.text, '\n'), 40);
+  std::vector<std::string> front = commands();
+  std::erase_if(front, [](const std::string& name) { return name.starts_with("dev "); });
+  EXPECT_EQ(listed(output.text), front);
+  EXPECT_EQ(run_tool("dev").text, run_tool("dev --help").text);
+  EXPECT_EQ(run_tool("dev").exit_code, 0);
+  EXPECT_EQ(listed(run_tool("dev").text), dev_commands());
+}
+
+TEST(Cli, OldNamesWorkAndSayWhatTheyAreNow) {
+  for (const std::string& name : dev_commands()) {
+    if (name == "nvcc") continue;
+    const Output old = run_tool(name + " --help 2>/dev/null"), now = run_tool("dev " + name + " --help");
+    EXPECT_EQ(old.exit_code, 0) << name;
+    EXPECT_EQ(old.text, now.text) << name;
+    EXPECT_EQ(run_tool(name + " --help 2>&1 >/dev/null").text,
+              "note: `fabricbench " + name + "` is `fabricbench dev " + name + "` now; the old name goes with 0.3\n");
   }
-  for (const std::string& name : commands())
-    EXPECT_TRUE(output.text.contains("\n  " + name + " ") || output.text.contains("\n  " + name + ",")) << name;
-  EXPECT_EQ(output.text.find("caller"), std::string::npos);
+  const auto version = nlohmann::json::parse(run_tool("--color never version --json 2>/dev/null").text);
+  EXPECT_EQ(version["schema"], 1);
+  EXPECT_EQ(run_tool("nvcc --version 2>/dev/null").text, run_tool("dev nvcc --version").text);
+  EXPECT_EQ(run_tool("nonsense").text.find("note:"), std::string::npos);
+}
+
+TEST(Cli, TheDriversOwnNameIsNoOldName) {
+  const std::string driver = std::string(FB_BINARY_DIR) + "/bin/fabricbench-nvcc";
+  ScratchFolder folder;
+  EXPECT_EQ(std::system((driver + " --version >" + folder.path("out") + " 2>&1").c_str()), 0);
+  EXPECT_EQ(read_file(folder.path("out")), run_tool("dev nvcc --version").text);
 }
 
 TEST(Cli, HelpOfACommandIsItsHelpOption) {
   EXPECT_EQ(run_tool("help check").text, run_tool("check --help").text);
-  EXPECT_EQ(run_tool("help nonsense").exit_code, 2);
+  EXPECT_EQ(run_tool("help dev prove").text, run_tool("dev prove --help").text);
+  EXPECT_EQ(run_tool("help prove").text, run_tool("dev prove --help").text);
+  EXPECT_EQ(run_tool("help dev").text, run_tool("dev --help").text);
+  for (const char* wrong : {"help nonsense", "help dev nonsense", "help check more", "dev nonsense", "dev check"})
+    EXPECT_EQ(run_tool(wrong).exit_code, 2) << wrong;
 }
 
 TEST(Cli, AnUnknownCommandIsNamedWithTheNearestOne) {
@@ -63,10 +112,12 @@ TEST(Cli, AnUnknownCommandIsNamedWithTheNearestOne) {
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("there is no command 'chekc'"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("did you mean 'check'"), std::string::npos) << output.text;
+  EXPECT_NE(run_tool("dev prvoe").text.find("did you mean 'prove'"), std::string::npos) << run_tool("dev prvoe").text;
+  EXPECT_NE(run_tool("prvoe").text.find("did you mean 'dev prove'"), std::string::npos) << run_tool("prvoe").text;
 }
 
 TEST(Cli, TheVersionNamesTheParts) {
-  const auto version = nlohmann::json::parse(run_tool("version --json").text);
+  const auto version = nlohmann::json::parse(run_tool("dev version --json").text);
   EXPECT_EQ(version["schema"], 1);
   for (const char* key : {"version", "compiler", "sdk", "libraries"}) EXPECT_TRUE(version.contains(key)) << key;
   EXPECT_EQ(run_tool("--version").text, "fabricbench " + version["version"].get<std::string>() + "\n");
@@ -93,40 +144,57 @@ TEST(Cli, ColoursAreForTerminalsOrOnRequest) {
 
 TEST(Cli, CompletionsKnowEveryCommandAndItsOptions) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const std::string script = run_tool(std::string("completion ") + shell).text;
-    for (const std::string& name : commands()) EXPECT_NE(script.find(name), std::string::npos) << shell << ": " << name;
+    const std::string script = run_tool(std::string("dev completion ") + shell).text;
+    for (const std::string& name : commands())
+      EXPECT_NE(script.find(name.substr(name.find(' ') + 1)), std::string::npos) << shell << ": " << name;
     EXPECT_NE(script.find("schedules"), std::string::npos) << shell;
   }
   ScratchFolder folder;
-  const std::string script = folder.write("complete.bash", run_tool("completion bash").text +
-                                                               "COMP_WORDS=(fabricbench check --sched)\nCOMP_CWORD=2\n"
-                                                               "_fabricbench\necho \"${COMPREPLY[*]}\"\n");
-  EXPECT_EQ(std::system(("bash " + script + " | grep -qx -- --schedules").c_str()), 0);
+  const auto completed = [&](const std::string& words, size_t at) {
+    const std::string script =
+        folder.write("complete.bash", run_tool("dev completion bash").text + "COMP_WORDS=(fabricbench " + words +
+                                          ")\nCOMP_CWORD=" + std::to_string(at) +
+                                          "\n_fabricbench\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
+    const std::string out = folder.path("completed");
+    EXPECT_EQ(std::system(("cd " + folder.path() + " && bash " + script + " >" + out).c_str()), 0) << words;
+    return std::string(trim(read_file(out)));
+  };
+  EXPECT_EQ(completed("check --sched", 2), "--schedules");
+  EXPECT_EQ(completed("che", 1), "check");
+  EXPECT_EQ(completed("de", 1), "dev");
+  EXPECT_EQ(completed("dev pro", 2), "prompt\nprove");
+  EXPECT_EQ(completed("dev prove --no-nv", 3), "--no-nvcc");
+  EXPECT_EQ(completed("help dev calib", 3), "calibrate");
 }
 
 TEST(Cli, ManualPagesAreMadeForEveryCommand) {
   ScratchFolder folder;
-  ASSERT_EQ(run_tool("man --out " + folder.path() + "/man1").exit_code, 0);
+  ASSERT_EQ(run_tool("dev man --out " + folder.path() + "/man1").exit_code, 0);
   for (const std::string& name : commands()) {
-    const std::string page = read_file(folder.path() + "/man1/fabricbench-" + name + ".1");
+    std::string file = "fabricbench-" + name + ".1";
+    std::ranges::replace(file, ' ', '-');
+    const std::string page = read_file(folder.path("man1/" + file));
     EXPECT_TRUE(page.starts_with(".TH FABRICBENCH-")) << name;
     EXPECT_NE(page.find("\n.SH SYNOPSIS\n.B fabricbench " + name), std::string::npos) << name;
   }
   EXPECT_NE(read_file(folder.path() + "/man1/fabricbench.1").find(".SH SOLVE PROBLEMS"), std::string::npos);
+  EXPECT_NE(read_file(folder.path("man1/fabricbench-dev.1")).find(".BR fabricbench\\-dev\\-prove (1)"),
+            std::string::npos);
+  EXPECT_EQ(run_tool("dev man dev prove").text, read_file(folder.path("man1/fabricbench-dev-prove.1")));
 }
 
 TEST(Cli, WrongUsageExitsWithTwoAndSaysWhy) {
   EXPECT_EQ(run_tool("nonsense").exit_code, 2);
-  const Output missing = run_tool("ptx /nowhere.cu");
+  const Output missing = run_tool("dev ptx /nowhere.cu");
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_NE(missing.text.find("/nowhere.cu"), std::string::npos) << missing.text;
 }
 
 TEST(Cli, FiguresOfAPlatformWithoutAnyAreAnError) {
-  const Output unknown = run_tool("calibrate --inside --platform h1000x8");
+  const Output unknown = run_tool("dev calibrate --inside --platform h1000x8");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.text.find("no platform is called 'h1000x8'"), std::string::npos) << unknown.text;
-  const Output none = run_tool("calibrate --inside --platform pcie_x4");
+  const Output none = run_tool("dev calibrate --inside --platform pcie_x4");
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.text.find("no figure of a single GPU of 'pcie_x4'"), std::string::npos) << none.text;
 }
@@ -164,7 +232,7 @@ class CliFigures : public testing::Test {
                   "value = 4\nunit = \"ns\"\npeak = 3\nsource = \"s\"\n");
     folder_.write("inside/wait.cu", source);
     ::setenv("FABRICBENCH_CALIBRATION", folder_.path().c_str(), 1);
-    Output output = run_tool("calibrate --inside --platform h100x8 " + bounds);
+    Output output = run_tool("dev calibrate --inside --platform h100x8 " + bounds);
     ::unsetenv("FABRICBENCH_CALIBRATION");
     return output;
   }
@@ -200,7 +268,7 @@ TEST_F(CliFigures, NameTheProgramThatGaveNoValue) {
 }
 
 TEST(Cli, CoverageCountsEveryTier) {
-  const Output output = run_tool("coverage --json");
+  const Output output = run_tool("dev coverage --json");
   ASSERT_EQ(output.exit_code, 0) << output.text;
   const auto tiers = nlohmann::json::parse(output.text)["ptx"]["tiers"];
   for (const char* tier : {"T1", "T2", "T3", "T4", "T5"}) EXPECT_EQ(tiers[tier]["done"], tiers[tier]["total"]) << tier;
@@ -208,17 +276,17 @@ TEST(Cli, CoverageCountsEveryTier) {
 }
 
 TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run_tool("coverage --markdown").text)
-      << "build/release/bin/fabricbench coverage --markdown > docs/coverage.md";
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run_tool("dev coverage --markdown").text)
+      << "build/release/bin/fabricbench dev coverage --markdown > docs/coverage.md";
 }
 
 TEST(Cli, TheApiPageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run_tool("coverage --api --markdown").text)
-      << "build/release/bin/fabricbench coverage --api --markdown > docs/api.md";
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run_tool("dev coverage --api --markdown").text)
+      << "build/release/bin/fabricbench dev coverage --api --markdown > docs/api.md";
 }
 
 TEST(Cli, CoverageCountsBothApis) {
-  const Output output = run_tool("coverage --json");
+  const Output output = run_tool("dev coverage --json");
   ASSERT_EQ(output.exit_code, 0) << output.text;
   const auto api = nlohmann::json::parse(output.text)["api"];
   EXPECT_GT(api["cuda_runtime"]["total"], 300);
@@ -235,7 +303,7 @@ class CliPtx : public testing::Test {
 
 TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
   const Output output =
-      run_tool("ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
+      run_tool("dev ptx " + file("ok.cu", R"(extern "C" __global__ void add(int* a) { a[threadIdx.x] += 1; })"));
   EXPECT_EQ(output.exit_code, 0) << output.text;
   EXPECT_NE(output.text.find("kernels: add\n"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("ld.global.u32"), std::string::npos) << output.text;
@@ -243,7 +311,7 @@ TEST_F(CliPtx, ShowsTheFormsOfACudaFile) {
 }
 
 TEST_F(CliPtx, NamesWhatIsNotSupported) {
-  const Output output = run_tool("ptx " + file("stack.cu", R"(
+  const Output output = run_tool("dev ptx " + file("stack.cu", R"(
 extern "C" __global__ void k() { asm volatile("stackrestore.u64 %0;" ::"l"(0ll)); })"));
   EXPECT_EQ(output.exit_code, 1) << output.text;
   EXPECT_NE(output.text.find("Not supported:\n  stackrestore.u64"), std::string::npos) << output.text;
@@ -251,16 +319,16 @@ extern "C" __global__ void k() { asm volatile("stackrestore.u64 %0;" ::"l"(0ll))
 
 TEST_F(CliPtx, GivesTheCompilersMessageWithItsLine) {
   const std::string path = file("bad.cu", "int x;\nextern \"C\" __global__ void k() { y = 1; }\n");
-  const Output output = run_tool("ptx " + path);
+  const Output output = run_tool("dev ptx " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":2:"), std::string::npos) << output.text;
 }
 
 TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
-  const Output empty = run_tool("ptx " + file("empty.cu", "int x;\n"));
+  const Output empty = run_tool("dev ptx " + file("empty.cu", "int x;\n"));
   EXPECT_EQ(empty.exit_code, 2);
   EXPECT_NE(empty.text.find("no code in it"), std::string::npos) << empty.text;
-  const Output other = run_tool("ptx " + file("main.cpp", "int main() {}\n"));
+  const Output other = run_tool("dev ptx " + file("main.cpp", "int main() {}\n"));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.text.find("expected a .cu or .ptx file"), std::string::npos) << other.text;
 }
@@ -268,7 +336,7 @@ TEST_F(CliPtx, RefusesWhatIsNoCodeOfOurs) {
 TEST_F(CliPtx, LocatesErrorsInPtx) {
   const std::string path =
       file("bad.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n  foo.u32 %r1;\n}\n");
-  const Output output = run_tool("ptx " + path);
+  const Output output = run_tool("dev ptx " + path);
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find(path + ":5:3:"), std::string::npos) << output.text;
 }

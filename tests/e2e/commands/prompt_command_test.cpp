@@ -1,4 +1,4 @@
-// `fabricbench prompt` as a user meets it.
+// `fabricbench dev prompt` as a user meets it.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace fb {
 namespace {
 
-Output prompt(const std::string& arguments) { return run_tool("prompt " + arguments); }
+Output prompt(const std::string& arguments) { return run_tool("dev prompt " + arguments); }
 
 std::string golden(const std::string& name) {
   return read_file(std::string(FB_SOURCE_DIR) + "/tests/unit/prompts/golden/" + name);

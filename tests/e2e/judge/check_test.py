@@ -359,7 +359,7 @@ def case_interrupted_is_no_verdict():
 def case_bench():
     """Where the processor time of a verdict goes: the parts are all of it, and none is missing."""
     cache = os.path.join(FOLDER, "bench_cache")
-    first, again = (json.loads(expect(run("bench", SHORT, "--json", *words, limit=280, FABRICBENCH_CACHE=cache), 0).out)
+    first, again = (json.loads(expect(run("dev", "bench", SHORT, "--json", *words, limit=280, FABRICBENCH_CACHE=cache), 0).out)
                     for words in ((), ("--cached",)))
     parts = ("build", "checked", "timed", "sensitivity", "ranks", "start", "oracle", "compare", "rest")
     for report in (first, again):
@@ -373,13 +373,13 @@ def case_bench():
     # Compilers are other processes, in a sandbox that does not wait for them.
     built, kept = (report["verdicts"][0]["seconds"]["build"] for report in (first, again))
     assert built > 0.2 and kept < built / 4, (built, kept)
-    quick = json.loads(expect(run("bench", SHORT, "--json", "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out)
+    quick = json.loads(expect(run("dev", "bench", SHORT, "--json", "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out)
     row = quick["verdicts"][0]["seconds"]
     assert row["checked"] > 0 and row["timed"] == 0 and row["sensitivity"] == 0, row
-    table = expect(run("bench", SHORT, "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out.splitlines()
+    table = expect(run("dev", "bench", SHORT, "--quick", "--cached", FABRICBENCH_CACHE=cache), 0).out.splitlines()
     assert [line.split()[0] for line in table] == ["reference", SHORT, "median", "mean", "largest"], table
     assert table[0].split()[1:] == list(row), table
-    expect(run("bench", "no_such_problem"), 2, "no problem matches")
+    expect(run("dev", "bench", "no_such_problem"), 2, "no problem matches")
 
 
 def case_reference_fails():

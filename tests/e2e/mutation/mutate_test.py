@@ -14,7 +14,7 @@ TOOL, EQUIVALENTS = sys.argv[1], sys.argv[2]
 
 
 def mutate(*arguments):
-    command = [TOOL, "mutate", *arguments]
+    command = [TOOL, "dev", "mutate", *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
     return done.returncode, done.stdout + done.stderr
 

@@ -5,7 +5,7 @@ usage: catalogue.py FABRICBENCH PROBLEMS [NAME…]
 
 CUDA's headers take nvcc longer than the solutions do. So one file has the solutions of many problems, each in a namespace,
 and the headers of all of them once at its top. Problems with a driver are left out: their class is given by it.
-`fabricbench prove` compiles and links solutions one by one."""
+`fabricbench dev prove` compiles and links solutions one by one."""
 
 import json
 import os

@@ -22,7 +22,7 @@ def call(*words, cwd=None, good=True):
 
 
 def nvcc(*words, **options):
-    return call(TOOL, "nvcc", *words, **options)
+    return call(TOOL, "dev", "nvcc", *words, **options)
 
 
 def expect(found, wanted, what):

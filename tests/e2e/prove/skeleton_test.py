@@ -12,7 +12,7 @@ import tempfile
 
 def prove(tool, pack):
     """Exit code, and check → whether it holds."""
-    done = subprocess.run([tool, "prove", "--verbose", "--problems", pack, "comm/p2p/next_rank"],
+    done = subprocess.run([tool, "dev", "prove", "--verbose", "--problems", pack, "comm/p2p/next_rank"],
                           capture_output=True, text=True, timeout=600, check=False)
     print(done.stdout, done.stderr, sep="")
     return done.returncode, {m[2]: m[1] != "FAIL" for m in re.finditer(r"^  (ok|skip|FAIL) +(.*?)  \(", done.stdout, re.M)}

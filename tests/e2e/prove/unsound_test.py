@@ -21,7 +21,7 @@ BAD = {"reference moves the bytes that [cost] states": "link_bytes: stated 2048,
 
 
 def main():
-    command = [sys.argv[1], "prove", "--problems", FIXTURES, "--json", "always_zero"]
+    command = [sys.argv[1], "dev", "prove", "--problems", FIXTURES, "--json", "always_zero"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
     assert done.returncode == 1, f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
     (report,) = json.loads(done.stdout)

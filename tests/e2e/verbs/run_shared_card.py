@@ -21,7 +21,7 @@ def measure(platform, ranks):
 
 
 def explain(platform, ranks):
-    return subprocess.run([TOOL, "nccl-model", "--platform", platform, "--gpus", str(ranks), "--min", "16777216", "--max",
+    return subprocess.run([TOOL, "dev", "nccl-model", "--platform", platform, "--gpus", str(ranks), "--min", "16777216", "--max",
                            "16777216"], capture_output=True, text=True, timeout=60).stdout
 
 

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
+#include <set>
+#include <string>
 
 #include "catalog/pack.h"
 #include "judge/answer.h"
@@ -120,6 +123,10 @@ TEST(FeedbackPrompt, IsAsApprovedForEveryClass) {
   wrong.verdict->notes = {"text outside the regions was not used: the judge has its own"};
   expect("wrong", wrong);
   expect("race", judged(VerdictClass::race, "a race", "a race at answer.md:13\n", {.size = "one", .world = 2}));
+  expect(
+      "uninitialised",
+      judged(VerdictClass::uninitialised, "a read of memory that nothing has written, at answer.md:13",
+             "a read of memory that nothing has written, at answer.md:13\n", {.size = "one", .world = 2, .rank = 1}));
   expect("deadlock", deadlock(4));
   expect("fault",
          judged(VerdictClass::fault,
@@ -140,6 +147,27 @@ TEST(FeedbackPrompt, IsAsApprovedForEveryClass) {
   expect("refused", ended(record::AnswerEnd::refused));
   expect("empty", ended(record::AnswerEnd::empty));
   expect("failed", ended(record::AnswerEnd::failed));
+}
+
+// A class without its file would end the campaigns of all models that make this mistake. The golden files say more, and
+// are one for each class, too.
+TEST(FeedbackPrompt, IsThereForEveryClass) {
+  std::set<std::string> seen;
+  for (const VerdictClass verdict : record::kVerdictClasses) {
+    if (verdict == VerdictClass::pass) continue;
+    const std::string name(to_string(verdict));
+    const Attempt attempt = judged(verdict, "what the judge saw", "what the judge saw\n");
+    const auto text = feedback_prompt(problem("all_reduce_one_shot"), attempt, sample_answer(), {}, false);
+    ASSERT_TRUE(text) << name << ": " << message_of(text);
+    EXPECT_TRUE(has(*text, "verdict: `" + name + "`")) << *text;
+    EXPECT_TRUE(has(*text, "what the judge saw")) << *text;
+    const std::string advice = text->substr(text->find("what the judge saw"));
+    EXPECT_GT(advice.size(), 200u) << name;
+    EXPECT_TRUE(seen.insert(advice).second) << name << " has the advice of another class";
+    EXPECT_TRUE(
+        std::filesystem::exists(std::string(FB_SOURCE_DIR) + "/tests/unit/prompts/golden/feedback_" + name + ".md"))
+        << name;
+  }
 }
 
 // With the messages that the judge really has for such answers.

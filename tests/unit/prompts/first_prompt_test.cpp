@@ -137,7 +137,7 @@ TEST(FirstPrompt, NamesHeadersThatExist) {
 }
 
 TEST(FirstPrompt, TakesExamplesAlsoForAPackThatHasNone) {
-  // As `fabricbench prompt` loads it: one problem, from another place.
+  // As `fabricbench dev prompt` loads it: one problem, from another place.
   const ScratchFolder folder;
   const fs::path root = folder.path();
   fs::create_directories(root / "comm/p2p");

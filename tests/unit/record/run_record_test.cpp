@@ -15,6 +15,13 @@ RunRecord full_record() {
   r.ending = Ending::deadlock;
   r.incidents = {make_incident(IncidentReason::all_wait, std::nullopt, "line one\nline \"two\""),
                  make_incident(IncidentReason::module_unsupported, 3, "ü")};
+  r.checked = {.launches = 7,
+               .kernels = 6,
+               .library_operations = 5,
+               .copies = 4,
+               .accesses = 3,
+               .card_accesses = 2,
+               .ignored_errors = 1};
   r.virtual_seconds = 1.25e-6;
   r.instructions = 1ull << 60;
   r.event_log_hash = "00ff";
@@ -44,6 +51,19 @@ TEST(RunRecord, ComesBackFromJsonAsItWas) {
   ASSERT_TRUE(back) << to_string(back.error(), "record");
   EXPECT_EQ(*back, full_record());
   EXPECT_EQ(to_json(*back), to_json(full_record()));
+}
+
+TEST(RunRecord, CountsAddUp) {
+  Checked sum = full_record().checked;
+  sum += sum;
+  EXPECT_EQ(sum, (Checked{.launches = 14,
+                          .kernels = 12,
+                          .library_operations = 10,
+                          .copies = 8,
+                          .accesses = 6,
+                          .card_accesses = 4,
+                          .ignored_errors = 2}));
+  EXPECT_FALSE((Checked{.launches = 1, .copies = 1, .accesses = 1}).any());
 }
 
 TEST(RunRecord, KeepsDefaultsForMissingFields) {

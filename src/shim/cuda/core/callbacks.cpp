@@ -52,6 +52,7 @@ void serve(std::promise<bool> opened) {
     wire::CallbackReady ready;
     if (channel.call<wire::Kind::callback_next>({}, &ready) != wire::Status::ok) return;
     run_callback(ready.callback);
+    tell_deferred(channel);
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <set>
+#include <string>
 
 #include "shim/cuda/core/session.h"
 
@@ -62,6 +64,20 @@ bool all_joined(const Capture& capture) {
   return true;
 }
 
+// Kernels that were launched into a capture from which no graph came.
+void tell_kernels_lost(const Graph& graph, const std::string& how, Error error) {
+  const auto kernels = std::ranges::count_if(
+      graph.nodes, [](const NodePtr& node) { return std::holds_alternative<KernelWork>(node->work); });
+  if (kernels != 0) tell_launch(error, "the capture of " + std::to_string(kernels) + " launches in a graph" + how);
+}
+
+void tell_open_captures() {
+  if (!Session::get().connected()) return;  // a forked child has them from its parent
+  const std::lock_guard lock(graph_lock());
+  for (const auto& capture : open_captures())
+    tell_kernels_lost(*capture->graph, ", which was not ended", cudaErrorIllegalState);
+}
+
 void close(const std::shared_ptr<Capture>& capture) {
   capture->ended = true;
   // Events that were recorded in it name the capture for as long as they live; the graph must not live as long.
@@ -96,6 +112,7 @@ Error begin(cudaStream_t handle, cudaStreamCaptureMode mode, GraphPtr graph, std
   join(*stream, capture);
   (*stream)->tails = std::move(tails);
   open_captures().push_back(std::move(capture));
+  [[maybe_unused]] static const int at_end = std::atexit(&tell_open_captures);
   open_count = open_captures().size();
   return cudaSuccess;
 }
@@ -166,6 +183,7 @@ Error end_capture(cudaStream_t handle, cudaGraph_t* result) {
   } else if (!all_joined(*capture)) {
     e = cudaErrorStreamCaptureUnjoined;
   }
+  if (e != cudaSuccess) tell_kernels_lost(*capture->graph, "", e);
   close(capture);
   if (e == cudaSuccess) {
     if (result) *result = capture->graph_handle;

@@ -34,11 +34,11 @@ Wrapper read_wrapper(const void* image) {
 Expected<Unit> unit_of_container(const void* image, uint32_t capability) {
   const uint64_t bytes = fatbin::container_bytes(image);
   const auto entries = fatbin::read_container({static_cast<const std::byte*>(image), bytes});
-  if (!entries) return tell_problem(in_one_line(entries.error()), cudaErrorInvalidKernelImage);
+  if (!entries) return tell_module(in_one_line(entries.error()), cudaErrorInvalidKernelImage);
   const fatbin::Choice choice = fatbin::choose_text(*entries, capability);
-  if (!choice.ptx) return tell_problem(choice.problem, cudaErrorNoKernelImageForDevice);
+  if (!choice.ptx) return tell_module(choice.problem, cudaErrorNoKernelImageForDevice);
   auto text = fatbin::expand_text(*choice.ptx);
-  if (!text) return tell_problem(in_one_line(text.error()), cudaErrorInvalidKernelImage);
+  if (!text) return tell_module(in_one_line(text.error()), cudaErrorInvalidKernelImage);
   return Unit{std::string(choice.ptx->name), std::move(*text)};
 }
 
@@ -46,8 +46,8 @@ Expected<Unit> unit_of_container(const void* image, uint32_t capability) {
 Expected<Unit> unit_of(const void* image, uint32_t capability) {
   if (first_word(image) == kWrapperMagic) image = read_wrapper(image).data;
   if (!image || first_word(image) == kElfMagic)
-    return tell_problem("the device code is machine code without PTX, and the node runs PTX",
-                        cudaErrorNoKernelImageForDevice);
+    return tell_module("the device code is machine code without PTX, and the node runs PTX",
+                       cudaErrorNoKernelImageForDevice);
   if (first_word(image) == fatbin::kContainerMagic) return unit_of_container(image, capability);
   return Unit{"", static_cast<const char*>(image)};
 }

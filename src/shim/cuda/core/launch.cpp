@@ -1,10 +1,15 @@
 #include "shim/cuda/core/launch.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "shim/cuda/core/capture.h"
 #include "shim/cuda/core/session.h"
+#include "shim/where/where.h"
 
 namespace fb::shim {
 namespace {
@@ -90,6 +95,19 @@ Error read_attributes(const cudaLaunchAttribute* attributes, unsigned int count,
   return cudaSuccess;
 }
 
+std::string launch_text(const FunctionPtr& function, const LaunchShape& shape) {
+  const std::string name = function ? function->name : "that is not registered";
+  int failed = 0;
+  char* const plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed);
+  const std::string text = failed == 0 ? plain : name;
+  std::free(plain);
+  const auto three = [](const dim3& d) {
+    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+  };
+  return "the launch of kernel " + text + " with a grid of " + three(shape.grid) + ", blocks of " + three(shape.block) +
+         " threads and " + std::to_string(shape.shared_bytes) + " bytes of dynamic shared memory";
+}
+
 Expected<KernelWork> make_kernel(const FunctionPtr& function, void* symbol, int device, const LaunchShape& shape,
                                  void** arguments, void** extra) {
   if (const Error e = check_device(device); e != cudaSuccess) return failure(e);
@@ -107,6 +125,11 @@ Expected<KernelWork> make_kernel(const FunctionPtr& function, void* symbol, int 
   work.block = shape.block;
   std::ranges::copy(shape.cluster, work.cluster);
   work.shared_bytes = shape.shared_bytes;
+  if (Session::get().launch_lines()) {
+    char line[wire::kLongestLaunchLine] = {};
+    line_of_launch(function->name, line);
+    work.where = line;
+  }
   work.flags = (shape.cooperative ? wire::kCooperative : 0u) | (shape.programmatic ? wire::kProgrammatic : 0u);
   work.params.resize(info->facts.param_bytes);
   if (arguments) {
@@ -148,6 +171,7 @@ wire::Launch to_wire(const KernelWork& kernel, wire::StreamRef stream, wire::Id 
   std::ranges::copy(kernel.cluster, request.cluster);
   request.flags = kernel.flags;
   request.dynamic_shared_bytes = kernel.shared_bytes;
+  kernel.where.copy(request.where, sizeof request.where - 1);
   return request;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 #include "shim/cuda/core/error.h"
 #include "shim/cuda/core/work.h"
 
@@ -19,6 +21,8 @@ struct LaunchShape {
 // CUlaunchAttribute has the same layout and numbers.
 Error read_attributes(const cudaLaunchAttribute* attributes, unsigned int count, LaunchShape& shape);
 
+// For reports. Null: the function is not known.
+std::string launch_text(const FunctionPtr& function, const LaunchShape& shape);
 // `arguments`: one pointer per parameter. `extra`: the driver API's other way (CU_LAUNCH_PARAM_…), used when
 // `arguments` is null.
 Expected<KernelWork> make_kernel(const FunctionPtr& function, void* symbol, int device, const LaunchShape& shape,

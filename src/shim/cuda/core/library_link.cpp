@@ -77,6 +77,8 @@ FB_API int fabricbench_capture_collective(void* const* handles, size_t count, co
   return shim::capture_joint_work(streams, std::move(work));
 }
 
+FB_API void fabricbench_work_failed(const char* what, const char* where) { shim::tell_work(what, where); }
+
 FB_API int fabricbench_capture_blas(void* handle, const void* request) {
   const auto stream = shim::find_stream(static_cast<cudaStream_t>(handle));
   if (!stream) return stream.error();

@@ -100,6 +100,7 @@ Error Session::first_connection(wire::Channel& channel) {
   if (welcome.devices == 0 || welcome.devices > wire::kMostDevices ||
       facts.size() != welcome.devices * sizeof(wire::DeviceFacts))
     return fail("the machine has no devices for this program");
+  launch_lines_ = welcome.launch_lines != 0;
   devices_.resize(welcome.devices);
   std::memcpy(devices_.data(), facts.data(), facts.size());
   if (reserve_addresses(welcome.addresses_begin, welcome.addresses_end) != cudaSuccess)
@@ -144,9 +145,9 @@ void Session::set_lost() {
     std::fputs("fabricbench: the machine has ended; no call reaches a device any more\n", stderr);
 }
 
-bool Session::first_report_of(const char* unsupported) {
+bool Session::first_report_of(const std::string& problem) {
   const std::lock_guard lock(mutex_);
-  return reported_.emplace(unsupported).second;
+  return reported_.insert(problem).second;
 }
 
 Error call_machine(int device, wire::Kind kind, const void* request, size_t request_bytes, void* reply,

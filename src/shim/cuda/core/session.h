@@ -36,6 +36,9 @@ class Session {
   // Whether the machine hands out this address: then it is no pageable memory of this process.
   bool owns(uint64_t address) const { return address >= addresses_begin_ && address < addresses_end_; }
 
+  // The machine wants to know which lines kernels are launched from.
+  bool launch_lines() const { return launch_lines_; }
+
   // Grows when a forked child starts anew: what the machine knew of the parent is nothing to the child.
   uint32_t generation() const { return generation_; }
 
@@ -47,7 +50,7 @@ class Session {
   void set_lost();
   bool lost() const { return lost_; }
 
-  bool first_report_of(const char* unsupported);
+  bool first_report_of(const std::string& problem);
   // Opens one more connection, for the thread that runs callbacks.
   wire::Channel open(wire::Purpose purpose);
 
@@ -64,6 +67,7 @@ class Session {
   std::atomic<uint32_t> generation_ = 1;
   std::vector<wire::DeviceFacts> devices_;
   uint64_t addresses_begin_ = 0, addresses_end_ = 0;
+  std::atomic<bool> launch_lines_ = false;
   std::atomic<int> sticky_[wire::kMostDevices] = {};
   std::set<std::string, std::less<>> reported_;
 };

@@ -31,6 +31,7 @@ struct KernelWork {
   std::vector<std::byte> params;  // the parameter block
   // As the program has set them; those that the machine knows are in the members above, too.
   std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes = {};
+  std::string where = {};  // the line of the call, if the machine wants to know
 };
 
 // A box of bytes between two addresses of this process, of whatever kind.

@@ -1,6 +1,7 @@
 // Functions and kernels: their attributes, launches, occupancy.
 
 #include <algorithm>
+#include <string>
 
 #include "shim/cuda/core/launch.h"
 #include "shim/cuda/core/module.h"
@@ -103,9 +104,19 @@ Error read_name(const char** name, CUfunction handle) {
 
 Error launch(CUfunction handle, const LaunchShape& shape, CUstream stream, void** arguments, void** extra) {
   const auto function = find_handle(handle);
-  if (!function) return function.error();
-  if (arguments && extra) return cudaErrorInvalidValue;
-  return fb::shim::launch(*function, symbol_of(handle), shape, stream, arguments, extra);
+  Error e = function ? cudaSuccess : function.error();
+  if (function && arguments && extra) e = cudaErrorInvalidValue;
+  if (e == cudaSuccess) e = fb::shim::launch(*function, symbol_of(handle), shape, stream, arguments, extra);
+  if (e == cudaSuccess) return e;
+  return tell_launch(e, launch_text(function.value_or(nullptr), shape), function ? (*function)->name : std::string());
+}
+
+// A launch: in_context(), whose own errors are failures of the launch as well.
+template <class Body>
+CUresult launched(const char* function, Body body) {
+  if (const Error e = require_context(); e != cudaSuccess)
+    return to_result(tell_launch(e, std::string("the launch by ") + function));
+  return to_result(body());
 }
 
 Expected<LaunchShape> shape_of(const CUlaunchConfig* config) {
@@ -216,7 +227,7 @@ FB_API CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offs
 FB_API CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                                unsigned int block_x, unsigned int block_y, unsigned int block_z,
                                unsigned int shared_bytes, CUstream stream, void** arguments, void** extra) {
-  return in_context([&] {
+  return launched("cuLaunchKernel", [&] {
     LaunchShape shape;
     shape.grid = {grid_x, grid_y, grid_z};
     shape.block = {block_x, block_y, block_z};
@@ -229,7 +240,7 @@ FB_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid
                                           unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                                           unsigned int block_z, unsigned int shared_bytes, CUstream stream,
                                           void** arguments) {
-  return in_context([&] {
+  return launched("cuLaunchCooperativeKernel", [&] {
     LaunchShape shape;
     shape.grid = {grid_x, grid_y, grid_z};
     shape.block = {block_x, block_y, block_z};
@@ -240,9 +251,10 @@ FB_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid
 }
 
 FB_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
-  return in_context([&] {
+  return launched("cuLaunchKernelEx", [&] {
     const auto shape = shape_of(config);
-    return shape ? launch(function, *shape, config->hStream, arguments, extra) : shape.error();
+    return shape ? launch(function, *shape, config->hStream, arguments, extra)
+                 : tell_launch(shape.error(), "the launch by cuLaunchKernelEx");
   });
 }
 

@@ -293,7 +293,7 @@ FB_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
 }
 
 FB_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  return in_context([&] { return launch_graph(exec, stream); });
+  return in_context([&] { return tell_launch(launch_graph(exec, stream), "the launch of a graph"); });
 }
 
 FB_API CUresult cuGraphExecDestroy(CUgraphExec exec) {

@@ -202,7 +202,7 @@ FB_API cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream) 
   return record(found ? cudaSuccess : found.error());
 }
 FB_API cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  return record(shim::launch_graph(exec, stream));
+  return shim::record_launch(shim::launch_graph(exec, stream), "the launch of a graph");
 }
 FB_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return record(shim::destroy_exec(exec)); }
 FB_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result) {

@@ -1,7 +1,5 @@
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "shim/cuda/core/launch.h"
 
@@ -19,23 +17,11 @@ cudaError_t start(const void* symbol, const shim::LaunchShape& shape, void** arg
   return shim::launch(*function, const_cast<void*>(symbol), shape, stream, arguments, nullptr);
 }
 
-// "kernel sum(float*)<<<(1, 1, 1), (2048, 1, 1), 0 bytes>>>"
-std::string launch_text(const void* symbol, const shim::LaunchShape& shape) {
-  const auto function = shim::find_kernel(symbol);
-  const std::string name = function ? (*function)->name : "that is not registered";
-  int failed = 0;
-  char* const plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed);
-  const std::string text = failed == 0 ? plain : name;
-  std::free(plain);
-  const auto three = [](const dim3& d) {
-    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
-  };
-  return "the launch of kernel " + text + " with a grid of " + three(shape.grid) + ", blocks of " + three(shape.block) +
-         " threads and " + std::to_string(shape.shared_bytes) + " bytes of dynamic shared memory";
-}
-
 cudaError_t told(cudaError_t error, const void* symbol, const shim::LaunchShape& shape) {
-  return error == cudaSuccess ? record(error) : shim::record_launch(error, launch_text(symbol, shape));
+  if (error == cudaSuccess) return record(error);
+  const auto function = shim::find_kernel(symbol);
+  return shim::record_launch(error, shim::launch_text(function.value_or(nullptr), shape),
+                             function ? (*function)->name : std::string());
 }
 
 cudaError_t start_with_attributes(const cudaLaunchConfig_t* config, const void* symbol, void** arguments) {
@@ -120,14 +106,14 @@ FB_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
 // NOLINTEND(bugprone-reserved-identifier)
 FB_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
   const auto e = start_with_attributes(config, function, arguments);
-  if (!config) return record(e);
+  if (!config) return shim::record_launch(e, "the launch by cudaLaunchKernelEx without a configuration");
   return told(e, function,
               {.grid = config->gridDim, .block = config->blockDim, .shared_bytes = config->dynamicSmemBytes});
 }
 FB_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                                size_t shared_bytes, cudaStream_t stream) {
-  return record(start(function, {.grid = grid, .block = block, .shared_bytes = shared_bytes, .cooperative = true},
-                      arguments, stream));
+  const shim::LaunchShape shape{.grid = grid, .block = block, .shared_bytes = shared_bytes, .cooperative = true};
+  return told(start(function, shape, arguments, stream), function, shape);
 }
 
 FB_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
