@@ -55,7 +55,7 @@ std::string wrapped(std::string_view text) {
 void print_finding(const Finding& found) {
   const HealthWord& word = word_of(found.health);
   print_out("{:<14}{}  {}\n", found.name, paint(fmt::format("{:<4}", word.shown), word.tone, stdout),
-             wrapped(found.text));
+            wrapped(found.text));
   if (!found.remedy.empty() && !found.text.contains(found.remedy)) print_out("{:>{}}{}\n", "", kIndent, found.remedy);
   flush(stdout);
 }
