@@ -74,7 +74,7 @@ bool is_problem_folder(std::string_view path) {
 }
 
 // Also where a name was expected and another thing was given.
-std::string unknown_problem(std::string_view problem, const std::vector<std::string>& names) {
+std::string unknown_problem(std::string_view problem, const std::vector<ProblemPlace>& places) {
   constexpr const char* kList = "`fabricbench list` shows the problems";
   std::error_code failed;
   const fs::path path(problem);
@@ -84,6 +84,11 @@ std::string unknown_problem(std::string_view problem, const std::vector<std::str
     return fmt::format("'{}' is a file, and the name of a problem is needed: {}", problem, kList);
   if (fs::is_directory(path, failed))
     return fmt::format("'{}' is a folder without problem.toml, and no problem has this name: {}", problem, kList);
+  const auto is_in_it = [&](const ProblemPlace& place) { return split(place.folder, '/')[1] == problem; };
+  if (std::ranges::any_of(places, is_in_it))
+    return fmt::format("'{}' is a category: `fabricbench list --category {}` shows its problems", problem, problem);
+  std::vector<std::string> names;
+  for (const ProblemPlace& place : places) names.push_back(place.name);
   const std::string_view last = problem.substr(problem.rfind('/') + 1);
   const std::string nearest = did_you_mean(last, names);
   return fmt::format("no problem is called '{}'{}{}{}", problem, nearest, nearest.empty() ? ": " : " ", kList);
@@ -143,9 +148,9 @@ Result<Pack> load_pack(const std::string& root) {
 }
 
 Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
-  std::vector<std::string> names, matches;
-  for (const auto& [folder, name] : problem_places(root)) {
-    names.push_back(name);
+  const std::vector<ProblemPlace> places = problem_places(root);
+  std::vector<std::string> matches;
+  for (const auto& [folder, name] : places) {
     if (name == problem || ("/" + folder).ends_with(fmt::format("/{}", problem))) matches.push_back(folder);
   }
   if (matches.size() == 1) return load_one(root, (fs::path(root) / matches[0]).string());
@@ -158,7 +163,7 @@ Result<Pack> load_from_pack(const std::string& root, std::string_view problem) {
   Errors errors;
   read_pack_file(root, errors);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
-  return error(unknown_problem(problem, names));
+  return error(unknown_problem(problem, places));
 }
 
 }  // namespace fb::catalog

@@ -172,10 +172,8 @@ Result<std::string> Command::parse(const std::vector<std::string>& words) {
     return app_->help();
   } catch (const CLI::CallForVersion& e) {
     return std::string(e.what()) + "\n";
-  } catch (const CLI::ValidationError& e) {
-    return error(e.what());
   } catch (const CLI::ParseError& e) {
-    return error(std::string(e.what()) + " (--help lists the options)");
+    return error(e.what());
   }
 }
 

@@ -27,6 +27,9 @@ int make(const TemplateOptions& o) {
     print_out("{}", *text);
     return kExitDone;
   }
+  if (std::filesystem::is_directory(o.output))
+    return fail(fmt::format("{} is a folder; name the file in it: -o {}", o.output,
+                            (std::filesystem::path(o.output) / "solution.cu").string()));
   if (std::filesystem::exists(o.output) && !o.force)
     return fail(fmt::format("{} exists: --force overwrites it", o.output));
   write_file(o.output, *text);

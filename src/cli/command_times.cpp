@@ -121,6 +121,11 @@ int run(const TimesOptions& o) {
   const catalog::Pack pack = catalog::read_pack(*folder, errors);
   warn(errors);
   if (!errors.list.empty()) return kExitUsage;
+  std::vector<const catalog::Problem*> chosen;
+  for (const catalog::Problem& problem : pack.problems) {
+    if (matches(problem, o.filter)) chosen.push_back(&problem);
+  }
+  if (chosen.empty()) return fail(none_matches(pack, o.filter));
   if (o.markdown) {
     print_out(
         "| problem | size | baseline, µs | reference, µs | times as fast | limit, µs | of the limit | bound |\n"
@@ -128,10 +133,6 @@ int run(const TimesOptions& o) {
   } else {
     print_out("{:<30} {:<12} {:>10} {:>10} {:>7} {:>10} {:>6}  {}\n", "problem", "size", "baseline", "reference",
               "ratio", "limit", "of it", "microseconds; the limit's share, and what bounds the reference");
-  }
-  std::vector<const catalog::Problem*> chosen;
-  for (const catalog::Problem& problem : pack.problems) {
-    if (matches(problem, o.filter)) chosen.push_back(&problem);
   }
   const InterruptionGuard guard;
   Progress progress("times");
@@ -150,7 +151,6 @@ int run(const TimesOptions& o) {
     for (const TimesRow& row : *rows) print(row, o);
     all.insert(all.end(), rows->begin(), rows->end());
   }
-  if (all.empty() && !failed) return fail(none_matches(pack, o.filter));
   conclude(all);
   return failed ? kExitNo : kExitDone;
 }

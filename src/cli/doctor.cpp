@@ -177,7 +177,9 @@ Finding find_sandbox() {
 std::string simd_text() {
   const auto targets = simt::simd_targets();
   if (targets.empty()) return "unknown";
-  return targets.front().starts_with("AVX3") ? "AVX-512" : targets.front();
+  const std::string& best = targets.front();
+  if (best.starts_with("AVX3")) return "AVX-512";
+  return best.starts_with("EMU") ? "no vector instructions (a build for tests)" : best;
 }
 
 Finding find_processors() {

@@ -62,7 +62,7 @@ int run(std::vector<std::string> words) {
   if (!text) {
     // Of a word that is no command the parser knows only that it was not expected.
     if (!named.unknown.empty()) return fb::cli::fail(unknown_command(*named.command, named.unknown));
-    return fb::cli::fail(text.error());
+    return fb::cli::fail(in_one_line(text.error()) + usage_hint(*named.command, words));
   }
   if (text->empty()) return command_run.exit_code;
   fb::print_out("{}", *text);

@@ -76,6 +76,7 @@ std::string none_matches(const catalog::Pack& pack, const ProblemFilter& filter)
     if (std::ranges::none_of(pack.problems, [&](const catalog::Problem& p) { return matches(p, alone); }))
       text += did_you_mean(glob, names);
   }
+  if (!text.ends_with('?')) text += " (`fabricbench list` alone shows all)";
   return text;
 }
 

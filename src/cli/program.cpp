@@ -104,6 +104,22 @@ Result<const Command*> find_path(const Command& program, const std::vector<std::
   return command;
 }
 
+std::string usage_hint(const Command& command, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const Command* one : {&command, &command.root()}) {
+    for (const OptionFacts& option : one->options()) {
+      for (const std::string& name : option.long_names) known.push_back("--" + name);
+    }
+  }
+  std::string meant;
+  for (const std::string& word : words) {
+    const std::string option = word.substr(0, word.find('='));
+    if (meant.empty() && option.starts_with("--") && std::ranges::find(known, option) == known.end())
+      meant = did_you_mean(option, known);
+  }
+  return fmt::format("{} (`{} --help` has the options and examples)", meant, command.path());
+}
+
 std::string unknown_command(const Command& list, const std::string& name) {
   std::vector<std::string> names;
   for (const Command* command : visible_commands(list)) names.push_back(command->name());

@@ -37,6 +37,10 @@ Result<const Command*> find_path(const Command& program, const std::vector<std::
 // Named in an error message: "there is no command 'chekc'; did you mean 'check'?" `list`: the program, or `dev`.
 std::string unknown_command(const Command& list, const std::string& name);
 
+// Behind the message of wrong usage: the option that was meant, if one was misspelt, and where options and examples
+// are.
+std::string usage_hint(const Command& command, const std::vector<std::string>& words);
+
 // Commands that moved to `dev` are still found where they were, and a line on standard error says where they are.
 void rename_old_command(const Command& program, std::vector<std::string>& words);
 

@@ -52,7 +52,7 @@ def here():
     lines = text.splitlines()
     for name in ("installation", "compiler", "linker", "C++ library", "CCCL", "sandbox", "processors", "memory",
                  "shared memory", "cache", "nvcc", "MPI", "Slurm", "npm", "exec", "check"):
-        (line,) = [line for line in lines if line.startswith(name + " ")]
+        (line,) = [line for line in lines if line[:14] == name.ljust(14)]
         assert line[14:18].strip() in ("ok", "-", "warn"), line
     # A line may be longer only for a word, such as a path, or a command that is to be copied.
     for line in lines:

@@ -88,16 +88,16 @@ def progress():
     code, shown, silent = on_terminal(check, "stdout", 60)
     assert code == 0 and silent == b"" and b"running" not in shown, (shown, silent)
 
-    code, shown, said = on_terminal(["prove", "--quick", "--problems", PROBLEMS, "push_copy"], "stderr", 60)
+    code, shown, said = on_terminal(["dev", "prove", "--quick", "--problems", PROBLEMS, "push_copy"], "stderr", 60)
     assert code == 0 and said.endswith(b"1 of 1 problems: quick checks hold\n"), said
     expect_erased(shown, "prove: push_copy (1 of 1): reference passes")
 
-    code, shown, said = on_terminal(["mutate", "--quick", "--limit", "2", "--problems", PROBLEMS, "push_copy"], "stderr",
+    code, shown, said = on_terminal(["dev", "mutate", "--quick", "--limit", "2", "--problems", PROBLEMS, "push_copy"], "stderr",
                                     60)
     assert code == 0, said
     expect_erased(shown, "mutate: push_copy (1 of 1): judging the reference", "compiling: 1 of 3 mutants")
 
-    code, shown, said = on_terminal(["times", "--problems", PROBLEMS, "push_copy"], "stderr", 60)
+    code, shown, said = on_terminal(["dev", "times", "--problems", PROBLEMS, "push_copy"], "stderr", 60)
     assert code == 0 and b"push_copy" in said, said
     expect_erased(shown, "times: push_copy: 0 of 1 problems")
 

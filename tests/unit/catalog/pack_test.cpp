@@ -102,6 +102,8 @@ TEST_F(PackFolder, SuggestsTheNearestNames) {
 }
 
 TEST_F(PackFolder, SaysWhatWasGivenInPlaceOfAName) {
+  EXPECT_EQ(errors_of(load_from_pack(root_.path(), "p2p")),
+            "'p2p' is a category: `fabricbench list --category p2p` shows its problems\n");
   const std::string file = root_.write("elsewhere/solution.cu", "int x;\n");
   EXPECT_EQ(errors_of(load_from_pack(root_.path(), file)),
             "'" + file + "' is a file, and the name of a problem is needed: `fabricbench list` shows the problems\n");
