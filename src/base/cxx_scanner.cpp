@@ -1,5 +1,7 @@
 #include "base/cxx_scanner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -58,7 +60,7 @@ size_t end_of_raw_string(std::string_view code, size_t quote) {
   constexpr size_t kLongestDelimiter = 16;
   const size_t open = code.find('(', quote);
   if (open == std::string_view::npos || open - quote - 1 > kLongestDelimiter) return end_of_literal(code, quote);
-  const std::string close = ")" + std::string(code.substr(quote + 1, open - quote - 1)) + '"';
+  const std::string close = fmt::format("){}\"", code.substr(quote + 1, open - quote - 1));
   return after(code, close, open + 1);
 }
 

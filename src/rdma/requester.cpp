@@ -122,10 +122,10 @@ void Cards::serve_soon(QueuePair& pair) {
   const SendEntry& entry = *found;
   pair.serving = true;
   around_.at(std::max({around_.now(), pair.ready, entry.available}), [this, id = pair.id] {
-    QueuePair* const pair = alive(id);
-    if (!pair) return;
-    pair->serving = false;
-    serve(*pair);
+    QueuePair* const served = alive(id);
+    if (!served) return;
+    served->serving = false;
+    serve(*served);
   });
 }
 
@@ -215,8 +215,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   if (is_reliable(pair.type)) return;
   // No answer will come.
   around_.at(flight.left, [this, message] {
-    QueuePair* pair = nullptr;
-    if (SendEntry* const entry = entry_of(message, pair)) settle(*pair, *entry, Status::success);
+    QueuePair* sender = nullptr;
+    if (SendEntry* const sent = entry_of(message, sender)) settle(*sender, *sent, Status::success);
   });
 }
 
@@ -255,11 +255,11 @@ void Cards::lost(const MessagePtr& message) {
     return;
   }
   around_.at_unless(around_.now() + timeout_of(*pair), settled(message), [this, message] {
-    QueuePair* pair = nullptr;
-    SendEntry* const entry = entry_of(message, pair);
-    if (!entry) return;
-    if (entry->retries++ >= pair->attributes.retry_count) return settle(*pair, *entry, Status::retries_exceeded);
-    go_back(*pair, entry->index);
+    QueuePair* sender = nullptr;
+    SendEntry* const sent = entry_of(message, sender);
+    if (!sent) return;
+    if (sent->retries++ >= sender->attributes.retry_count) return settle(*sender, *sent, Status::retries_exceeded);
+    go_back(*sender, sent->index);
   });
 }
 
@@ -282,8 +282,8 @@ void Cards::receiver_not_ready(const MessagePtr& message, Time retry_after) {
   if (!entry) return;
   if (entry->rnr_retries++ >= pair->attributes.rnr_retry) return settle(*pair, *entry, Status::rnr_retries_exceeded);
   around_.at_unless(around_.now() + retry_after, settled(message), [this, message] {
-    QueuePair* pair = nullptr;
-    if (const SendEntry* const entry = entry_of(message, pair)) go_back(*pair, entry->index);
+    QueuePair* sender = nullptr;
+    if (const SendEntry* const sent = entry_of(message, sender)) go_back(*sender, sent->index);
   });
 }
 

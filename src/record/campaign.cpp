@@ -49,9 +49,9 @@ std::string why_no_run(const std::string& folder) {
     if (fs::exists(plan_file(entry.path().string()), failed)) inside.push_back(entry.path().string());
   }
   std::ranges::sort(inside);
-  return fmt::format("{} is not the folder of a run: it has no campaign.json{}", folder,
-                     inside.empty() ? fmt::format(" ({})", kMake)
-                                    : fmt::format("; did you mean {}?", fmt::join(inside, " ")));
+  return fmt::format(
+      "{} is not the folder of a run: it has no campaign.json{}", folder,
+      inside.empty() ? fmt::format(" ({})", kMake) : fmt::format("; did you mean {}?", fmt::join(inside, " ")));
 }
 
 }  // namespace

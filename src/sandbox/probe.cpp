@@ -66,8 +66,7 @@ std::string what_helps() {
   if (setting("kernel/apparmor_restrict_unprivileged_userns", 0) != 0) {
     return "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
   }
-  constexpr const char* kDocker =
-      "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+  constexpr const char* kDocker = "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
   return fmt::format("{}: {}",
                      has_system_call_filter()
                          ? "a filter of system calls (seccomp), as Docker sets one, refuses namespaces or mounts"

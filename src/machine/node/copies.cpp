@@ -18,7 +18,10 @@ constexpr uint64_t kLargestBox = uint64_t{1} << 46;
 constexpr uint64_t kMostAtOnce = 64 << 20;
 constexpr uint64_t kRowCost = 128;
 
-struct Box {
+}  // namespace
+
+// Named outside: other files are compiled together with this one.
+struct CopyBox {
   uint64_t width = 0, height = 0, depth = 0;
 
   uint64_t bytes() const { return width * height * depth; }
@@ -41,7 +44,7 @@ struct Box {
   }
 };
 
-}  // namespace
+namespace {}  // namespace
 
 void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, std::shared_ptr<fabric::Copy> copy,
               std::function<void(Time)> done) {
@@ -62,7 +65,7 @@ void carry_on(fabric::Fabric& fabric, Engine& engine, const OperationPtr& op, st
 // A box that is copied or set, row by row.
 struct StreamScheduler::Moving {
   OperationPtr op;
-  Box box;
+  CopyBox box;
   Time end = 0;
   // Bytes [x, x + n) of row y of plane z.
   std::function<void(uint64_t z, uint64_t y, uint64_t x, uint64_t n)> move;
@@ -109,7 +112,7 @@ std::string line_in(std::span<const std::byte> blob) {
 Status StreamScheduler::make_copy(Process& process, const wire::Copy& m, std::span<const std::byte> blob,
                                   OperationPtr& op, std::shared_ptr<std::vector<std::byte>>* read) {
   if (const Status s = sticky_error(process, m.stream.device); s != Status::ok) return s;
-  Box box{m.width, m.height, m.depth};
+  CopyBox box{m.width, m.height, m.depth};
   if (m.to == 0 && m.from == 0) return Status::invalid_value;
   // A side without an address is packed.
   const auto to_extent = m.to == 0 ? std::optional<uint64_t>(0) : box.extent(m.to_pitch, m.to_plane);
@@ -183,7 +186,7 @@ Status StreamScheduler::make_memset(Process& process, const wire::Memset& m, Ope
   if (m.element != 1 && m.element != 2 && m.element != 4) return Status::invalid_value;
   if (m.to % m.element != 0 || (m.height > 1 && m.pitch % m.element != 0)) return Status::invalid_value;
   if (m.width > kLargestBox) return Status::invalid_value;
-  Box box{m.width * m.element, m.height, m.depth};
+  CopyBox box{m.width * m.element, m.height, m.depth};
   const auto extent = box.extent(m.pitch, m.plane);
   if (!extent) return Status::invalid_value;
   const Bytes to = *extent != 0 ? node_.memory.find_bytes(process, m.to, *extent) : Bytes{};

@@ -15,7 +15,7 @@ namespace {
 
 using record::IncidentReason;
 
-constexpr size_t kMostNamed = 16;  // kinds of work of one process
+constexpr size_t kMostKindsNamed = 16;  // kinds of work of one process
 constexpr size_t kMostTold = 10'000;
 
 // "file:line" as a place that sources are shown for.
@@ -104,7 +104,7 @@ void LostWork::left(const Process& process) {
   if (kinds.empty()) return;
   const std::string agent = name_of(process);
   std::string text = fmt::format("{} ended before the work that it had launched:", agent);
-  const size_t named = at_most(kMostNamed);
+  const size_t named = at_most(kMostKindsNamed);
   for (size_t k = 0; k < std::min(kinds.size(), named); ++k) {
     const Operation& op = *kinds[k].first;
     const std::string_view how = !op.has_begun                        ? "never began"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <set>
@@ -76,7 +77,7 @@ ncclResult_t init(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int rank,
   message.rank = rank;
   message.most_channels = config.most_channels;
   static_assert(sizeof message.id == sizeof id);
-  std::memcpy(&message.id, &id, sizeof id);
+  message.id = std::bit_cast<wire::CommId>(id);
   CommPtr made;
   if (const ncclResult_t r = create(message, config, function, made); r != ncclSuccess) return r;
   *comm = made->handle;
@@ -244,7 +245,7 @@ FB_NCCL(ncclResult_t, ncclCommGrow, ncclComm_t parent, int ranks, const ncclUniq
   message.most_channels = config.most_channels;
   if (id) {
     message.has_id = 1;
-    std::memcpy(&message.id, id, sizeof *id);
+    message.id = std::bit_cast<wire::CommId>(*id);
   }
   CommPtr made;
   const ncclResult_t r = create(message, config, kName, made);

@@ -53,8 +53,8 @@ Error check_handle_types(unsigned long long types) {
 }
 
 uint32_t shareable_by(unsigned long long types) {
-  return (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? wire::kAsDescriptor : 0) |
-         (types & CU_MEM_HANDLE_TYPE_FABRIC ? wire::kAsFabricHandle : 0);
+  return (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? uint32_t{wire::kAsDescriptor} : 0) |
+         (types & CU_MEM_HANDLE_TYPE_FABRIC ? uint32_t{wire::kAsFabricHandle} : 0);
 }
 
 unsigned long long handle_types(uint32_t shareable) {
