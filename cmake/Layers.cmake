@@ -1,6 +1,6 @@
 # fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [GUEST_VALUES] [COLD])
 #
-# FB_UNITY compiles the sources in batches of eight, but those that are APART: files that declare functions of C with
+# FB_UNITY compiles the sources in batches of FB_BATCH, but those that are APART: files that declare functions of C with
 # other types than their headers, and files of equal names for different things. GUEST_VALUES: the layer computes with a
 # guest's values. COLD: it has no loop whose speed matters, and is compiled quickly.
 #
@@ -23,7 +23,7 @@ function(fb_layer name)
   endif()
   set_property(TARGET fb_${name} PROPERTY FB_APART "${ARG_APART}")
   if(FB_UNITY)
-    set_target_properties(fb_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(fb_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FB_BATCH})
     set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   set(headers common)

@@ -15,7 +15,7 @@
 namespace fb::calibrate {
 namespace {
 
-constexpr std::chrono::minutes kTimeLimit{5};
+constexpr std::chrono::minutes kFigureTimeLimit{5};
 
 // The program and its arguments.
 std::vector<std::string> words_of(const Figure& figure) {
@@ -57,7 +57,7 @@ std::vector<std::string> run_all(const Figures& figures, const ModelOptions& opt
   const auto run = [&](size_t begin, size_t end) {
     const auto job = [&](size_t k) {
       const Figure& figure = figures.figures[order[begin + k]];
-      const auto result = run_command(command_of(figures, figure, options.platform), kTimeLimit);
+      const auto result = run_command(command_of(figures, figure, options.platform), kFigureTimeLimit);
       return result.succeeded() ? result.output : fmt::format("{}{}", kFailed, result.output);
     };
     const auto texts = run_jobs(

@@ -19,14 +19,16 @@ constexpr size_t kMostLookedAt = 4096;
 // So many values that fit are no chance.
 constexpr size_t kEnough = 3;
 
-bool within(double got, double expected, double bound) { return got == expected || std::fabs(got - expected) <= bound; }
+bool is_near(double got, double expected, double bound) {
+  return got == expected || std::fabs(got - expected) <= bound;
+}
 
 std::vector<size_t> wrong_elements(const Difference& d) {
   std::vector<size_t> list;
   const Expected& expected = d.expected();
   for (size_t i = 0; i < expected.value.size() && list.size() < kMostLookedAt; ++i) {
     const double bound = expected.bound[i];
-    if (!std::isinf(bound) && !within(d.value(i), expected.value[i], bound)) list.push_back(i);
+    if (!std::isinf(bound) && !is_near(d.value(i), expected.value[i], bound)) list.push_back(i);
   }
   return list;
 }
@@ -58,7 +60,7 @@ size_t element_count(const Difference& d) { return d.expected().value.size(); }
 // The other expected values at element `i + shift`; out of range: no match.
 bool equals_expected(const Difference& d, const Expected& other, size_t at, size_t i) {
   return at < other.value.size() && other.value[at] != d.expected().value[i] &&
-         within(d.value(i), other.value[at], other.bound[at]);
+         is_near(d.value(i), other.value[at], other.bound[at]);
 }
 
 // ---- written or not
@@ -194,7 +196,7 @@ Said transposed(const Difference& d) {
 
 Said sign(const Difference& d) {
   const auto fits = [&](size_t i) {
-    return d.expected().value[i] != 0 && within(-d.value(i), d.expected().value[i], d.expected().bound[i]);
+    return d.expected().value[i] != 0 && is_near(-d.value(i), d.expected().value[i], d.expected().bound[i]);
   };
   if (!mostly(d, wrong_elements(d), fits)) return std::nullopt;
   return "The sign is wrong: they are minus the expected values. Look at: differences whose operands are swapped.";
@@ -221,7 +223,7 @@ Said scaled(const Difference& d) {
       if (expected == 0) return false;
       const bool loose = catalog::is_float(d.tensor().dtype) && wrong.size() >= kEnough;
       const double slack = loose ? std::fabs(expected) * factor * 0x1p-7 : 0;
-      return within(d.value(i), expected * factor, d.expected().bound[i] * factor + slack);
+      return is_near(d.value(i), expected * factor, d.expected().bound[i] * factor + slack);
     };
     if (mostly(d, wrong, fits)) return fmt::format("They are off by the factor {}.", text);
   }
@@ -318,7 +320,7 @@ Said contribution(const Difference& d) {
     const auto off_by = [&](auto change) {
       return mostly(d, wrong, [&](size_t i) {
         const double target = d.expected().value[i] + change(i);
-        return change(i) != 0 && within(d.value(i), target, d.expected().bound[i] + ulp_of(d.tensor().dtype, target));
+        return change(i) != 0 && is_near(d.value(i), target, d.expected().bound[i] + ulp_of(d.tensor().dtype, target));
       });
     };
     const auto now = [&](size_t i) { return input_value(d, d.call, rank, *t, share + i); };
@@ -490,7 +492,7 @@ Said factor_of_rows(const Difference& d) {
     for (size_t i = row * columns; i < (row + 1) * columns; ++i) {
       if (expected.value[i] == 0) continue;
       factors.push_back(d.value(i) / expected.value[i]);
-      wrong = wrong || !within(d.value(i), expected.value[i], expected.bound[i]);
+      wrong = wrong || !is_near(d.value(i), expected.value[i], expected.bound[i]);
     }
     if (!wrong || factors.size() < 4) continue;
     const auto [low, high] = std::ranges::minmax_element(factors);
