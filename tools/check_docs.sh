@@ -13,8 +13,8 @@ python3 tools/check_site.py
 if [[ $# -gt 0 ]]; then
   tool=$1/bin/fabricbench
   python3 tools/check_version.py "$tool"
-  for page in README.md docs/index.md docs/install.md docs/deadlocks.md docs/check_your_program.md docs/profile.md \
-    docs/why_is_my_all_reduce_wrong.md; do
+  for page in README.md docs/index.md docs/install.md docs/guide/deadlocks.md docs/guide/check_your_program.md docs/guide/profile.md \
+    docs/guide/why_is_my_all_reduce_wrong.md; do
     python3 tools/render_runs.py "$tool" "$page" --check
   done
 fi

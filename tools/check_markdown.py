@@ -20,7 +20,7 @@ FENCE = re.compile(r"\s*(```+|~~~+)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 # Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
 UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
-             "tests/e2e/candidates/prose.md", "docs/api.md", "docs/coverage.md")
+             "tests/e2e/candidates/prose.md", "docs/evidence/api.md", "docs/evidence/coverage.md")
 
 
 def tracked():

@@ -1,4 +1,4 @@
-// The program of docs/check_your_program.md: two GPUs average the neighbours of each cell and exchange their borders.
+// The program of docs/guide/check_your_program.md: two GPUs average the neighbours of each cell and exchange their borders.
 // Without -DREPAIRED it has two mistakes.
 #include <cuda_runtime.h>
 

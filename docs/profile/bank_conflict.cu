@@ -1,4 +1,4 @@
-// A program of docs/profile.md: a matrix is transposed tile by tile through shared memory. `slow`: a column of a tile
+// A program of docs/guide/profile.md: a matrix is transposed tile by tile through shared memory. `slow`: a column of a tile
 // lies in one bank. `repaired`: rows of a tile are a word longer.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// A program of docs/profile.md: a barrier of eight GPUs, several times. `slow`: a token goes round twice, once to
+// A program of docs/guide/profile.md: a barrier of eight GPUs, several times. `slow`: a token goes round twice, once to
 // collect and once to release. `repaired`: each GPU posts a flag to every other one.
 #include <cuda_runtime.h>
 

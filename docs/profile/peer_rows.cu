@@ -1,4 +1,4 @@
-// A program of docs/profile.md: GPU 0 fetches the transpose of a matrix that GPU 1 has. `slow`: the lanes of a warp
+// A program of docs/guide/profile.md: GPU 0 fetches the transpose of a matrix that GPU 1 has. `slow`: the lanes of a warp
 // read from as many rows. `repaired`: they read neighbours, and write to as many rows of their own memory.
 #include <cuda_runtime.h>
 

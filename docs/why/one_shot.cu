@@ -1,4 +1,4 @@
-// The all-reduce of docs/why_is_my_all_reduce_wrong.md. -DFAILURE=1 … 5 makes one of its mistakes; without it, the
+// The all-reduce of docs/guide/why_is_my_all_reduce_wrong.md. -DFAILURE=1 … 5 makes one of its mistakes; without it, the
 // program is correct.
 #include <cuda_runtime.h>
 

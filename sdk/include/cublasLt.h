@@ -1,4 +1,4 @@
-/* cuBLASLt's API, version 13.1, on the virtual node: docs/cublas.md says what is there and what is only declared. */
+/* cuBLASLt's API, version 13.1, on the virtual node: docs/reference/cublas.md says what is there and what is only declared. */
 #ifndef CUBLASLT_H_
 #define CUBLASLT_H_
 

@@ -1,5 +1,5 @@
 /* cuBLAS's API, version 13.1, on the virtual node. C and C++. Times are modelled, results are of one stated order of
- * additions: docs/cublas.md says what is there and what is only declared.
+ * additions: docs/reference/cublas.md says what is there and what is only declared.
  */
 #ifndef CUBLAS_API_H_
 #define CUBLAS_API_H_

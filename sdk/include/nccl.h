@@ -1,4 +1,4 @@
-/* NCCL's host API, version 2.30, on the virtual node. C and C++. Times are modelled, results are exact: docs/nccl.md.
+/* NCCL's host API, version 2.30, on the virtual node. C and C++. Times are modelled, results are exact: docs/reference/nccl.md.
  */
 #ifndef NCCL_H_
 #define NCCL_H_

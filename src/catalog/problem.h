@@ -1,6 +1,6 @@
 #pragma once
 
-// A problem, read from its folder. docs/problems.md describes the folder.
+// A problem, read from its folder. docs/reference/problems.md describes the folder.
 
 #include <algorithm>
 #include <cstdint>

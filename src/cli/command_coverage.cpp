@@ -36,10 +36,12 @@ void add_coverage(Command& program, CommandRun& command_run) {
       program.add_command("coverage", "List which PTX instructions are executed and which CUDA calls are implemented");
   command.footer(
       "Examples:\n  fabricbench dev coverage --json | jq .ptx.tiers\n  fabricbench dev coverage --api --markdown > "
-      "docs/api.md");
+      "docs/evidence/api.md");
   command.add_flag("--api", options->api, "CUDA calls only");
   auto json = command.add_flag("--json", options->json, "As JSON: ptx.tiers.T1.done, api.cuda_driver.real, …");
-  command.add_flag("--markdown", options->markdown, "As the page docs/coverage.md; with --api, docs/api.md")
+  command
+      .add_flag("--markdown", options->markdown,
+                "As the page docs/evidence/coverage.md; with --api, docs/evidence/api.md")
       .excludes(json);
   command.callback([options, &command_run] {
     print_out("{}", options->api ? api_part(*options) : whole(*options));

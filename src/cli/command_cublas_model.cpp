@@ -62,8 +62,8 @@ Result<std::string> table_of(const CublasModelOptions& o) {
   } else {
     for (uint64_t size = 256; size <= 16384; size *= 2) sizes.push_back({size, size, size});
   }
-  std::string text = fmt::format("# {}, products of {}{}: what the model says of cuBLAS (docs/cublas.md)\n", o.platform,
-                                 o.math, o.batches == 1 ? "" : fmt::format(", batches of {}", o.batches));
+  std::string text = fmt::format("# {}, products of {}{}: what the model says of cuBLAS (docs/reference/cublas.md)\n",
+                                 o.platform, o.math, o.batches == 1 ? "" : fmt::format(", batches of {}", o.batches));
   text += fmt::format("{:>7} {:>7} {:>7} {:>11} {:>8} {:>8}  {:<8} {:>5} {:>8} {:>6}\n", "m", "n", "k", "time (us)",
                       "TFLOPS", "of peak", "tile", "split", "blocks", "waves");
   for (const Sizes& s : sizes) {

@@ -160,7 +160,7 @@ void add_mutate(Command& program, CommandRun& command_run) {
                   "Results of an earlier run with the same seed: mutants judged there are not judged again")
       .check(existing_file())
       .type_name("FILE");
-  command.add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/mutation.md)")
+  command.add_option("--equivalents", o.equivalents, "Arguments why mutants are equivalent (docs/guide/mutation.md)")
       .check(existing_file())
       .type_name("FILE");
   command.add_option("--out", o.run.out, "Write every judged mutant and its verdict into this folder").output_folder();

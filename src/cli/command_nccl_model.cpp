@@ -37,8 +37,8 @@ Result<std::string> table_of(const NcclModelOptions& o) {
     return error(fmt::format("{} has 2 to {} GPUs", o.platform, platform->devices()));
   q.nodes = (q.ranks + platform->node.devices - 1) / platform->node.devices;
   q.in_windows = o.windows;
-  std::string text =
-      fmt::format("# {}, {} of {} GPUs: what the model says of NCCL (docs/nccl.md)\n", o.platform, o.op, q.ranks);
+  std::string text = fmt::format("# {}, {} of {} GPUs: what the model says of NCCL (docs/reference/nccl.md)\n",
+                                 o.platform, o.op, q.ranks);
   if (q.nodes > 1) {
     const auto net = fabric::nccl_network(*platform, std::max(1u, q.ranks / q.nodes));
     text += fmt::format(

@@ -58,7 +58,7 @@ int create(const NewOptions& o) {
   const fs::path folder = fs::path(*root) / track / category / name;
   fs::create_directories(folder);
   for (const auto& [file, text] : *files) write_file((folder / file).string(), text);
-  print_out("{}: a small problem that works. Make it yours: docs/problems.md says what the files mean.\n",
+  print_out("{}: a small problem that works. Make it yours: docs/reference/problems.md says what the files mean.\n",
             folder.string());
   return kExitDone;
 }

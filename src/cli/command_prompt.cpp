@@ -74,7 +74,7 @@ void add_prompt(Command& program, CommandRun& command_run) {
   PromptOptions& o = *options;
   Command& command = program.add_command("prompt", "Print the prompt that a model gets");
   command.footer(
-      "Prompts are text files (docs/prompts.md), in $FABRICBENCH_PROMPTS or in the installation.\n\n"
+      "Prompts are text files (docs/guide/prompts.md), in $FABRICBENCH_PROMPTS or in the installation.\n\n"
       "Examples:\n"
       "  fabricbench dev prompt all_reduce_one_shot\n"
       "  fabricbench dev prompt all_reduce_one_shot --variant few_shot --json\n"

@@ -85,7 +85,8 @@ void add_report(Command& program, CommandRun& command_run) {
   command.footer(
       "Several folders make one report: the same model with the same settings is pooled. Models are ranked by Pass×GM, "
       "pass rate times geometric mean of speed; where intervals overlap there is no strict order. Failures that are "
-      "ours (failed calls, classes infra and unsupported) never count. docs/report.md has formulas and fields.\n"
+      "ours (failed calls, classes infra and unsupported) never count. docs/reference/report.md has formulas and "
+      "fields.\n"
       "Exit code: 0 reported, 1 no attempt is done yet, 2 a folder can't be read.\n\n"
       "Examples:\n"
       "  fabricbench report runs/monday\n"

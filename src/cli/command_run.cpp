@@ -193,7 +193,7 @@ void add_run(Command& program, CommandRun& command_run) {
       "The run folder holds all state: the same command, or --out alone, resumes an interrupted run and repeats no "
       "call\n"
       "that was answered. Models, problems and samples may be added to a run later. Keys come from the environment\n"
-      "(docs/models.md). Exit code: 0 the run is complete, 1 work is left, 2 wrong usage.\n\n"
+      "(docs/guide/models.md). Exit code: 0 the run is complete, 1 work is left, 2 wrong usage.\n\n"
       "Examples:\n"
       "  fabricbench run 'p2p/*' --model anthropic:claude-sonnet-4-5 --rounds 3 --out runs/first\n"
       "  fabricbench run --model openai:gpt-5.1,effort=high --model xai:grok-4.5 --samples 4 --max-usd 20 --out "

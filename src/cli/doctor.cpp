@@ -210,7 +210,7 @@ uint64_t available_memory() {
 }
 
 Finding find_memory() {
-  // Of a full check on 8 ranks, with a session for each of 2 processors (docs/judge.md); compilers need less.
+  // Of a full check on 8 ranks, with a session for each of 2 processors (docs/reference/judge.md); compilers need less.
   constexpr uint64_t kUsual = 2 * 1024 * kMebi;
   const uint64_t available = available_memory();
   Finding f{

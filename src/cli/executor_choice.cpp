@@ -17,7 +17,8 @@ size_t local_jobs(const ExecutorChoice& choice) { return choice.jobs == 0 ? core
 
 void add_executor_options(Command& command, ExecutorChoice& choice) {
   command.add_option("--jobs", choice.jobs, "Judgements at once (default: one for each core)").check(in_range(1, 1024));
-  command.add_option("--executor", choice.executor, "Where judgements are made: local, or slurm (docs/cluster.md)")
+  command
+      .add_option("--executor", choice.executor, "Where judgements are made: local, or slurm (docs/guide/cluster.md)")
       .check(one_of({"local", "slurm"}))
       .show_default();
   command.add_option("--slurm-options", choice.slurm_options, "For sbatch: '--partition=short --time=30'");

@@ -3,8 +3,8 @@
 // How long cuBLAS takes, and what it occupies meanwhile. A product of matrices is cut into tiles, one for a block that
 // has a multiprocessor to itself; there are as many waves of blocks as tiles demand, and no wave is faster than memory
 // and L2 carry its bytes. The tile is the fastest of cuBLAS's usual ones; products of few tiles are split along k.
-// Other functions stream their operands. Constants are those of a platform's section [cublas]; docs/cublas.md says how
-// they were fitted and how far modelled times are from measured ones.
+// Other functions stream their operands. Constants are those of a platform's section [cublas]; docs/reference/cublas.md
+// says how they were fitted and how far modelled times are from measured ones.
 
 #include <cstdint>
 #include <optional>

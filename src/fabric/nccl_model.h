@@ -1,8 +1,8 @@
 #pragma once
 
 // How NCCL would do a collective, and how long that takes: the structure of its tuner (the least of latency and bytes
-// by bandwidth, over algorithms and protocols) with the constants of a platform's section [nccl]. docs/nccl.md says how
-// these were fitted and how far modelled times are from measured ones.
+// by bandwidth, over algorithms and protocols) with the constants of a platform's section [nccl].
+// docs/reference/nccl.md says how these were fitted and how far modelled times are from measured ones.
 
 #include <cstdint>
 #include <optional>

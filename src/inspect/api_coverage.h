@@ -46,7 +46,7 @@ ApiCoverage measure_api_coverage();
 
 std::string to_json(const ApiCoverage& coverage);
 std::string to_text(const ApiCoverage& coverage);
-// The page docs/api.md.
+// The page docs/evidence/api.md.
 std::string to_markdown(const ApiCoverage& coverage);
 
 }  // namespace fb::inspect

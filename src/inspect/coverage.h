@@ -37,7 +37,7 @@ Coverage measure_coverage();
 
 std::string to_json(const Coverage& coverage);
 std::string to_text(const Coverage& coverage);
-// The page docs/coverage.md.
+// The page docs/evidence/coverage.md.
 std::string to_markdown(const Coverage& coverage);
 
 // Does the machine execute instructions spelt like this?

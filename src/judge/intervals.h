@@ -7,7 +7,7 @@
 // (fabric/share_ledger.h). Where too much of that is not known, and as a test, it is the slope of the times on slower
 // and faster platforms. With the group's uncertainty u, the time is T exp(±sqrt(Σ (e u)²)): groups are wrong
 // independently of each other. A speed is a quotient of two times on one platform, whose errors are the same: it
-// answers with the difference of both elasticities. docs/time.md says what is not in it.
+// answers with the difference of both elasticities. docs/reference/time.md says what is not in it.
 
 #include <map>
 #include <string>

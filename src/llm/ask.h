@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls a model of any provider. Providers are rows of data/providers.toml; docs/models.md is for users.
+// Calls a model of any provider. Providers are rows of data/providers.toml; docs/guide/models.md is for users.
 
 #include <chrono>
 #include <cstddef>

@@ -30,8 +30,8 @@ Result<Contact> contact_of(const record::ModelSpec& model) {
   if (!key) return std::unexpected(key.error());
   contact.key = std::move(*key);
   if (contact.key.empty() && !contact.provider->key_optional) {
-    return error(
-        fmt::format("no key for {}: set {} (docs/models.md has other ways)", model.provider, contact.key_names()));
+    return error(fmt::format("no key for {}: set {} (docs/guide/models.md has other ways)", model.provider,
+                             contact.key_names()));
   }
   return contact;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Prompts for models. The texts are files in prompts/ (docs/prompts.md); here they are filled with facts of a problem,
-// its platform and a verdict. Nothing of the reference, oracle or variant of the problem gets in; references of other
-// problems may serve as examples.
+// Prompts for models. The texts are files in prompts/ (docs/guide/prompts.md); here they are filled with facts of a
+// problem, its platform and a verdict. Nothing of the reference, oracle or variant of the problem gets in; references
+// of other problems may serve as examples.
 
 #include <cstddef>
 #include <string>

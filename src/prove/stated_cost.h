@@ -17,7 +17,7 @@ class MovedBytes {
   void add(const std::vector<record::Timing>& timings);
 
   // Empty if stated and counted bytes agree within 10 % at the timed size with the most stated link bytes, and its time
-  // is extrapolated where it is sampled; else what differs. docs/problems.md defines link bytes.
+  // is extrapolated where it is sampled; else what differs. docs/reference/problems.md defines link bytes.
   std::string difference(const catalog::Problem& problem) const;
   // Calls of that size so far.
   int counted(const catalog::Problem& problem) const { return sizes_.empty() ? 0 : largest(problem).counted; }

@@ -2,7 +2,8 @@
 
 // Which units of a multiprocessor an instruction occupies, and how many machine instructions stand for it. PTX is not
 // what the hardware executes: a 64-bit addition is two instructions there, a division some thirty, a move between
-// registers none. Counts follow what ptxas makes of a PTX instruction, in round numbers; docs/time.md lists them.
+// registers none. Counts follow what ptxas makes of a PTX instruction, in round numbers; docs/reference/time.md lists
+// them.
 
 #include <cstdint>
 #include <string_view>

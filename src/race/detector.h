@@ -2,7 +2,7 @@
 
 // The race detector: happens-before with the scopes of PTX, over every access of every agent of a node. It sees all
 // accesses in the order in which the machine performs them, and asks of every two that conflict whether the program
-// orders them, whatever the schedule was. The rules are those of docs/memory_model.md.
+// orders them, whatever the schedule was. The rules are those of docs/reference/memory_model.md.
 //
 // In the same run it can be the adversary: where the newest write does not happen before a load, the load may return
 // older bytes, as on hardware where the store is not visible yet (weak delivery).

@@ -74,7 +74,8 @@ struct Timing {
   uint32_t calls = 1;  // of its step: 2 if another call followed back to back; `moved` is then the mean of both
   Moved moved = {};
   double link_use = 0, memory_use = 0;  // of the busiest link and memory: shares of what they could have moved
-  // Of a size that is too large to run: `seconds` is on the line through the times of smaller ones (docs/time.md).
+  // Of a size that is too large to run: `seconds` is on the line through the times of smaller ones
+  // (docs/reference/time.md).
   std::string scale = {};                 // the parameter in which they differ; empty: the size itself was run
   int64_t scale_value = 0;                // of the size
   std::vector<SamplePoint> samples = {};  // ascending

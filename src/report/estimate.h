@@ -1,8 +1,8 @@
 #pragma once
 
 // Figures with 95 % intervals. All are closed formulas without random draws, so that a report of the same run is the
-// same everywhere. An interval covers the choice of problems and the randomness of the model; docs/report.md explains
-// it.
+// same everywhere. An interval covers the choice of problems and the randomness of the model; docs/reference/report.md
+// explains it.
 
 #include <cstdint>
 #include <optional>

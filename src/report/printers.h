@@ -23,7 +23,7 @@ std::string to_markdown(const Summary& summary);
 std::string leaderboard_csv(const Summary& summary);
 std::string attempts_csv(const Summary& summary, std::span<const record::Run> runs);
 
-// summary.json; docs/report.md has its fields.
+// summary.json; docs/reference/report.md has its fields.
 std::string to_json(const Summary& summary);
 
 }  // namespace fb::report

@@ -1,7 +1,7 @@
 #pragma once
 
 // The content of a report of one or more runs, as plain structs. summarise() fills it; printers (console, Markdown,
-// CSV, JSON, HTML) only read it and its runs. docs/report.md has the formulas.
+// CSV, JSON, HTML) only read it and its runs. docs/reference/report.md has the formulas.
 //
 // Terms. A *sample* is one independent try of a model at a problem; it has rounds, each one attempt. An attempt
 // *counts* if it says something about the model (record::Attempt::counts: no failed call, no class infra or

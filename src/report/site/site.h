@@ -1,7 +1,7 @@
 #pragma once
 
 // A run as pages: a folder of static HTML that works offline, from a disk, without any request to a network.
-// docs/site.md.
+// docs/guide/site.md.
 
 #include <cstddef>
 #include <span>

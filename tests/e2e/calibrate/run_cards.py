@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Modelled against published times of network cards: errors within their bounds, and as docs/calibration.md prints them.
+"""Modelled against published times of network cards: errors within their bounds, and as docs/evidence/calibration.md prints them.
 
 usage: run_cards.py FABRICBENCH DOCUMENT"""
 

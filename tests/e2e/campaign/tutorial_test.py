@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/rank_a_model.md works as it is written: all its `sh` blocks, in order, in a folder that looks like a checkout.
+"""docs/guide/rank_a_model.md works as it is written: all its `sh` blocks, in order, in a folder that looks like a checkout.
 
 Usage: tutorial_test.py FABRICBENCH
 """
@@ -24,7 +24,7 @@ def free_port():
 
 def main():
     tool, checks = pathlib.Path(sys.argv[1]).resolve(), harness.Checks()
-    page = (ROOT / "docs" / "rank_a_model.md").read_text()
+    page = (ROOT / "docs" / "guide" / "rank_a_model.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.S | re.M)
     checks.that(len(blocks) >= 5, f"{len(blocks)} blocks")
     port = free_port()

@@ -276,13 +276,15 @@ TEST(Cli, CoverageCountsEveryTier) {
 }
 
 TEST(Cli, TheCoveragePageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/coverage.md"), run_tool("dev coverage --markdown").text)
-      << "build/release/bin/fabricbench dev coverage --markdown > docs/coverage.md";
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/evidence/coverage.md"),
+            run_tool("dev coverage --markdown").text)
+      << "build/release/bin/fabricbench dev coverage --markdown > docs/evidence/coverage.md";
 }
 
 TEST(Cli, TheApiPageIsWhatTheTablesSay) {
-  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/api.md"), run_tool("dev coverage --api --markdown").text)
-      << "build/release/bin/fabricbench dev coverage --api --markdown > docs/api.md";
+  EXPECT_EQ(read_file(std::string(FB_SOURCE_DIR) + "/docs/evidence/api.md"),
+            run_tool("dev coverage --api --markdown").text)
+      << "build/release/bin/fabricbench dev coverage --api --markdown > docs/evidence/api.md";
 }
 
 TEST(Cli, CoverageCountsBothApis) {

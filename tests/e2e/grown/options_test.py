@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the options of `exec --check` do, on the program of docs/check_your_program.md: which reports there are, what is
+"""What the options of `exec --check` do, on the program of docs/guide/check_your_program.md: which reports there are, what is
 suppressed, what the record and the exit code say.
 
 Usage: options_test.py FABRICBENCH

@@ -17,7 +17,7 @@ from pathlib import Path
 
 MOST = 2.0
 LIBRARY = re.compile(r"^(nccl|cublas|copy|memcpy|memset|memory set)|of NCCL|of cuBLAS")  # how the timeline names them
-LAUNCH_SECONDS = 3e-6       # from one launch of a host to the next, docs/time.md
+LAUNCH_SECONDS = 3e-6       # from one launch of a host to the next, docs/reference/time.md
 SECONDS = 900
 
 

@@ -1,4 +1,4 @@
-// docs/problems.md names everything that the loader knows.
+// docs/reference/problems.md names everything that the loader knows.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace fb::catalog {
 namespace {
 
-std::string page() { return read_file(std::string(FB_SOURCE_DIR) + "/docs/problems.md"); }
+std::string page() { return read_file(std::string(FB_SOURCE_DIR) + "/docs/reference/problems.md"); }
 
 TEST(Page, HasARowForEveryKindOfRequestThatCanBeForbidden) {
   const std::string text = page();

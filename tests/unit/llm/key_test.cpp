@@ -76,7 +76,8 @@ TEST(Key, ThatIsMissingIsAskedForByName) {
   const Variable none("OPENAI_API_KEY", "");
   const auto ready = check_ready({.provider = "openai", .model = "m"});
   ASSERT_FALSE(ready);
-  EXPECT_EQ(ready.error().list[0].message, "no key for openai: set OPENAI_API_KEY (docs/models.md has other ways)");
+  EXPECT_EQ(ready.error().list[0].message,
+            "no key for openai: set OPENAI_API_KEY (docs/guide/models.md has other ways)");
   const Variable set("OPENAI_API_KEY", kKey);
   EXPECT_TRUE(check_ready({.provider = "openai", .model = "m"}));
 }

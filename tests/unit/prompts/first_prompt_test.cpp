@@ -151,7 +151,7 @@ TEST(FirstPrompt, TakesExamplesAlsoForAPackThatHasNone) {
   EXPECT_TRUE(has(prompt->user, trim(problem("all_to_all").statement)));
 }
 
-// A folder of one's own, as docs/prompts.md describes it.
+// A folder of one's own, as docs/guide/prompts.md describes it.
 class OwnPrompts : public testing::Test {
  protected:
   void SetUp() override {

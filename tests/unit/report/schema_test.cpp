@@ -1,4 +1,5 @@
-// docs/report.md and summary.json say the same: every documented field is there, with its type, and no other is.
+// docs/reference/report.md and summary.json say the same: every documented field is there, with its type, and no other
+// is.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -70,7 +71,7 @@ bool is_of(const Json& value, std::string type) {
 }
 
 TEST(Schema, TheDocumentedFieldsAreThoseOfTheFile) {
-  const std::string text = read_file(std::string(FB_SOURCE_DIR) + "/docs/report.md");
+  const std::string text = read_file(std::string(FB_SOURCE_DIR) + "/docs/reference/report.md");
   const std::map<std::string, Fields> types = {{"estimate", fields_below(text, "Type `estimate`")},
                                                {"scores", fields_below(text, "Type `scores`")}};
   const Fields documented = expanded(fields_below(text, "Fields"), types);

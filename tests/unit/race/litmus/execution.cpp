@@ -3,7 +3,7 @@
 namespace fb::litmus {
 namespace {
 
-// Builds the relations of docs/memory_model.md one upon the other, in the order of that page.
+// Builds the relations of docs/reference/memory_model.md one upon the other, in the order of that page.
 class Judge {
  public:
   Judge(const Events& events, const Execution& execution) : e_(events), x_(execution), n_(events.count()) {}

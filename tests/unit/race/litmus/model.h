@@ -1,7 +1,7 @@
 #pragma once
 
-// The PTX memory model as axioms over candidate executions (docs/memory_model.md), for programs of a few operations.
-// Written apart from the detector, which keeps clocks: the two must agree.
+// The PTX memory model as axioms over candidate executions (docs/reference/memory_model.md), for programs of a few
+// operations. Written apart from the detector, which keeps clocks: the two must agree.
 
 #include <cstdint>
 #include <set>

@@ -1,4 +1,5 @@
-// The model against what the PTX manual says of its own litmus tests, and against rules of docs/memory_model.md.
+// The model against what the PTX manual says of its own litmus tests, and against rules of
+// docs/reference/memory_model.md.
 
 #include "litmus/model.h"
 

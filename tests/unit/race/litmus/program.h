@@ -1,7 +1,7 @@
 #pragma once
 
-// A litmus test: a few threads of a few memory operations each, placed on blocks and devices. docs/memory_model.md says
-// what may come of it.
+// A litmus test: a few threads of a few memory operations each, placed on blocks and devices.
+// docs/reference/memory_model.md says what may come of it.
 
 #include <cstdint>
 #include <string>
