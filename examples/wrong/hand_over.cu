@@ -22,5 +22,7 @@ int main() {
   cudaSetDevice(1);
   receive<<<1, 256>>>();
   cudaDeviceSynchronize();
+  cudaSetDevice(0);
+  cudaDeviceSynchronize();
   std::puts(sum == 256 ? "PASSED" : "FAILED");
 }
