@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The documentation: links and widths of all Markdown, the version wherever it is stated, the commands that CI takes from
+# The documentation: links and widths of all Markdown, the number of words, counts, the version wherever it is stated, the commands that CI takes from
 # pages, the site built strictly and its links, and, where a build folder is named, the outputs and counts of the pages
 # that show them.
 #
@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python3 tools/check_markdown.py
+python3 tools/check_doc_words.py
+python3 tools/render_runs.py --counts --check README.md docs/*.md docs/*/*.md
 python3 tools/check_version.py
 python3 tools/readme_commands.py --list README.md docs/install.md
 python3 tools/check_site.py

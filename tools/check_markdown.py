@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the repository's Markdown: every relative link leads to a file and, with an anchor, to a heading of it, and lines
-are at most 120 columns wide. Tables, fenced code and lines of one link may be wider.
+are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count.
 
 Usage: check_markdown.py [--fix | --no-width] [FILE.md…]      (default: all that git tracks)
 
@@ -18,6 +18,7 @@ WIDTH = 120
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 FENCE = re.compile(r"\s*(```+|~~~+)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+COMMENT = re.compile(r"<!--.*?-->")
 # Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
 UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
              "tests/e2e/candidates/prose.md", "docs/evidence/api.md", "docs/evidence/coverage.md")
@@ -78,6 +79,7 @@ def broken_link(path, target):
 
 
 def is_too_wide(line):
+    line = COMMENT.sub("", line)
     if len(line) <= WIDTH or line.lstrip().startswith(("|", "<", "#")):
         return False
     return len(LINK.sub("", line).strip(" -*.")) > WIDTH or not LINK.search(line)
@@ -105,7 +107,8 @@ def wrapped(lines):
     """The lines of a paragraph or list item, wrapped anew. Code stays on one line, and no line begins like a block."""
     start = re.match(r"\s*(?:[-*+] +|\d+[.)] +|> ?)?", lines[0])[0]
     words = " ".join([lines[0][len(start):], *(line.strip().removeprefix("> ") for line in lines[1:])])
-    words = CODE.sub(lambda match: match[0].replace(" ", "\0"), words)
+    for whole in (CODE, COMMENT):
+        words = whole.sub(lambda match: match[0].replace(" ", "\0"), words)
     words = re.sub(r" (?=(?:[-*+>#]|\d+[.)])(?: |$))", "\0", words)
     rest = start if start.lstrip().startswith(">") else " " * len(start)
     return [line.replace("\0", " ") for line in textwrap.wrap(words, WIDTH, initial_indent=start, subsequent_indent=rest,

@@ -2,6 +2,7 @@
 """Fills a document's code, outputs and counts from the sources and from real runs, so that they can't go stale.
 
 Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check] [--installed SHELL]
+       render_runs.py --counts DOCUMENT.md… [--check]      their counts alone, without a program
 
 A comment before a fenced block says what the block holds:
   <!-- code: FILE -->                      the file
@@ -17,7 +18,9 @@ Commands of `console` blocks are a shell's, as a reader types them. Those of one
 default FABRICBENCH is the `fabricbench` of that shell, and this source tree stands for /usr/share/fabricbench. With
 --installed, the shell is `SHELL -c …`, which must have the package and an empty current folder: `--installed 'bwrap --bind
 ROOT / … bash'`. Only `console` blocks are rendered then.
-A count is written between two comments: <!-- count: examples -->20<!-- /count -->. COUNTS has their names.
+A count is written between two comments: <!-- count: examples -->20<!-- /count -->. COUNTS has their names. One with colons
+is read off a page of docs/evidence, whose own figures tests compare with the program: `calibration:PLATFORM:KEY`, of the
+held-out row of that platform's curves, and `mutation:KEY`, of the row of all problems.
 <!-- faster -->2.4<!-- /faster --> is the ratio of the longest launches in the two profiles above it.
 Lines under `#if MACRO == NUMBER` (or !=, #elif, #else) are taken or left out, as if the macro were 0 where it is not named.
 Without --check the document is written anew; with --check it is compared, and a difference is an error.
@@ -36,7 +39,7 @@ import textwrap
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"(<!-- (code|change|rows|run|packages)(?: (\d+))?: (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"(<!-- console(?: (\d+))? -->\n```console\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
-COUNT = re.compile(r"(<!-- count: (\w+) -->).*?(<!-- /count -->)")
+COUNT = re.compile(r"(<!-- count: ([\w:]+) -->).*?(<!-- /count -->)")
 FASTER = re.compile(r"(<!-- faster -->).*?(<!-- /faster -->)")
 LONGEST = re.compile(r": \d+ launch(?:es)?, the longest ([\d.]+) (ns|us|ms)$", re.MULTILINE)
 INSTALLED = "/usr/share/fabricbench/"
@@ -98,10 +101,49 @@ def providers():
         return file.read().count("\n[[provider]]")
 
 
+def matches(pattern, path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return re.findall(pattern, file.read(), re.MULTILINE)
+
+
 COUNTS = {"examples": lambda: files("examples/*.cu"), "tracks": lambda: files("problems/*/"),
           "problems": lambda: files("problems/*/*/*/problem.toml") + files("problems/*/*/*/variants/*/variant.toml"),
           "platforms": lambda: files("platforms/*.toml"), "bugs": lambda: files("tests/e2e/bugs/*.cu"),
-          "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers}
+          "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers,
+          "kernel_problems": lambda: files("problems/kernel/*/*/problem.toml"),
+          "kernel_references": lambda: files("problems/kernel/*/*/reference.cu"),
+          "operators": lambda: len(matches(r'^ +Operator\{"', "src/mutate/operators.cpp")),
+          "figures": lambda: len(matches(r"^\[\[figure\]\]", "calibration/inside/figures.toml")),
+          "exploits": lambda: files("tests/e2e/exploits/*.cu")}
+
+
+def calibrated(platform, key):
+    """A column of the row `all  held out` of a platform's table."""
+    table = matches(rf"^{platform} +split(?:.*\n)*?all +held out +(\S+) +(\S+) +(\S+) +(\d+) points$", "docs/evidence/calibration.md")
+    if len(table) != 1:
+        sys.exit(f"docs/evidence/calibration.md has {len(table)} tables of {platform}")
+    return dict(zip(("median", "p90", "largest", "points"), table[0]))[key].replace("%", " %")
+
+
+def mutated(key):
+    row = matches(r"^\| \*\*all\*\* \| (.*) \|$", "docs/evidence/mutation.md")[0].split(" | ")
+    figures = dict(zip(("made", "invalid", "equivalent", "duplicates", "counted", "ordinary", "schedules", "checkers", "survived"),
+                       map(int, row)))
+    killed = figures["counted"] - figures["survived"]
+    shares = {"rate": killed / figures["counted"], "ordinary_rate": figures["ordinary"] / figures["counted"]}
+    return f"{100 * shares[key]:.1f} %" if key in shares else (figures | {"killed": killed})[key]
+
+
+def count(name):
+    kind, *words = name.split(":")
+    try:
+        return str({"calibration": calibrated, "mutation": mutated}[kind](*words) if words else COUNTS[name]())
+    except (KeyError, TypeError):
+        sys.exit(f"there is no count {name}")
+
+
+def with_counts(text):
+    return COUNT.sub(lambda match: match[1] + count(match[2]) + match[3], text)
 
 
 def packages(*groups):
@@ -176,14 +218,35 @@ def faster(text, match):
     return f"{match[1]}{times[-2] / times[-1]:.1f}{match[2]}"
 
 
+def settle(path, before, after, check, again):
+    """Writes the document, or says how it differs: whether it is as it should be."""
+    if not check:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(after)
+    elif after != before:
+        sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, "as it is now"))
+        print(f"{path} is stale: tools/render_runs.py {again} {path}", file=sys.stderr)
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tool", metavar="FABRICBENCH")
-    parser.add_argument("path", metavar="DOCUMENT.md")
+    parser.add_argument("words", nargs="+", metavar="FABRICBENCH DOCUMENT.md")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--counts", action="store_true")
     parser.add_argument("--installed", metavar="SHELL")
     arguments = parser.parse_args()
-    tool, path = os.path.abspath(arguments.tool), arguments.path
+    if arguments.counts:
+        right = True
+        for path in arguments.words:
+            with open(path, encoding="utf-8") as file:
+                before = file.read()
+            right = settle(path, before, with_counts(before), arguments.check, "--counts") and right
+        sys.exit(0 if right else 1)
+    if len(arguments.words) != 2:
+        parser.error("a program and a document are needed")
+    tool, path = os.path.abspath(arguments.words[0]), arguments.words[1]
     with open(path, encoding="utf-8") as file:
         before = file.read()
 
@@ -195,14 +258,9 @@ def main():
 
     after = render_consoles(before, tool, arguments.installed)
     if not arguments.installed:
-        filled = COUNT.sub(lambda match: match[1] + str(COUNTS[match[2]]()) + match[3], BLOCK.sub(fill, after))
+        filled = with_counts(BLOCK.sub(fill, after))
         after = FASTER.sub(lambda match: faster(filled, match), filled)
-    if not arguments.check:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(after)
-    elif after != before:
-        sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, "as it is now"))
-        sys.exit(f"{path} is stale: tools/render_runs.py FABRICBENCH {path}")
+    sys.exit(0 if settle(path, before, after, arguments.check, "FABRICBENCH") else 1)
 
 
 if __name__ == "__main__":

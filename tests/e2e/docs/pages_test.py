@@ -71,6 +71,31 @@ class Pages(unittest.TestCase):
             file.write(page.format("c"))
         self.assertEqual(run("render_runs.py", "fabricbench", self.page, "--check").returncode, 1)
 
+    def test_a_count_that_changed_is_seen(self):
+        for name in ("problems", "mutation:counted", "calibration:b300x8:points"):
+            with open(self.page, "w", encoding="utf-8") as file:
+                file.write(f"| <!-- count: {name} -->-1<!-- /count --> |\n")
+            stale = run("render_runs.py", "--counts", self.page, "--check")
+            self.assertEqual(stale.returncode, 1, stale.stderr)
+            self.assertIn("is stale", stale.stderr)
+            self.assertEqual(run("render_runs.py", "--counts", self.page).returncode, 0)
+            self.assertEqual(run("render_runs.py", "--counts", self.page, "--check").returncode, 0)
+        with open(self.page, "w", encoding="utf-8") as file:
+            file.write("<!-- count: unheard_of -->1<!-- /count -->\n")
+        self.assertIn("there is no count", run("render_runs.py", "--counts", self.page, "--check").stderr)
+
+    def test_too_many_words_are_refused_but_for_evidence(self):
+        folder = os.path.dirname(self.page)
+        os.makedirs(os.path.join(folder, "evidence"))
+        with open(os.path.join(folder, "evidence", "table.md"), "w", encoding="utf-8") as file:
+            file.write("word " * 50_000)
+        with open(self.page, "w", encoding="utf-8") as file:
+            file.write("word " * 39_999)
+        self.assertEqual(run("check_doc_words.py", folder).returncode, 0)
+        with open(self.page, "a", encoding="utf-8") as file:
+            file.write("and two")
+        self.assertEqual(run("check_doc_words.py", folder).returncode, 1)
+
     def test_pages_name_the_same_commands_for_the_same_way(self):
         pages = [os.path.join(ROOT, page) for page in ("README.md", "docs/install.md")]
         marked = [set(run("readme_commands.py", "--list", page).stdout.split()) - {page} for page in pages]
