@@ -10,7 +10,6 @@ namespace fb::catalog {
 struct Rule {
   std::string_view kind;   // as problem.toml and the machine's log of calls name it
   std::string_view words;  // CUDA's names for it, or their prefixes, separated by blanks
-  std::string_view about;
 };
 
 std::span<const Rule> rules();
