@@ -74,7 +74,7 @@ def column(text, k):
 
 
 def perftest():
-    # What docs/reference/verbs.md says, in MiB/s and us; published figures of NDR cards are 46771, 39174, 46557 and 1.27.
+    # What docs/evidence/calibration.md says, in MiB/s and us; published figures of NDR cards are 46771, 39174, 46557 and 1.27.
     for program, k, wanted, tolerance in (("ib_write_bw -n 500 -s 65536", 3, 46720, 0.01),
                                           ("ib_read_bw -n 500 -s 65536", 3, 42340, 0.01),
                                           ("ib_send_bw -n 500 -s 65536", 3, 46720, 0.01),
