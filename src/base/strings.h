@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,9 @@
 namespace fb {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
+// The parts of a temporary would outlive it.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 std::string_view trim(std::string_view text);
 // The first line of the trimmed text.
 std::string first_line(std::string_view text);

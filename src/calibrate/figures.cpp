@@ -70,7 +70,8 @@ class FigureReader {
     const std::string set = reader_.text(table, "set");
     if (set != "fit" && set != "held_out") reader_.complain(table, "set is \"fit\" or \"held_out\"");
     figure.set = set == "fit" ? CurveUse::fit : CurveUse::held_out;
-    for (const auto word : split(reader_.optional_text(table, "arguments").value_or(""), ' ')) {
+    const std::string arguments = reader_.optional_text(table, "arguments").value_or("");
+    for (const auto word : split(arguments, ' ')) {
       if (!word.empty()) figure.arguments.emplace_back(word);
     }
     const std::string source = reader_.text(table, "source");
