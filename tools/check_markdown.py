@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the repository's Markdown: every relative link leads to a file and, with an anchor, to a heading of it, and lines
-are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count.
+are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count. Files and folders that pages of docs/ name in code must exist.
 
 Usage: check_markdown.py [--fix | --no-width] [FILE.md…]      (default: all that git tracks)
 
@@ -18,6 +18,7 @@ WIDTH = 120
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 FENCE = re.compile(r"\s*(```+|~~~+)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+NAMED = re.compile(r"`((?:src|tests|tools|sdk|data|calibration|problems|platforms|prompts|examples)/[\w./-]+)`")
 COMMENT = re.compile(r"<!--.*?-->")
 # Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
 UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
@@ -76,6 +77,16 @@ def broken_link(path, target):
     if anchor and file.endswith(".md") and anchor not in anchors_of(file):
         return f"{target}: the file has no heading for this anchor"
     return None
+
+
+def missing_paths(path):
+    """Files and folders of the repository that a page of docs/ names and that are not there."""
+    if os.path.relpath(path, ROOT).split(os.sep)[0] != "docs":
+        return
+    for number, line, is_code in lines_of(path):
+        for name in [] if is_code else NAMED.findall(line):
+            if not os.path.exists(os.path.join(ROOT, name)):
+                yield number, f"{name} does not exist"
 
 
 def is_too_wide(line):
@@ -137,7 +148,7 @@ def fix(path):
 
 
 def check(path, with_width):
-    errors = list(broken_links(path)) + (list(wide_lines(path)) if with_width else [])
+    errors = [*broken_links(path), *missing_paths(path)] + (list(wide_lines(path)) if with_width else [])
     return [f"{os.path.relpath(path, ROOT)}:{number}: {error}" for number, error in sorted(errors)]
 
 
