@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the repository's Markdown: every relative link leads to a file and, with an anchor, to a heading of it, and lines
-are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count. Files and folders that pages of docs/ name in code must exist.
+are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count. Files and folders
+that pages of docs/ name in code must exist.
 
 Usage: check_markdown.py [--fix | --no-width] [FILE.md…]      (default: all that git tracks)
 
