@@ -102,7 +102,8 @@ std::string closing_line(const std::string& schedules, const record::Checked& co
   text += fmt::format(", {} checked: ", many(counts.accesses, "access", "accesses"));
   const uint64_t findings = findings_of(last.record);
   text += many(findings, "finding", "findings");
-  if (findings == 0 && last.exit_code != 0)
+  // A search that ran out of time ends with an exit code of its own.
+  if (findings == 0 && last.exit_code != 0 && last.record.ending != record::Ending::finished)
     text += last.record.ending == record::Ending::failed
                 ? ", but the program failed"
                 : fmt::format(", but the run ended so: {}", to_string(last.record.ending));

@@ -464,7 +464,8 @@ int main(int, char** argv) {
 )");
   const Output two = run_tool("exec --schedules 2 " + path + " -- " + counted);
   EXPECT_EQ(two.exit_code, 0) << two.text;
-  EXPECT_NE(two.text.find("run 0\nfabricbench: 2 schedules (seeds from 1), 0 kernels: every run ended well"), std::string::npos)
+  EXPECT_NE(two.text.find("run 0\nfabricbench: 2 schedules (seeds from 1), 0 kernels: every run ended well"),
+            std::string::npos)
       << two.text;
   const Output none = run_tool("exec --schedules 9 " + path + " -- " + file("counted", ""));
   EXPECT_EQ(none.exit_code, 1) << none.text;

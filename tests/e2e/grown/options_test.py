@@ -62,7 +62,7 @@ class Options:
     def time_is_up(self):
         code, text = self.run("--schedules", "100000", "--timeout", "6", "-DREPAIRED", "--allow", "same-value")
         self.expect("time that was up is told from a full search",
-                    code == 3 and " of 100000 schedules (seeds from 1), when time was up" in text)
+                    code == 3 and " of 100000 schedules (seeds from 1) until time was up" in text and "0 findings" in text)
 
     def suppressions(self):
         known = self.file("# of today\nsame-value:function:relax\nrace:flag:halo.cu:%d   # a flag\n"

@@ -168,8 +168,8 @@ def case_usage():
         assert not ran.out, f"standard output is for verdicts: {ran}"
         assert len(ran.err.strip().splitlines()) <= 2, f"that is too much: {ran}"
     refused("check", "push_cop", template(), says="did you mean 'push_copy'")
-    refused("check", "push_copy", "no_such_file.cu", says="cannot read no_such_file.cu: No such file")
-    refused("check", "push_copy", FOLDER, says=f"cannot read {FOLDER}: Is a directory")
+    refused("check", "push_copy", "no_such_file.cu", says="cannot read no_such_file.cu: there is no such file (`fabricbench template push_copy -o ")
+    refused("check", "push_copy", FOLDER, says=f"cannot read {FOLDER}: it is a folder; name the file of the solution")
     refused("check", "push_copy", "/dev/zero", says="/dev/zero has more than 256 MiB: that is no solution")
     for seed in ("-1", "0x10", "1e3", "18446744073709551616", "seven", ""):
         refused("check", "--seed", seed, "push_copy", template(), says="--seed")
@@ -188,7 +188,8 @@ def case_no_temporary_folder():
 
 def case_no_platform():
     """A platform that is not there."""
-    expect(run("check", "--quick", "--platform", "abacus", "push_copy", REFERENCE), 2, "abacus", verdict="infra")
+    ran = expect(run("check", "--quick", "--platform", "abacus", "push_copy", REFERENCE), 2, "'abacus'; known: b300x8 ")
+    assert not ran.out, f"standard output is for verdicts: {ran}"
 
 
 def case_stdin():
