@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb {
 

@@ -1,94 +1,162 @@
 #!/usr/bin/env python3
-"""Fails on an include that the layers do not allow.
+"""Fails on an include, or a forward declaration, that wings and layers do not allow.
 
-A layer is a folder of src/ with a line `fb_layer(NAME … DEPS a b c)` in its CMakeLists.txt; shim/cuda is the layer shim_cuda. A file may include headers of
-its own layer and of the layers named there or below those. Tests may include everything. The table of layers in
-ARCHITECTURE.md must state the same DEPS. Layers of the program `fabricbench` print by base/output.h and write files by
-write_file, where nothing is lost in silence."""
+A wing is a folder of src/; a layer is a folder of a wing, or a wing itself, with a line `fb_layer(NAME … DEPS a b c)` in its
+CMakeLists.txt; ranks/shim/cuda is the layer shim_cuda. A file may include headers of its own layer and of the layers named
+there or below those, by their whole path from src, and may declare types of these layers alone. Process borders are borders
+of wings: what is on one side includes nothing of the other, but for the rows of ACROSS. Tests may include everything. The
+table of layers in ARCHITECTURE.md must state the same DEPS. Layers of the program `fabricbench` print by
+common/base/output.h and write files by write_file, where nothing is lost in silence.
+
+Usage: check_layers.py [ROOT]      ROOT: another tree than that of this file
+"""
 
 import pathlib
 import re
 import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
+JUDGING = {"cli", "campaign", "audit", "judge", "toolchain", "launcher"}
+# Wing → the wings that it may include besides itself.
+WINGS = {**{wing: JUDGING | {"common"} for wing in JUDGING}, "virtual_node": {"common"}, "ranks": {"common"}, "common": set()}
+# They look at the machine's tables from outside any run, and execute no guest.
+ACROSS = {
+    ("cli/command_cublas_model.cpp", "virtual_node/fabric/cublas_model.h"),
+    ("cli/command_nccl_model.cpp", "virtual_node/fabric/nccl_model.h"),
+    ("audit/inspect/coverage.cpp", "virtual_node/simt/exec/select.h"),
+    ("audit/inspect/ptx_view.cpp", "virtual_node/simt/builtins.h"),
+}
 # Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
 UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|ofstream)\b")
 KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD"}
+INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
+# A comment, a literal, the rest of a directive, a namespace, a type that is declared or defined, a brace.
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+                   r"|\bnamespace\s+(?P<space>[\w:]*)\s*\{|\b(?:class|struct|union|enum(?:\s+class)?)\s+(?P<type>\w+)(?P<rest>[^;{}()=]*)(?P<end>[;{])|[{}]",
+                   re.S | re.M)
 
 
-def read_dependencies():
-    layers = {}
-    for cmake in sorted([*SOURCE.glob("*/CMakeLists.txt"), *SOURCE.glob("shim/*/CMakeLists.txt")]):
-        if cmake.parent == SOURCE / "shim":
-            continue
-        text = re.sub(r"#.*", "", cmake.read_text())
-        found = re.search(r"fb_layer\((\w+)(.*?)\)", text, re.S)
-        if not found:
-            sys.exit(f"{cmake}: no fb_layer()")
-        words = found[2].split()
+class Tree:
+    def __init__(self, root):
+        self.root, self.source = root, root / "src"
+        self.layers, self.folders = {}, {}  # name → DEPS; folder → name
+        for cmake in sorted(self.source.rglob("CMakeLists.txt")):
+            text = re.sub(r"#.*", "", cmake.read_text())
+            found = re.search(r"fb_layer\((\w+)(.*?)\)", text, re.S)
+            if found:
+                self.add(cmake.parent.relative_to(self.source).as_posix(), found[1], found[2].split())
+        self.files = sorted(path for path in self.source.rglob("*") if path.suffix in {".h", ".cpp", ".in"})
+
+    def add(self, folder, name, words):
+        wing, _, below = folder.partition("/")
+        if name != (below or wing).replace("/", "_"):
+            sys.exit(f"{folder}: the layer is called {name}")
+        if wing not in WINGS:
+            sys.exit(f"{folder}: {wing} is no wing")
         deps, reading = [], False
         for word in words:
             if word in KEYWORDS:
                 reading = word == "DEPS"
             elif reading:
                 deps.append(word)
-        folder = cmake.parent.relative_to(SOURCE).as_posix()
-        if found[1] != folder.replace("/", "_"):
-            sys.exit(f"{cmake}: the layer is called {found[1]}, its folder {folder}")
-        layers[found[1]] = deps
-    return layers
+        self.layers[name], self.folders[folder] = deps, name
+
+    def layer_of(self, path):
+        """Of a path below src; None: it is in no layer's folder."""
+        parts = path.split("/")
+        return next((self.folders[folder] for k in range(len(parts) - 1, 0, -1) if (folder := "/".join(parts[:k])) in self.folders), None)
+
+    def reachable(self, layer, path=()):
+        if layer in path:
+            sys.exit(f"layers depend on each other: {' -> '.join(path + (layer,))}")
+        allowed = {layer}
+        for dep in self.layers[layer]:
+            allowed |= self.reachable(dep, path + (layer,))
+        return allowed
 
 
-def reachable(layer, layers, path=()):
-    if layer in path:
-        sys.exit(f"layers depend on each other: {' -> '.join(path + (layer,))}")
-    allowed = {layer}
-    for dep in layers[layer]:
-        allowed |= reachable(dep, layers, path + (layer,))
-    return allowed
-
-
-def compare_with_page(layers):
-    """Rows `| `a`, `b` | `deps …` (why) |` of ARCHITECTURE.md; the number of those that differ from CMake's."""
+def compare_with_page(tree):
+    """Rows `| `a`, `b` | `deps …` (why) |` of ARCHITECTURE.md; those that differ from CMake's."""
     stated = {}
-    for line in (SOURCE.parent / "ARCHITECTURE.md").read_text().splitlines():
+    for line in (tree.root / "ARCHITECTURE.md").read_text().splitlines():
         row = re.match(r"\| (`[\w`, ]+`) \| `([\w ]+)`", line)
         if row:
             for name in re.findall(r"`(\w+)`", row[1]):
                 stated[name] = set(row[2].split())
-    bad = 0
-    for layer, deps in layers.items():
-        if layer != "base" and stated.get(layer) != set(deps):
-            print(f"ARCHITECTURE.md: layer {layer}: the table says {sorted(stated.get(layer, []))}, CMake {sorted(deps)}")
-            bad += 1
+    return [f"ARCHITECTURE.md: layer {layer}: the table says {sorted(stated.get(layer, []))}, CMake {sorted(deps)}"
+            for layer, deps in tree.layers.items() if layer != "base" and stated.get(layer) != set(deps)]
+
+
+def types_in(text):
+    """(line, namespace, name, is it defined) of each type that stands directly in a namespace."""
+    scopes = []  # of a namespace its name, of other braces None
+    for token in TOKEN.finditer(text):
+        if token["space"] is not None:
+            scopes.append(token["space"])
+        elif token["type"]:
+            if None not in scopes:
+                yield text.count("\n", 0, token.start()) + 1, "::".join(filter(None, scopes)), token["type"], token["end"] == "{"
+            if token["end"] == "{":
+                scopes.append(None)
+        elif token[0] == "{":
+            scopes.append(None)
+        elif token[0] == "}" and scopes:
+            scopes.pop()
+
+
+def may_use(tree, file, target):
+    """None, or why a file may not know what stands in another; both are paths below src."""
+    layer, other = tree.layer_of(file), tree.layer_of(target)
+    wing, to = file.split("/")[0], target.split("/")[0]
+    if to != wing and to not in WINGS[wing] and (file, target) not in ACROSS:
+        return f"{wing} and {to} are on two sides of a process border"
+    allowed = tree.reachable(layer)
+    return None if other in allowed else f"layer {layer} may use: {' '.join(sorted(allowed))}"
+
+
+def check(tree):
+    """What is wrong, a line each."""
+    bad = compare_with_page(tree)
+    ours = tree.reachable("cli")
+    crossed, declared, defined = set(), [], {}
+    for path in tree.files:
+        name = path.relative_to(tree.source).as_posix()
+        layer, text = tree.layer_of(name), path.read_text()
+        lines = text.splitlines()
+        if layer is None:
+            if any(INCLUDE.match(line) for line in lines):
+                bad.append(f"src/{name}: belongs to no layer")
+            continue
+        for number, line in enumerate(lines, 1):
+            where = f"src/{name}:{number}"
+            if layer in ours and path.stem not in {"output", "confine_main"} and (found := UNCHECKED.search(line.split("//")[0])):
+                bad.append(f"{where}: {found[0]}: print by common/base/output.h, write by write_file")
+            include = INCLUDE.match(line)
+            if not include:
+                continue
+            if include[1].split("/")[0] not in WINGS or not (tree.source / include[1]).exists():
+                bad.append(f'{where}: include "{include[1]}" is no path from src')
+            elif why := may_use(tree, name, include[1]):
+                bad.append(f"{where}: must not include {include[1]}: {why}")
+            crossed.add((name, include[1]))
+        for number, space, type_name, is_defined in types_in(text):
+            if is_defined:
+                defined.setdefault((space, type_name), []).append(name)
+            else:
+                declared.append((name, number, space, type_name))
+    for name, number, space, type_name in declared:
+        reasons = [may_use(tree, name, home) for home in defined.get((space, type_name), [])]
+        if reasons and all(reasons):
+            bad.append(f"src/{name}:{number}: must not declare {space}::{type_name}: {reasons[0]}")
+    bad += [f"{file} does not include {target}: its row of ACROSS goes" for file, target in sorted(ACROSS - crossed)]
     return bad
 
 
 def main():
-    layers = read_dependencies()
-    bad = compare_with_page(layers)
-    ours = reachable("cli", layers)
-    for layer in layers:
-        allowed = reachable(layer, layers)
-        for path in sorted((SOURCE / layer.replace("shim_", "shim/")).rglob("*")):
-            if path.suffix not in {".h", ".cpp", ".in"}:
-                continue
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                if layer in ours and path.stem not in {"output", "confine_main"} and (found := UNCHECKED.search(line.split("//")[0])):
-                    print(f"{path.relative_to(SOURCE.parent)}:{number}: {found[0]}: print by base/output.h, write by write_file")
-                    bad += 1
-                include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-                if not include:
-                    continue
-                target = re.sub(r"^shim/", "shim_", include[1]).split("/")[0]
-                where = f"{path.relative_to(SOURCE.parent)}:{number}"
-                if "/" not in include[1] or target not in layers:
-                    print(f'{where}: include "{include[1]}" does not start with a layer')
-                    bad += 1
-                elif target not in allowed:
-                    print(f"{where}: layer {layer} must not include {include[1]} (it may use: {' '.join(sorted(allowed))})")
-                    bad += 1
-    print(f"layers: {len(layers)} checked, {bad} forbidden includes, wrong rows or unchecked outputs")
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+    tree = Tree(root if len(sys.argv) > 1 else root.parent.parent)
+    bad = check(tree)
+    print("\n".join([*bad, f"layers: {len(tree.layers)} in {len(WINGS)} wings, {len(bad)} forbidden includes and declarations, wrong rows or unchecked "
+                           "outputs"]))
     return 1 if bad else 0
 
 

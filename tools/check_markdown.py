@@ -22,7 +22,7 @@ CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 NAMED = re.compile(r"`((?:src|tests|tools|sdk|data|calibration|problems|platforms|prompts|examples)/[\w./-]+)`")
 COMMENT = re.compile(r"<!--.*?-->")
 # Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
-UNWRAPPED = ("prompts/", "problems/", "src/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
+UNWRAPPED = ("prompts/", "problems/", "src/judge/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
              "tests/e2e/candidates/prose.md", "docs/evidence/api.md", "docs/evidence/coverage.md")
 
 

@@ -53,7 +53,7 @@ def main():
     options.add_argument("--build", default="build/release")
     options.add_argument("--factor", type=float, default=1.0)
     o = options.parse_args()
-    command = [f"{o.build}/bench/fabricbench_bench", "--benchmark_format=json", "--benchmark_repetitions=3", "--benchmark_min_time=0.2"]
+    command = [f"{o.build}/tests/bench/fabricbench_bench", "--benchmark_format=json", "--benchmark_repetitions=3", "--benchmark_min_time=0.2"]
     runs = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["benchmarks"]
     best, rate, flops = {}, {}, {}
     for run in runs:

@@ -27,10 +27,12 @@ llvm-cov-19 export -summary-only -instr-profile "$build/all.profdata" "${program
 python3 - "$build/summary.json" "$PWD/src/" "${FILES:-}" <<'PY'
 import collections
 import json
+import pathlib
 import sys
 
 summary, source, layer = sys.argv[1:4]
 totals = collections.defaultdict(lambda: [0, 0, 0, 0])
+layers = [str(file.parent.relative_to(source)) for file in pathlib.Path(source).rglob("CMakeLists.txt") if "fb_layer(" in file.read_text()]
 with open(summary, encoding="utf-8") as file:
     files = json.load(file)["data"][0]["files"]
 for entry in files:
@@ -38,9 +40,10 @@ for entry in files:
     if not name.startswith(source):
         continue
     path = name[len(source):]
-    if layer and not path.startswith(layer + "/"):
+    folder = max((name for name in layers if path.startswith(name + "/")), key=len, default="")
+    if layer and layer != folder.split("/")[-1]:
         continue
-    row = totals[path if layer else path.split("/")[0]]
+    row = totals[path if layer else folder]
     lines, branches = entry["summary"]["lines"], entry["summary"]["branches"]
     for column, value in enumerate((lines["covered"], lines["count"], branches["covered"], branches["count"])):
         row[column] += value

@@ -16,10 +16,10 @@ fuzz() {
   case $target in
     fatbin) options=(-max_len=20000) ;;
     node) options=(-max_len=4000 -len_control=0) ;;  # requests, not text
-    *) options=(tests/unit/machine/ptx -max_len=20000 -dict=fuzz/parse.dict) ;;
+    *) options=(tests/unit/machine/ptx -max_len=20000 -dict=tests/fuzz/parse.dict) ;;
   esac
   mkdir "$work/new"
-  if ! "$build/fuzz/${target}_fuzzer" "$work/new" "fuzz/corpus/$target" "${options[@]}" -max_total_time="$seconds" \
+  if ! "$build/tests/fuzz/${target}_fuzzer" "$work/new" "tests/fuzz/corpus/$target" "${options[@]}" -max_total_time="$seconds" \
     -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$build/$target-" -print_final_stats=1 >"$work/log" 2>&1; then
     tail -40 "$work/log"
     echo "fuzz: $target FAILED, input in $build/$target-*"

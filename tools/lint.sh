@@ -11,7 +11,7 @@ if [[ -z $clang_format || -z $clang_tidy ]]; then
 fi
 
 mapfile -t files < <(git ls-files --cached --others --exclude-standard \
-  'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp')
+  'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp')
 if [[ ${1:-} == --fix ]]; then
   "$clang_format" -i "${files[@]}"
   exit 0

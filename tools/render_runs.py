@@ -97,7 +97,7 @@ def files(pattern):
 
 
 def providers():
-    with open(os.path.join(ROOT, "data/providers.toml"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src/campaign/llm/providers.toml"), encoding="utf-8") as file:
         return file.read().count("\n[[provider]]")
 
 
@@ -112,8 +112,8 @@ COUNTS = {"examples": lambda: files("examples/*.cu"), "tracks": lambda: files("p
           "hangs": lambda: files("tests/e2e/hangs/*.cu"), "providers": providers,
           "kernel_problems": lambda: files("problems/kernel/*/*/problem.toml"),
           "kernel_references": lambda: files("problems/kernel/*/*/reference.cu"),
-          "operators": lambda: len(matches(r'^ +Operator\{"', "src/mutate/operators.cpp")),
-          "figures": lambda: len(matches(r"^\[\[figure\]\]", "calibration/inside/figures.toml")),
+          "operators": lambda: len(matches(r'^ +Operator\{"', "src/audit/mutate/operators.cpp")),
+          "figures": lambda: len(matches(r"^\[\[figure\]\]", "platforms/calibration/inside/figures.toml")),
           "exploits": lambda: files("tests/e2e/exploits/*.cu")}
 
 

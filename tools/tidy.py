@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the units of a build folder: its source files of src/, or batches of them (FB_UNITY), which it reads
-in a quarter of the time, as it looks through every header of the system. Without src/simt/exec: those files are thousands
-of template instances and would take longer than all others.
+in a quarter of the time, as it looks through every header of the system. Without src/virtual_node/simt/exec: those
+files are thousands of template instances and would take longer than all others.
 
 Usage: tidy.py BUILD [NAME…]      units with these names, or that hold these source files; all where none is named
        tidy.py BUILD --list       names, each with its source files
@@ -39,7 +39,7 @@ def units_of(build):
                 continue
             name = relative(path, build)
             files = [relative(file, ROOT) for file in INCLUDE.findall(Path(path).read_text())]
-        if not any(file and file.startswith("src/simt/exec/") for file in files):
+        if not any(file and file.startswith("src/virtual_node/simt/exec/") for file in files):
             found[name] = path, [file for file in files if file and file.startswith("src/")]
     return dict(sorted(found.items()))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the model of time costs: processor time of the same kernels with it and without, in one run.
 
-Each kind of kernel of bench/time_cost.cu is run once and many times, by `fabricbench exec` and by `fabricbench exec --untimed`
+Each kind of kernel of tests/bench/time_cost.cu is run once and many times, by `fabricbench exec` and by `fabricbench exec --untimed`
 alternately; the difference of the two is the kernels alone. The fastest run of several rounds counts. With --most, two rounds are
 enough for a kind that keeps to it.
 Usage: time_cost.py FABRICBENCH [KIND…] [--rounds N] [--most RATIO]
@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "bench" / "time_cost.cu"
+PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "tests" / "bench" / "time_cost.cu"
 # Repetitions, for a few tenths of a second.
 KINDS = {"copy": 60, "gather": 100, "atomics": 60, "reduction": 40, "gemm": 6, "all_reduce": 30}
 

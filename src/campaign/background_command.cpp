@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::campaign {
 namespace {

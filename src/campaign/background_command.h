@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
+#include "common/base/process.h"
 
 namespace fb::campaign {
 

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "base/strings.h"
 #include "campaign/files.h"
+#include "common/base/strings.h"
 
 namespace fb::campaign {
 namespace {

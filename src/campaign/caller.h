@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "base/process.h"
-#include "base/result.h"
-#include "llm/ask.h"
-#include "record/campaign.h"
+#include "campaign/llm/ask.h"
+#include "common/base/process.h"
+#include "common/base/result.h"
+#include "common/record/campaign.h"
 
 namespace fb::campaign {
 

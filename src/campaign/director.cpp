@@ -11,15 +11,15 @@
 #include <map>
 #include <utility>
 
-#include "base/content_hash.h"
-#include "base/interruption.h"
-#include "base/strings.h"
-#include "base/unique_fd.h"
 #include "campaign/caller.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
 #include "campaign/plan.h"
 #include "campaign/sample.h"
+#include "common/base/content_hash.h"
+#include "common/base/interruption.h"
+#include "common/base/strings.h"
+#include "common/base/unique_fd.h"
 
 namespace fb::campaign {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "campaign/budget.h"
 #include "campaign/executor.h"
+#include "campaign/llm/ask.h"
 #include "campaign/progress.h"
-#include "catalog/pack.h"
-#include "llm/ask.h"
-#include "prompts/prompt.h"
-#include "record/campaign.h"
+#include "campaign/prompts/prompt.h"
+#include "common/record/campaign.h"
+#include "judge/catalog/pack.h"
 
 namespace fb::campaign {
 
@@ -37,7 +37,7 @@ struct Outcome {
   bool complete() const { return status.done == status.samples; }
 };
 
-// An interruption (base/interruption.h) ends it early; the outcome then covers what is done.
+// An interruption (common/base/interruption.h) ends it early; the outcome then covers what is done.
 Outcome carry_out(const DirectorOptions& options, Executor& executor, Progress& progress);
 
 }  // namespace fb::campaign

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "record/campaign.h"
+#include "common/record/campaign.h"
 
 namespace fb::campaign {
 

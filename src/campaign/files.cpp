@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "base/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 namespace fb::campaign {
 namespace {

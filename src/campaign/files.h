@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 namespace fb::campaign {
 

@@ -1,6 +1,6 @@
 #include "campaign/judge_job.h"
 
-#include "record/json_fields.h"
+#include "common/record/json_fields.h"
 
 namespace fb::campaign {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "record/campaign.h"
+#include "common/base/result.h"
+#include "common/record/campaign.h"
 
 namespace fb::campaign {
 

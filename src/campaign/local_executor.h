@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
 #include "campaign/executor.h"
+#include "common/base/process.h"
 
 namespace fb::campaign {
 

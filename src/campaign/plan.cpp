@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/hash.h"
-#include "base/strings.h"
 #include "campaign/files.h"
-#include "catalog/describe.h"
-#include "llm/prices.h"
+#include "campaign/llm/prices.h"
+#include "common/base/hash.h"
+#include "common/base/strings.h"
+#include "judge/catalog/describe.h"
 
 namespace fb::campaign {
 namespace {

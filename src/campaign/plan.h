@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "base/result.h"
-#include "catalog/pack.h"
-#include "record/campaign.h"
+#include "common/base/result.h"
+#include "common/record/campaign.h"
+#include "judge/catalog/pack.h"
 
 namespace fb::campaign {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/output.h"
+#include "common/base/output.h"
 
 namespace fb::campaign {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "record/attempt.h"
+#include "common/record/attempt.h"
 
 namespace fb::campaign {
 

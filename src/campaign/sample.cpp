@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::campaign {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
-#include "llm/exchange.h"
-#include "record/campaign.h"
+#include "campaign/llm/exchange.h"
+#include "common/base/result.h"
+#include "common/record/campaign.h"
 
 namespace fb::campaign {
 

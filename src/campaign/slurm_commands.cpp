@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/numbers.h"
-#include "base/strings.h"
+#include "common/base/numbers.h"
+#include "common/base/strings.h"
 
 namespace fb::campaign {
 namespace {

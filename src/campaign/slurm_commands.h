@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "common/base/result.h"
 
 namespace fb::campaign {
 

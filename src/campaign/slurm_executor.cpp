@@ -15,13 +15,13 @@
 #include <thread>
 #include <utility>
 
-#include "base/numbers.h"
-#include "base/output.h"
-#include "base/strings.h"
-#include "base/unique_fd.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
-#include "toolchain/locate.h"
+#include "common/base/numbers.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "common/base/unique_fd.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::campaign {
 namespace {

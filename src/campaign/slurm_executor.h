@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "campaign/background_command.h"
 #include "campaign/executor.h"
 #include "campaign/slurm_commands.h"
 #include "campaign/slurm_ledger.h"
+#include "common/base/result.h"
 
 namespace fb::campaign {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "common/base/check.h"
 
 namespace fb::campaign {
 namespace {

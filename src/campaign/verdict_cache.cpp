@@ -1,6 +1,6 @@
 #include "campaign/verdict_cache.h"
 
-#include "base/content_hash.h"
+#include "common/base/content_hash.h"
 #include "judge/identity.h"
 
 namespace fb::campaign {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "campaign/judge_job.h"
-#include "catalog/pack.h"
-#include "toolchain/cache.h"
+#include "judge/catalog/pack.h"
+#include "toolchain/compile/cache.h"
 
 namespace fb::campaign {
 

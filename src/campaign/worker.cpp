@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/strings.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
 #include "campaign/verdict_cache.h"
-#include "catalog/pack.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "judge/catalog/pack.h"
 #include "judge/judge.h"
 
 namespace fb::campaign {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "common/base/result.h"
 
 namespace fb::campaign {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "common/base/result.h"
 
 namespace CLI {
 class App;

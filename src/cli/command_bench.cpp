@@ -6,13 +6,13 @@
 #include <map>
 #include <memory>
 
-#include "base/interruption.h"
-#include "base/json.h"
-#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/progress.h"
+#include "common/base/interruption.h"
+#include "common/base/json.h"
+#include "common/base/output.h"
 #include "judge/judge.h"
 
 namespace fb::cli {

@@ -3,17 +3,17 @@
 #include <memory>
 #include <thread>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/strings.h"
-#include "calibrate/figures_model.h"
-#include "calibrate/figures_report.h"
-#include "calibrate/fit.h"
-#include "calibrate/report.h"
+#include "audit/calibrate/figures_model.h"
+#include "audit/calibrate/figures_report.h"
+#include "audit/calibrate/fit.h"
+#include "audit/calibrate/report.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/progress.h"
-#include "fabric/platform_files.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "common/platform/platform_files.h"
 
 namespace fb::cli {
 namespace {
@@ -152,13 +152,12 @@ void add_calibrate(Command& program, CommandRun& command_run) {
   auto options = std::make_shared<CalibrateOptions>();
   Command& command = program.add_command("calibrate", "Compare modelled times with times measured on real GPUs");
   command.footer(
-      "Runs a program for each measured curve (calibration/curves.toml) on the virtual node and prints how far "
-      "modelled\n"
-      "times are from the measured ones: for curves that constants may be chosen by (fit) and for those that may not\n"
-      "(held out), and whether the faster of two algorithms is predicted.\n"
+      "Runs a program for each measured curve (platforms/calibration/curves.toml) on the virtual node and prints how\n"
+      "far modelled times are from the measured ones: for curves that constants may be chosen by (fit) and for those\n"
+      "that may not (held out), and whether the faster of two algorithms is predicted.\n"
       "--inside does the same for public figures of single GPUs: latencies, rates and bandwidths of instructions, "
       "caches,\n"
-      "memories and tensor cores (calibration/inside/figures.toml).\n"
+      "memories and tensor cores (platforms/calibration/inside/figures.toml).\n"
       "Exit code: 0 done, 1 an error exceeds its bound, 2 a program or a file is invalid.\n\n"
       "Examples:\n  fabricbench dev calibrate --platform b300x8 --report calibration.html\n"
       "  fabricbench dev calibrate --fit --write     fit the constants again; takes about ten minutes\n"

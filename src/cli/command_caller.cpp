@@ -1,10 +1,10 @@
 #include <memory>
 
-#include "base/output.h"
 #include "campaign/caller.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -10,11 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "base/text_limits.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
@@ -22,7 +17,12 @@
 #include "cli/progress.h"
 #include "cli/seed_text.h"
 #include "cli/verdict_text.h"
-#include "fabric/platform.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "common/base/text_limits.h"
+#include "common/platform/platform.h"
 #include "judge/judge.h"
 
 namespace fb::cli {

@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "base/output.h"
 #include "cli/program.h"
 #include "cli/text.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -1,11 +1,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/output.h"
+#include "audit/inspect/api_coverage.h"
+#include "audit/inspect/coverage.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "inspect/api_coverage.h"
-#include "inspect/coverage.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "fabric/cublas_model.h"
+#include "common/base/output.h"
+#include "virtual_node/fabric/cublas_model.h"
 
 namespace fb::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/progress.h"
 #include "cli/style.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/terminal.h"
 
 namespace fb::cli {
 namespace {

@@ -9,20 +9,20 @@
 #include <memory>
 #include <optional>
 
-#include "base/byte_name.h"
-#include "base/output.h"
-#include "base/spelling.h"
-#include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/profile_text.h"
-#include "fabric/platform.h"
-#include "fabric/sysfs.h"
+#include "common/base/byte_name.h"
+#include "common/base/output.h"
+#include "common/base/spelling.h"
+#include "common/base/strings.h"
+#include "common/platform/platform.h"
+#include "common/platform/sysfs.h"
 #include "launcher/explore.h"
 #include "launcher/launch.h"
-#include "toolchain/locate.h"
-#include "toolchain/mpi.h"
-#include "toolchain/program.h"
+#include "toolchain/compile/locate.h"
+#include "toolchain/driver/mpi.h"
+#include "toolchain/driver/program.h"
 
 namespace fb::cli {
 namespace {
@@ -62,7 +62,7 @@ std::optional<uint64_t> parse_bytes(const std::string& text) {
   return number << (10 * power);
 }
 
-// Each form of record/run_options.def as an option of the command line.
+// Each form of common/record/run_options.def as an option of the command line.
 void add_text(Command& command, const std::string& flag, std::string& value, const char* help) {
   auto option = command.add_option(flag, value, help);
   if (!value.empty()) option.show_default();
@@ -112,7 +112,7 @@ void add_internal(Command&, const std::string&, T&, const char*) {}
 
 void add_run_options(Command& command, record::RunOptions& o) {
 #define RUN_OPTION(form, type, name, initial, help) add_##form(command, record::flag_of(#name), o.name, help);
-#include "record/run_options.def"
+#include "common/record/run_options.def"
   command.option("--ranks").check(in_range(1, 1024));
 }
 

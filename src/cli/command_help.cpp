@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "base/output.h"
 #include "cli/failure.h"
 #include "cli/program.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -1,12 +1,12 @@
 #include <unistd.h>
 #include <memory>
 
-#include "base/output.h"
-#include "base/terminal.h"
-#include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/output.h"
+#include "common/base/terminal.h"
+#include "judge/catalog/describe.h"
 
 namespace fb::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/output.h"
-#include "base/strings.h"
-#include "base/version.h"
 #include "cli/failure.h"
 #include "cli/program.h"
 #include "cli/text.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "common/base/version.h"
 
 namespace fb::cli {
 namespace {

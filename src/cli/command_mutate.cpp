@@ -3,16 +3,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/strings.h"
+#include "audit/mutate/operators.h"
+#include "audit/mutate/run.h"
+#include "audit/mutate/score.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/progress.h"
-#include "mutate/operators.h"
-#include "mutate/run.h"
-#include "mutate/score.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
 
 namespace fb::cli {
 namespace {

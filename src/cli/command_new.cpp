@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/output.h"
-#include "base/strings.h"
-#include "catalog/names.h"
-#include "catalog/skeleton.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "judge/catalog/names.h"
+#include "judge/catalog/skeleton.h"
 
 namespace fb::cli {
 namespace {

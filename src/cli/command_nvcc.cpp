@@ -1,9 +1,9 @@
-#include "base/installed.h"
-#include "base/output.h"
-#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "toolchain/nvcc.h"
+#include "common/base/installed.h"
+#include "common/base/output.h"
+#include "common/base/version.h"
+#include "toolchain/driver/nvcc.h"
 
 namespace fb::cli {
 namespace {

@@ -3,12 +3,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/output.h"
-#include "base/strings.h"
+#include "campaign/prompts/prompt.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
-#include "prompts/prompt.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
 
 namespace fb::cli {
 namespace {

@@ -4,14 +4,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/strings.h"
+#include "audit/prove/prove.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/progress.h"
-#include "prove/prove.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
 
 namespace fb::cli {
 namespace {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/output.h"
-#include "base/strings.h"
+#include "audit/inspect/ptx_view.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "inspect/ptx_view.h"
-#include "toolchain/compile_both.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "toolchain/compile/compile_both.h"
 
 namespace fb::cli {
 namespace {

@@ -7,15 +7,15 @@
 #include <memory>
 #include <set>
 
-#include "base/output.h"
-#include "base/terminal.h"
+#include "campaign/report/printers.h"
+#include "campaign/report/site/site.h"
+#include "campaign/report/summary.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
-#include "record/campaign.h"
-#include "report/printers.h"
-#include "report/site/site.h"
-#include "report/summary.h"
+#include "common/base/output.h"
+#include "common/base/terminal.h"
+#include "common/record/campaign.h"
 
 namespace fb::cli {
 namespace {

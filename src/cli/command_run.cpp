@@ -7,21 +7,21 @@
 #include <memory>
 #include <string_view>
 
-#include "base/installed.h"
-#include "base/interruption.h"
-#include "base/output.h"
-#include "base/version.h"
 #include "campaign/director.h"
+#include "campaign/llm/ask.h"
+#include "campaign/llm/prices.h"
 #include "campaign/plan.h"
+#include "campaign/prompts/prompt.h"
 #include "cli/commands.h"
 #include "cli/executor_choice.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/seed_text.h"
-#include "fabric/platform.h"
-#include "llm/ask.h"
-#include "llm/prices.h"
-#include "prompts/prompt.h"
+#include "common/base/installed.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/base/version.h"
+#include "common/platform/platform.h"
 
 namespace fb::cli {
 namespace {

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <memory>
 
-#include "base/interruption.h"
-#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/progress.h"
 #include "cli/timed_reference.h"
-#include "fabric/group.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
+#include "common/platform/group.h"
 
 namespace fb::cli {
 namespace {

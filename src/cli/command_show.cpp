@@ -1,10 +1,10 @@
 #include <memory>
 
-#include "base/output.h"
-#include "catalog/describe.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/output.h"
+#include "judge/catalog/describe.h"
 
 namespace fb::cli {
 namespace {

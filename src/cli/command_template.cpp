@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/output.h"
-#include "base/strings.h"
-#include "catalog/source.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/output.h"
+#include "common/base/strings.h"
+#include "judge/catalog/source.h"
 
 namespace fb::cli {
 namespace {

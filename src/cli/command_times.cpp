@@ -5,14 +5,14 @@
 #include <memory>
 #include <optional>
 
-#include "base/interruption.h"
-#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
 #include "cli/progress.h"
-#include "judge/extrapolation.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
 #include "judge/judge.h"
+#include "judge/score/extrapolation.h"
 
 namespace fb::cli {
 namespace {

@@ -1,10 +1,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/output.h"
-#include "base/version.h"
 #include "cli/program.h"
-#include "toolchain/locate.h"
+#include "common/base/output.h"
+#include "common/base/version.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::cli {
 namespace {

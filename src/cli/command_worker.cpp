@@ -1,12 +1,12 @@
 #include <limits>
 #include <memory>
 
-#include "base/interruption.h"
-#include "base/output.h"
 #include "campaign/worker.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/problem_choice.h"
+#include "common/base/interruption.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -12,21 +12,20 @@
 #include <system_error>
 #include <thread>
 
-#include "base/installed.h"
-#include "base/numbers.h"
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "base/version.h"
-#include "catalog/pack.h"
-#include "judge/session.h"
+#include "common/base/installed.h"
+#include "common/base/numbers.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "common/base/version.h"
+#include "common/record/verdict.h"
+#include "common/sandbox/sandbox.h"
+#include "judge/catalog/pack.h"
+#include "judge/session/session.h"
 #include "launcher/launch.h"
-#include "record/verdict.h"
-#include "sandbox/sandbox.h"
-#include "simt/exec/simd_target.h"
-#include "toolchain/cache.h"
-#include "toolchain/cccl.h"
-#include "toolchain/locate.h"
+#include "toolchain/compile/cache.h"
+#include "toolchain/compile/cccl.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::cli {
 namespace {
@@ -174,10 +173,13 @@ Finding find_sandbox() {
           .remedy = found.error().list.back().message};
 }
 
+// The machine says what it was compiled for and what this processor has.
 std::string simd_text() {
-  const auto targets = simt::simd_targets();
-  if (targets.empty()) return "unknown";
-  const std::string& best = targets.front();
+  const auto machine = launcher::find_machine();
+  if (!machine) return "unknown";
+  const ProcessResult said = attempt({*machine, "--simd"});
+  const std::string best = word_behind(said.output, "");
+  if (!said.succeeded() || best.empty()) return "unknown";
   if (best.starts_with("AVX3")) return "AVX-512";
   return best.starts_with("EMU") ? "no vector instructions (a build for tests)" : best;
 }

@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
 #include "campaign/executor.h"
 #include "cli/arguments.h"
+#include "common/base/result.h"
 
 namespace fb::cli {
 

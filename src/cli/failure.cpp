@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/output.h"
 #include "cli/commands.h"
+#include "common/base/output.h"
 
 namespace fb::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/output.h"
 #include "cli/failure.h"
 #include "cli/program.h"
+#include "common/base/output.h"
 
 namespace {
 

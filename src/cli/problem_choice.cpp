@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/spelling.h"
+#include "common/base/spelling.h"
 
 namespace fb::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "catalog/pack.h"
 #include "cli/arguments.h"
+#include "common/base/result.h"
+#include "judge/catalog/pack.h"
 
 namespace fb::cli {
 

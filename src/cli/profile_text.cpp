@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::cli {
 namespace {

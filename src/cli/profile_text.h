@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "record/profile.h"
+#include "common/record/profile.h"
 
 namespace fb::cli {
 

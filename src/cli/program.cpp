@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/output.h"
-#include "base/spelling.h"
-#include "base/version.h"
 #include "cli/style.h"
+#include "common/base/output.h"
+#include "common/base/spelling.h"
+#include "common/base/version.h"
 
 namespace fb::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "common/base/result.h"
 
 namespace fb::cli {
 

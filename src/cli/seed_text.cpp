@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/numbers.h"
+#include "common/base/numbers.h"
 
 namespace fb::cli {
 

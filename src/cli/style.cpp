@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/installed.h"
-#include "base/output.h"
-#include "base/terminal.h"
+#include "common/base/installed.h"
+#include "common/base/output.h"
+#include "common/base/terminal.h"
 
 namespace fb::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "catalog/pack.h"
-#include "record/verdict.h"
+#include "common/base/result.h"
+#include "common/record/verdict.h"
+#include "judge/catalog/pack.h"
 
 namespace fb::cli {
 

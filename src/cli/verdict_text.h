@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "record/verdict.h"
+#include "common/record/verdict.h"
 
 namespace fb::cli {
 

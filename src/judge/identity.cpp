@@ -10,14 +10,14 @@
 #include <map>
 #include <system_error>
 
-#include "base/content_hash.h"
-#include "base/installed.h"
-#include "base/unique_fd.h"
-#include "fabric/platform.h"
+#include "common/base/content_hash.h"
+#include "common/base/installed.h"
+#include "common/base/unique_fd.h"
+#include "common/platform/platform.h"
+#include "common/sandbox/sandbox.h"
 #include "launcher/launch.h"
-#include "sandbox/sandbox.h"
-#include "toolchain/identity.h"
-#include "toolchain/locate.h"
+#include "toolchain/compile/identity.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::judge {
 namespace {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
-#include "catalog/pack.h"
-#include "judge/build.h"
-#include "judge/plan.h"
-#include "judge/session.h"
-#include "record/verdict.h"
+#include "common/base/result.h"
+#include "common/record/verdict.h"
+#include "judge/build/build.h"
+#include "judge/catalog/pack.h"
+#include "judge/session/plan.h"
+#include "judge/session/session.h"
 
 namespace fb::judge {
 
@@ -36,7 +36,7 @@ struct JudgeRequest {
   uint32_t schedules = 0;             // of each world, drawn at random; 0: as many as usual
   std::string platform = {};          // empty: the problem's
   std::string trace = {};             // of the timed calls if they pass, else of the first session; empty: none
-  bool verbose = false;               // explanations of the machine in full; those of this process: base/text_limits.h
+  bool verbose = false;  // explanations of the machine in full; those of this process: common/base/text_limits.h
   bool look_for_races = true;
   bool use_sandbox = true;
   bool use_cache = true;
@@ -55,8 +55,8 @@ struct JudgeRequest {
   std::function<void(const JudgeProgress&)> on_progress = {};
 };
 
-// Failures of ours come back as class infra, after some tries; an interruption (base/interruption.h) is thrown as
-// Interrupted and makes no verdict. Whatever happens, no process or file of the judgement is left.
+// Failures of ours come back as class infra, after some tries; an interruption (common/base/interruption.h) is thrown
+// as Interrupted and makes no verdict. Whatever happens, no process or file of the judgement is left.
 record::Verdict judge(const JudgeRequest& request);
 
 // Compiles only: a hash of the object that would be judged. Errors: the compiler's, or why there is no sandbox.

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "judge/intervals.h"
-#include "judge/session_jobs.h"
+#include "judge/score/intervals.h"
+#include "judge/session/session_jobs.h"
 
 namespace fb::judge {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "fabric/group.h"
-#include "judge/intervals.h"
-#include "judge/session.h"
-#include "record/verdict.h"
+#include "common/base/result.h"
+#include "common/platform/group.h"
+#include "common/record/verdict.h"
+#include "judge/score/intervals.h"
+#include "judge/session/session.h"
 
 namespace fb::judge {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/numbers.h"
+#include "common/base/numbers.h"
 
 namespace fb::launcher {
 namespace {

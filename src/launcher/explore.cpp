@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::launcher {
 namespace {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "common/base/result.h"
+#include "common/record/run_record.h"
 #include "launcher/launch.h"
-#include "record/run_record.h"
 
 namespace fb::launcher {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/installed.h"
-#include "base/strings.h"
+#include "common/base/installed.h"
+#include "common/base/strings.h"
 #include "launcher/descendants.h"
 #include "launcher/supervisor.h"
 

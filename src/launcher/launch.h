@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
-#include "base/result.h"
+#include "common/base/process.h"
+#include "common/base/result.h"
+#include "common/record/run_options.h"
+#include "common/record/run_record.h"
 #include "launcher/run_directory.h"
-#include "record/run_options.h"
-#include "record/run_record.h"
 
 namespace fb::launcher {
 

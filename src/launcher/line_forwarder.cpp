@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "base/output.h"
+#include "common/base/output.h"
 
 namespace fb::launcher {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "launcher/launch.h"
 #include "launcher/snippet.h"
 

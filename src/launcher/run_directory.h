@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/temp_dir.h"
+#include "common/base/temp_dir.h"
 
 namespace fb::launcher {
 

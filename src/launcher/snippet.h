@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "record/incident.h"
+#include "common/record/incident.h"
 
 namespace fb::launcher {
 

@@ -19,7 +19,7 @@
 #include <map>
 #include <system_error>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "launcher/descendants.h"
 
 namespace fb::launcher {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
-#include "base/processor_time.h"
+#include "common/base/process.h"
+#include "common/base/processor_time.h"
 #include "launcher/launch.h"
 #include "launcher/line_forwarder.h"
 

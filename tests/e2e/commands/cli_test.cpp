@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/strings.h"
 #include "commands/run_tool.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb {

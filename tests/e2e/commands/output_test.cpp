@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
-#include "base/strings.h"
 #include "cli/program.h"
 #include "commands/run_tool.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb {

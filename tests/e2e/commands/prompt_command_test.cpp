@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/strings.h"
 #include "commands/run_tool.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb {

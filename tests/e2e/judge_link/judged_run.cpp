@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "base/temp_dir.h"
-#include "toolchain/program.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/driver/program.h"
 
 namespace fb {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/wire/judge_link.h"
 #include "launcher/launch.h"
-#include "wire/judge_link.h"
 
 namespace fb {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "llm/ask.h"
+#include "campaign/llm/ask.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
     fake_provider.py [--port 0] [--answers FOLDER] [--problems FOLDER] [--log FILE] [--delay-ms N] [--key KEY]
 
 prints its port and serves until it is ended. http://127.0.0.1:PORT/v1 is an OpenAI-compatible server, as vLLM, llama.cpp and
-Ollama are; http://127.0.0.1:PORT/ROW/… speaks as the row ROW of data/providers.toml does.
+Ollama are; http://127.0.0.1:PORT/ROW/… speaks as the row ROW of src/campaign/llm/providers.toml does.
 
 Answers. A model called play-SCENARIO plays one of the SCENARIOS below. Any other is answered from FOLDER, or from
 FOLDER/MODEL where that exists: the problem is the longest name there that occurs in the first message of the user (its

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every row of data/providers.toml against a server that speaks it, in every scenario, streaming and not; and no key
+"""Every row of src/campaign/llm/providers.toml against a server that speaks it, in every scenario, streaming and not; and no key
 anywhere in what came out of it.
 
     scenarios.py ASK_TOOL providers.toml"""

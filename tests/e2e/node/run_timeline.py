@@ -13,7 +13,7 @@ import tempfile
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "timeline", "blocks.cu")
 MANY, SLOW = 3000, 2777  # blocks of `many`, and the slow one (blocks.cu)
-MULTIPROCESSORS, MOST_OF_LAUNCH = 16, 256  # that are shown of a launch with more blocks (machine/node/timeline.h)
+MULTIPROCESSORS, MOST_OF_LAUNCH = 16, 256  # that are shown of a launch with more blocks (virtual_node/machine/process/timeline.h)
 EPSILON = 1e-6  # microseconds: a picosecond
 
 

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "base/interruption.h"
-#include "base/strings.h"
 #include "campaign/files.h"
 #include "campaign/judge_job.h"
 #include "campaign/slurm_executor.h"
+#include "common/base/interruption.h"
+#include "common/base/strings.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <nccl.h>
 
-#include "../../../calibration/common/card.h"
+#include "../../../platforms/calibration/common/card.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "base/content_hash.h"
+#include "common/base/content_hash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/cxx_scanner.h"
+#include "common/base/cxx_scanner.h"
 
 #include <gtest/gtest.h>
 

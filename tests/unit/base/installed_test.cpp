@@ -1,11 +1,11 @@
-#include "base/installed.h"
+#include "common/base/installed.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb {

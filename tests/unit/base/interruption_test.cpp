@@ -1,4 +1,4 @@
-#include "base/interruption.h"
+#include "common/base/interruption.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "base/jobs.h"
+#include "common/base/jobs.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include <new>
 #include <thread>
 
-#include "base/interruption.h"
+#include "common/base/interruption.h"
 
 namespace fb {
 namespace {

@@ -1,10 +1,10 @@
-#include "base/numbers.h"
+#include "common/base/numbers.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "base/byte_name.h"
+#include "common/base/byte_name.h"
 
 namespace fb {
 namespace {

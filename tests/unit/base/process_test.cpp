@@ -1,4 +1,4 @@
-#include "base/process.h"
+#include "common/base/process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/interruption.h"
+#include "common/base/interruption.h"
 
 namespace fb {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/processor_time.h"
+#include "common/base/processor_time.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

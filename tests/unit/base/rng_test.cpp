@@ -1,4 +1,4 @@
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/spelling.h"
+#include "common/base/spelling.h"
 
 #include <gtest/gtest.h>
 

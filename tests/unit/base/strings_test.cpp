@@ -1,10 +1,10 @@
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 #include <gtest/gtest.h>
 
-#include "base/process.h"
-#include "base/result.h"
-#include "base/temp_dir.h"
+#include "common/base/process.h"
+#include "common/base/result.h"
+#include "common/base/temp_dir.h"
 
 namespace fb {
 namespace {

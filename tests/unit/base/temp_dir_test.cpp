@@ -1,4 +1,4 @@
-#include "base/temp_dir.h"
+#include "common/base/temp_dir.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb {

@@ -1,4 +1,4 @@
-#include "base/terminal.h"
+#include "common/base/terminal.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

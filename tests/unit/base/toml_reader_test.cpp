@@ -1,4 +1,4 @@
-#include "base/toml_reader.h"
+#include "common/base/toml_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "calibrate/constants.h"
+#include "audit/calibrate/constants.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "base/strings.h"
-#include "calibrate/fit.h"
-#include "fabric/platform.h"
+#include "audit/calibrate/fit.h"
+#include "common/base/strings.h"
+#include "common/platform/platform.h"
 
 namespace fb::calibrate {
 namespace {

@@ -1,4 +1,4 @@
-#include "calibrate/curves.h"
+#include "audit/calibrate/curves.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "calibrate/errors.h"
+#include "audit/calibrate/errors.h"
 
 #include <gtest/gtest.h>
 

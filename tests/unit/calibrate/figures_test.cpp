@@ -1,4 +1,4 @@
-#include "calibrate/figures.h"
+#include "audit/calibrate/figures.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "calibrate/figures_model.h"
-#include "calibrate/figures_report.h"
+#include "audit/calibrate/figures_model.h"
+#include "audit/calibrate/figures_report.h"
 #include "scratch_folder.h"
 
 namespace fb::calibrate {

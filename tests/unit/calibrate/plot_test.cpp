@@ -1,4 +1,4 @@
-#include "calibrate/plot.h"
+#include "audit/calibrate/plot.h"
 
 #include <gtest/gtest.h>
 

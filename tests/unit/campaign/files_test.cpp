@@ -4,8 +4,8 @@
 
 #include <system_error>
 
-#include "base/process.h"
-#include "base/strings.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
 #include "run_folder.h"
 
 namespace fb::campaign {

@@ -1,7 +1,7 @@
 #include "campaign/sample.h"
 
-#include "base/strings.h"
 #include "campaign/judge_job.h"
+#include "common/base/strings.h"
 #include "run_folder.h"
 
 namespace fb::campaign {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::campaign {
 namespace {

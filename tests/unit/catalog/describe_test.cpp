@@ -1,10 +1,10 @@
-#include "catalog/describe.h"
+#include "judge/catalog/describe.h"
 
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/strings.h"
-#include "base/terminal.h"
+#include "common/base/strings.h"
+#include "common/base/terminal.h"
 #include "sample.h"
 
 namespace fb::catalog {

@@ -1,4 +1,4 @@
-#include "catalog/dtype.h"
+#include "judge/catalog/dtype.h"
 
 #include <gtest/gtest.h>
 

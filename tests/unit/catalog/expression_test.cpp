@@ -1,4 +1,4 @@
-#include "catalog/expression.h"
+#include "judge/catalog/expression.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // load_problem: what a folder becomes, and a located message for every mistake.
 
-#include "catalog/pack.h"
+#include "judge/catalog/pack.h"
 #include "sample.h"
 
 namespace fb::catalog {

@@ -1,4 +1,4 @@
-#include "catalog/names.h"
+#include "judge/catalog/names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "catalog/pack.h"
+#include "judge/catalog/pack.h"
 
 #include <cstdlib>
 
-#include "catalog/statement.h"
+#include "judge/catalog/statement.h"
 #include "sample.h"
 
 namespace fb::catalog {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
-#include "catalog/dtype.h"
-#include "catalog/rules.h"
+#include "common/base/strings.h"
+#include "judge/catalog/dtype.h"
+#include "judge/catalog/rules.h"
 
 namespace fb::catalog {
 namespace {
@@ -33,7 +33,7 @@ TEST(Page, HasEveryDType) {
 
 TEST(Page, HasEveryKeyOfTheSkeleton) {
   const std::string text = page();
-  const std::string toml = read_file(std::string(FB_SOURCE_DIR) + "/src/catalog/skeleton/problem.toml");
+  const std::string toml = read_file(std::string(FB_SOURCE_DIR) + "/src/judge/catalog/skeleton/problem.toml");
   for (const std::string_view line : split(toml, '\n')) {
     const size_t equals = line.find(" =");
     if (equals == std::string_view::npos || line.starts_with('#')) continue;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "catalog/source.h"
+#include "judge/catalog/source.h"
 
 namespace fb::catalog {
 namespace {

@@ -1,12 +1,12 @@
-#include "catalog/rules.h"
+#include "judge/catalog/rules.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "api/rows.h"
-#include "base/strings.h"
+#include "common/api/rows.h"
+#include "common/base/strings.h"
 
 namespace fb::catalog {
 namespace {

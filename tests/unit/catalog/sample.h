@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "base/result.h"
-#include "base/strings.h"
-#include "catalog/problem.h"
+#include "common/base/result.h"
+#include "common/base/strings.h"
+#include "judge/catalog/problem.h"
 #include "scratch_folder.h"
 
 namespace fb::catalog {

@@ -1,7 +1,7 @@
-#include "catalog/skeleton.h"
+#include "judge/catalog/skeleton.h"
 
-#include "catalog/source.h"
-#include "catalog/statement.h"
+#include "judge/catalog/source.h"
+#include "judge/catalog/statement.h"
 #include "sample.h"
 
 namespace fb::catalog {

@@ -1,4 +1,4 @@
-#include "catalog/statement.h"
+#include "judge/catalog/statement.h"
 
 #include "sample.h"
 

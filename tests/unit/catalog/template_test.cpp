@@ -1,4 +1,4 @@
-#include "catalog/source.h"
+#include "judge/catalog/source.h"
 #include "sample.h"
 
 namespace fb::catalog {

@@ -1,10 +1,10 @@
-#include "fabric/bandwidth_calendar.h"
+#include "virtual_node/fabric/bandwidth_calendar.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "fabric/flow_control.h"
+#include "virtual_node/fabric/flow_control.h"
 
 namespace fb::fabric {
 namespace {

@@ -1,5 +1,5 @@
 // The model of cuBLAS's time against public measurements, and its shape.
-#include "fabric/cublas_model.h"
+#include "virtual_node/fabric/cublas_model.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

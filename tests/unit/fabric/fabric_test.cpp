@@ -1,6 +1,6 @@
 // What theory demands of links, memories and copies, and how near the fitted curves come.
 
-#include "fabric/fabric.h"
+#include "virtual_node/fabric/fabric.h"
 
 #include <gtest/gtest.h>
 

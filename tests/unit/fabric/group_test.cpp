@@ -1,4 +1,4 @@
-#include "fabric/group.h"
+#include "common/platform/group.h"
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST(Group, EveryConstantThatTakesTimeIsInAGroup) {
     const char* const name = #section;
 #define CONSTANT(kind, range, group, key, meaning) expect_changed(name, #kind, #key, at.key, slow.key);
 #define END_SECTION(Type, section) }
-#include "fabric/constants.def"
+#include "common/platform/constants.def"
 #undef SECTION
 #undef CONSTANT
 #undef END_SECTION

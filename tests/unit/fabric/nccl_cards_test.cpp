@@ -1,13 +1,13 @@
 // What NCCL gives to network cards.
-#include "fabric/nccl_cards.h"
+#include "virtual_node/fabric/nccl_cards.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <numeric>
 
-#include "fabric/network.h"
-#include "fabric/platform_files.h"
+#include "common/platform/platform_files.h"
+#include "virtual_node/fabric/network.h"
 
 namespace fb::fabric {
 namespace {

@@ -1,5 +1,5 @@
 // The model of NCCL's time against public measurements, and its shape.
-#include "fabric/nccl_model.h"
+#include "virtual_node/fabric/nccl_model.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ struct Measured {
   double host = 0;
 };
 
-// calibration/nccl.cu: 6.4 us of launch and notice on b300x8, and 12 us of torch.distributed (calibration/curves.toml).
+// platforms/calibration/nccl.cu: 6.4 us of launch and notice on b300x8, and 12 us of torch.distributed
+// (platforms/calibration/curves.toml).
 constexpr double kHostOfPython = 18.4;
 
 // No file has it: b300x8 with the cards of h100x8_2nodes.

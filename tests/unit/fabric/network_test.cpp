@@ -1,8 +1,8 @@
-#include "fabric/network.h"
+#include "virtual_node/fabric/network.h"
 
 #include <gtest/gtest.h>
 
-#include "fabric/platform_files.h"
+#include "common/platform/platform_files.h"
 
 namespace fb::fabric {
 namespace {

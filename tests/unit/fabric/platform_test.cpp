@@ -1,11 +1,11 @@
-#include "fabric/platform.h"
+#include "common/platform/platform.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
 
 namespace fb::fabric {

@@ -1,10 +1,10 @@
-#include "fabric/share_ledger.h"
+#include "virtual_node/fabric/share_ledger.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "fabric/fabric.h"
+#include "virtual_node/fabric/fabric.h"
 
 namespace fb::fabric {
 namespace {

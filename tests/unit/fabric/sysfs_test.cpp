@@ -1,11 +1,11 @@
-#include "fabric/sysfs.h"
+#include "common/platform/sysfs.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "fabric/pci.h"
+#include "common/platform/pci.h"
 
 namespace fb::fabric {
 namespace {

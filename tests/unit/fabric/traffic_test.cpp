@@ -1,4 +1,4 @@
-#include "fabric/traffic.h"
+#include "virtual_node/fabric/traffic.h"
 
 #include <gtest/gtest.h>
 

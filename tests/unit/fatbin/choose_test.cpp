@@ -1,4 +1,4 @@
-#include "fatbin/choose.h"
+#include "ranks/fatbin/choose.h"
 
 #include <gtest/gtest.h>
 

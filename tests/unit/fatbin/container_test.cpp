@@ -1,8 +1,8 @@
-#include "fatbin/container.h"
+#include "ranks/fatbin/container.h"
 
 #include <gtest/gtest.h>
 
-#include "fatbin/expand.h"
+#include "ranks/fatbin/expand.h"
 #include "tests/unit/fatbin/hand_made.h"
 
 namespace fb::fatbin {

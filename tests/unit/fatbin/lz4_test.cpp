@@ -1,4 +1,4 @@
-#include "fatbin/lz4.h"
+#include "ranks/fatbin/lz4.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "inspect/api_coverage.h"
+#include "audit/inspect/api_coverage.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "api/rows.h"
+#include "common/api/rows.h"
 
 namespace fb::inspect {
 namespace {

@@ -7,18 +7,18 @@
 #include <set>
 #include <tuple>
 
-#include "base/strings.h"
-#include "inspect/coverage.h"
-#include "ptx/match_form.h"
-#include "ptx/parser.h"
-#include "simt/exec/select.h"
+#include "audit/inspect/coverage.h"
+#include "common/base/strings.h"
+#include "common/ptx/match_form.h"
+#include "common/ptx/parser.h"
+#include "virtual_node/simt/exec/select.h"
 
 namespace fb::inspect {
 namespace {
 
 constexpr ptx::Type kEveryType[] = {
 #define TYPE(name, bits, kind) ptx::Type::name,
-#include "ptx/types.def"
+#include "common/ptx/types.def"
 #undef TYPE
 };
 

@@ -1,12 +1,12 @@
-#include "judge/answer.h"
+#include "judge/answer/answer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "catalog/source.h"
-#include "judge/code_text.h"
+#include "judge/answer/code_text.h"
+#include "judge/catalog/source.h"
 
 namespace fb::judge {
 namespace {

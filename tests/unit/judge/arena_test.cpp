@@ -1,4 +1,4 @@
-#include "judge/arena.h"
+#include "judge/session/arena.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "judge/bound.h"
+#include "judge/score/bound.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

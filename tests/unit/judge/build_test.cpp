@@ -1,6 +1,6 @@
 // Sources to candidate.so, in the compiler's sandbox.
 
-#include "judge/build.h"
+#include "judge/build/build.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -10,12 +10,12 @@
 
 #include <filesystem>
 
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "judge/border.h"
-#include "judge/symbols.h"
-#include "toolchain/locate.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "judge/answer/border.h"
+#include "judge/build/symbols.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::judge {
 namespace {

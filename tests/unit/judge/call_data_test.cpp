@@ -1,4 +1,4 @@
-#include "judge/call_data.h"
+#include "judge/data/call_data.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "judge/compare.h"
+#include "judge/data/compare.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "judge/dictionary.h"
+#include "judge/data/dictionary.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <set>
 
-#include "judge/call_data.h"
+#include "judge/data/call_data.h"
 
 namespace fb::judge {
 namespace {

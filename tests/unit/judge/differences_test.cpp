@@ -1,4 +1,4 @@
-#include "judge/differences.h"
+#include "judge/data/differences.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

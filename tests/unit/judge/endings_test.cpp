@@ -1,4 +1,4 @@
-#include "judge/endings.h"
+#include "judge/session/endings.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "judge/extrapolation.h"
+#include "judge/score/extrapolation.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <set>
 
-#include "base/strings.h"
-#include "fabric/platform.h"
+#include "common/base/strings.h"
+#include "common/platform/platform.h"
 #include "scratch_folder.h"
-#include "toolchain/identity.h"
+#include "toolchain/compile/identity.h"
 
 namespace fb::judge {
 namespace {

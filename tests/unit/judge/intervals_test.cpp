@@ -1,4 +1,4 @@
-#include "judge/intervals.h"
+#include "judge/score/intervals.h"
 
 #include <gtest/gtest.h>
 

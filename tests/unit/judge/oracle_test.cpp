@@ -1,8 +1,8 @@
-#include "judge/oracle.h"
+#include "judge/data/oracle.h"
 
 #include <gtest/gtest.h>
 
-#include "judge/call_data.h"
+#include "judge/data/call_data.h"
 #include "judge/sample_problem.h"
 
 namespace fb::judge {

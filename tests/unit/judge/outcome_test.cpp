@@ -1,4 +1,4 @@
-#include "judge/outcome.h"
+#include "judge/session/outcome.h"
 
 #include <gtest/gtest.h>
 

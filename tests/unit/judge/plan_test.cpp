@@ -1,4 +1,4 @@
-#include "judge/plan.h"
+#include "judge/session/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "record/run_options.h"
+#include "common/record/run_options.h"
 
 namespace fb::judge {
 namespace {

@@ -1,4 +1,4 @@
-#include "judge/report_words.h"
+#include "judge/session/report_words.h"
 
 #include <gtest/gtest.h>
 

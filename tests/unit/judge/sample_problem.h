@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "catalog/problem.h"
-#include "judge/call_data.h"
-#include "judge/oracle.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "judge/catalog/problem.h"
+#include "judge/data/call_data.h"
+#include "judge/data/oracle.h"
 
 namespace fb::judge {
 

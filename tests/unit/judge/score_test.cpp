@@ -1,4 +1,4 @@
-#include "judge/score.h"
+#include "judge/score/score.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
-#include "judge/symbols.h"
+#include "judge/build/symbols.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "toolchain/locate.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::judge {
 namespace {

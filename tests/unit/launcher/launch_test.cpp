@@ -16,8 +16,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/process.h"
-#include "base/strings.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
 
 namespace fb::launcher {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "base/process.h"
+#include "common/base/process.h"
 
 namespace fb::launcher {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
-#include "base/temp_dir.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 
 namespace fb::launcher {
 namespace {

@@ -1,6 +1,6 @@
 // What a server that speaks can't show; scenarios.py has the others.
 
-#include "llm/ask.h"
+#include "campaign/llm/ask.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "llm/dialect.h"
+#include "campaign/llm/dialect.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::llm {
 namespace {

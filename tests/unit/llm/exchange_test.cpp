@@ -1,4 +1,4 @@
-#include "llm/exchange.h"
+#include "campaign/llm/exchange.h"
 
 #include <gtest/gtest.h>
 

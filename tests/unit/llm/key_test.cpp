@@ -1,11 +1,11 @@
-#include "llm/key.h"
+#include "campaign/llm/key.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/strings.h"
-#include "llm/ask.h"
+#include "campaign/llm/ask.h"
+#include "common/base/strings.h"
 #include "tests/unit/llm/environment.h"
 
 namespace fb::llm {

@@ -1,4 +1,4 @@
-#include "llm/local_providers.h"
+#include "campaign/llm/local_providers.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "tests/unit/llm/environment.h"
 
 namespace fb::llm {

@@ -1,9 +1,9 @@
-#include "llm/prices.h"
+#include "campaign/llm/prices.h"
 
 #include <gtest/gtest.h>
 
-#include "llm/ask.h"
-#include "llm/provider.h"
+#include "campaign/llm/ask.h"
+#include "campaign/llm/provider.h"
 #include "tests/unit/llm/environment.h"
 
 namespace fb::llm {

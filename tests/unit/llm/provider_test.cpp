@@ -1,4 +1,4 @@
-#include "llm/provider.h"
+#include "campaign/llm/provider.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "llm/retry.h"
+#include "campaign/llm/retry.h"
 
 #include <gtest/gtest.h>
 

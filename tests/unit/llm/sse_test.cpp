@@ -1,4 +1,4 @@
-#include "llm/sse.h"
+#include "campaign/llm/sse.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which ways branches go is counted, and counting changes nothing.
 
-#include "simt/branch_ways.h"
+#include "virtual_node/simt/branch_ways.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cuda_program.h"
-#include "machine/branch_report.h"
+#include "virtual_node/machine/engine/branch_report.h"
 
 namespace fb {
 namespace {

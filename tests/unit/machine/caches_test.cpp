@@ -1,5 +1,5 @@
-// The caches of the model of time (machine/time/caches.h).
-#include "machine/time/caches.h"
+// The caches of the model of time (virtual_node/machine/time/caches.h).
+#include "virtual_node/machine/time/caches.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The machine's end of a socket, against whatever the other end does.
 
-#include "machine/server/connection.h"
+#include "virtual_node/machine/server/connection.h"
 
 #include <dirent.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "scratch_folder.h"
-#include "toolchain/compile.h"
+#include "toolchain/compile/compile.h"
 
 namespace fb {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/device.h"
+#include "virtual_node/machine/device/device.h"
 
 namespace fb {
 

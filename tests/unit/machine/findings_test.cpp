@@ -1,4 +1,4 @@
-#include "machine/node/findings.h"
+#include "virtual_node/machine/process/findings.h"
 
 #include <gtest/gtest.h>
 

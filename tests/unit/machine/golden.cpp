@@ -13,10 +13,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/strings.h"
-#include "simt/environment.h"
-#include "simt/listener.h"
-#include "simt/warp.h"
+#include "common/base/strings.h"
+#include "virtual_node/simt/environment.h"
+#include "virtual_node/simt/listener.h"
+#include "virtual_node/simt/warp.h"
 
 namespace fb::golden {
 namespace {

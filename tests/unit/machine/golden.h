@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/device.h"
+#include "virtual_node/machine/device/device.h"
 
 namespace fb::golden {
 

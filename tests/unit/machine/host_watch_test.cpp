@@ -1,4 +1,4 @@
-#include "machine/server/host_watch.h"
+#include "virtual_node/machine/server/host_watch.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

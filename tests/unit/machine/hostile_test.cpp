@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "base/strings.h"
-#include "fuzz/execute_input.h"
+#include "common/base/strings.h"
+#include "tests/fuzz/execute_input.h"
 
 namespace fb {
 namespace {
@@ -14,7 +14,8 @@ const std::string kHeader = ".version 8.6\n.target sm_100a\n.address_size 64\n";
 
 TEST(Hostile, TheMachineSurvivesTheFuzzersCorpus) {
   uint32_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(FB_SOURCE_DIR) + "/fuzz/corpus/execute")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(FB_SOURCE_DIR) + "/tests/fuzz/corpus/execute")) {
     SCOPED_TRACE(entry.path().string());
     const std::string text = read_file(entry.path());
     for (uint64_t seed = 0; seed < 13; ++seed) fuzz::execute_input(text, seed);

@@ -1,6 +1,6 @@
 // What the judge and the ranks of a judgement may ask, and in which order things happen.
 
-#include "machine/judging/judge_session.h"
+#include "virtual_node/machine/judging/judge_session.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

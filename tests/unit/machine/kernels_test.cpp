@@ -12,13 +12,13 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/process.h"
-#include "base/rng.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
+#include "common/base/process.h"
+#include "common/base/rng.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 #include "machine/cuda_program.h"
 #include "machine/golden.h"
-#include "toolchain/locate.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb {
 namespace {

@@ -1,6 +1,6 @@
 // The clock of warps that run real instructions, one per GPU, on the fabric of a platform.
 
-#include "machine/memory_clock.h"
+#include "virtual_node/machine/time/memory_clock.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <deque>
 #include <string>
 
-#include "machine/time/unit_times.h"
-#include "ptx/parser.h"
-#include "simt/block.h"
-#include "simt/environment.h"
-#include "simt/lower/lower.h"
+#include "common/ptx/parser.h"
+#include "virtual_node/machine/time/unit_times.h"
+#include "virtual_node/simt/block.h"
+#include "virtual_node/simt/environment.h"
+#include "virtual_node/simt/lower/lower.h"
 
 namespace fb::machine {
 namespace {

@@ -1,11 +1,11 @@
-#include "machine/judging/memory_words.h"
+#include "virtual_node/machine/judging/memory_words.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 namespace fb::machine {
 namespace {

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/node/node.h"
 #include "tests/unit/machine/node_kernels.h"
+#include "virtual_node/machine/requests/node.h"
 
 namespace fb::machine {
 

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "machine/node/judge_requests.h"
 #include "tests/unit/machine/node_host.h"
+#include "virtual_node/machine/process/judge_requests.h"
 
 namespace fb::machine {
 namespace {

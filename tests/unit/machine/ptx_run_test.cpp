@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "machine/golden.h"
-#include "simt/exec/simd_target.h"
+#include "virtual_node/simt/exec/simd_target.h"
 
 namespace fb::golden {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "launcher/explore.h"
-#include "machine/schedule/event_queue.h"
-#include "machine/schedule/strategy.h"
 #include "tests/unit/machine/node_host.h"
+#include "virtual_node/machine/engine/schedule/event_queue.h"
+#include "virtual_node/machine/engine/schedule/strategy.h"
 
 namespace fb::machine {
 namespace {

@@ -1,8 +1,8 @@
-#include "machine/node/suppressions.h"
+#include "virtual_node/machine/process/suppressions.h"
 
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::machine {
 namespace {

@@ -1,4 +1,4 @@
-#include "machine/node/timeline.h"
+#include "virtual_node/machine/process/timeline.h"
 
 #include <gtest/gtest.h>
 

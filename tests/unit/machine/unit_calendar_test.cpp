@@ -1,5 +1,5 @@
-// Contention for the units of a multiprocessor (machine/time/unit_calendar.h).
-#include "machine/time/unit_calendar.h"
+// Contention for the units of a multiprocessor (virtual_node/machine/time/unit_calendar.h).
+#include "virtual_node/machine/time/unit_calendar.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mem/address_space.h"
+#include "virtual_node/mem/address_space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mem/fresh_bytes.h"
+#include "virtual_node/mem/fresh_bytes.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "mem/address_space.h"
+#include "virtual_node/mem/address_space.h"
 
 namespace fb::mem {
 namespace {

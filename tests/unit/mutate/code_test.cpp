@@ -1,8 +1,8 @@
-#include "mutate/code.h"
+#include "audit/mutate/code.h"
 
 #include <gtest/gtest.h>
 
-#include "mutate/synchronization.h"
+#include "audit/mutate/synchronization.h"
 
 namespace fb::mutate {
 namespace {

@@ -1,10 +1,10 @@
-#include "mutate/operators.h"
+#include "audit/mutate/operators.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "mutate/mutants.h"
+#include "audit/mutate/mutants.h"
 
 namespace fb::mutate {
 namespace {

@@ -1,9 +1,9 @@
-#include "mutate/score.h"
+#include "audit/mutate/score.h"
 
 #include <gtest/gtest.h>
 
-#include "mutate/equivalents.h"
-#include "mutate/run.h"
+#include "audit/mutate/equivalents.h"
+#include "audit/mutate/run.h"
 
 namespace fb::mutate {
 namespace {

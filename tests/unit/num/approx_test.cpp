@@ -1,11 +1,11 @@
-#include "num/approx.h"
+#include "virtual_node/num/approx.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 namespace fb::num {
 namespace {

@@ -1,4 +1,4 @@
-#include "num/arith.h"
+#include "virtual_node/num/arith.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "base/rng.h"
-#include "num/convert.h"
+#include "common/base/rng.h"
 #include "num/exact.h"
+#include "virtual_node/num/convert.h"
 
 namespace fb::num {
 namespace {

@@ -1,8 +1,8 @@
-#include "num/bit_ops.h"
+#include "virtual_node/num/bit_ops.h"
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 namespace fb::num {
 namespace {

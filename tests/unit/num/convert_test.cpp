@@ -1,11 +1,11 @@
-#include "num/convert.h"
+#include "virtual_node/num/convert.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 #include "num/exact.h"
 
 namespace fb::num {

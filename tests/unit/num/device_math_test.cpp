@@ -1,4 +1,4 @@
-#include "num/device_math.h"
+#include "virtual_node/num/device_math.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "num/special_functions.h"
+#include "virtual_node/num/special_functions.h"
 
 namespace fb::num {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "num/float_format.h"
+#include "virtual_node/num/float_format.h"
 
 // The tests' own arithmetic: slow, exact, and built on nothing that it tests.
 namespace fb::num::exact {

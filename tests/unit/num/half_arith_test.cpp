@@ -1,10 +1,10 @@
-#include "num/half_arith.h"
+#include "virtual_node/num/half_arith.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 #include "num/exact.h"
 
 namespace fb::num {

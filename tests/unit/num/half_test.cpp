@@ -1,4 +1,4 @@
-#include "num/half.h"
+#include "virtual_node/num/half.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "num/exact.h"
-#include "num/small_float.h"
+#include "virtual_node/num/small_float.h"
 
 namespace fb::num {
 namespace {

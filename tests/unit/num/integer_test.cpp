@@ -1,8 +1,8 @@
-#include "num/integer.h"
+#include "virtual_node/num/integer.h"
 
 #include <gtest/gtest.h>
 
-#include "num/packed.h"
+#include "virtual_node/num/packed.h"
 
 namespace fb::num {
 namespace {

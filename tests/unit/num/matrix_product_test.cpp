@@ -1,5 +1,5 @@
 // Kernels of matrix products: the same bits as the portable one.
-#include "num/matrix/matrix_product.h"
+#include "virtual_node/num/matrix/matrix_product.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "num/minmax.h"
+#include "virtual_node/num/minmax.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Engines of tensor cores give the same bits, whatever the bits of their factors.
 
-#include "num/tensor/tensor_engine.h"
+#include "virtual_node/num/tensor/tensor_engine.h"
 
 #include <gtest/gtest.h>
 

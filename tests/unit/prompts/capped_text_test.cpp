@@ -1,4 +1,4 @@
-#include "prompts/capped_text.h"
+#include "campaign/prompts/capped_text.h"
 
 #include <gtest/gtest.h>
 

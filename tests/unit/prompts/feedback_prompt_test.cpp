@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "catalog/pack.h"
-#include "judge/answer.h"
+#include "campaign/prompts/prompt.h"
+#include "judge/answer/answer.h"
+#include "judge/catalog/pack.h"
 #include "prompts/golden.h"
-#include "prompts/prompt.h"
 
 namespace fb::prompts {
 namespace {

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <set>
 
-#include "catalog/markers.h"
-#include "catalog/pack.h"
-#include "catalog/source.h"
+#include "campaign/prompts/prompt.h"
+#include "judge/catalog/markers.h"
+#include "judge/catalog/pack.h"
+#include "judge/catalog/source.h"
 #include "prompts/golden.h"
-#include "prompts/prompt.h"
 #include "scratch_folder.h"
 #include "sdk/include/fabricbench/oracle.h"
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::prompts {
 

@@ -1,4 +1,4 @@
-#include "prompts/quoted_lines.h"
+#include "campaign/prompts/quoted_lines.h"
 
 #include <gtest/gtest.h>
 

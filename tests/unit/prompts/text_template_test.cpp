@@ -1,4 +1,4 @@
-#include "prompts/text_template.h"
+#include "campaign/prompts/text_template.h"
 
 #include <gtest/gtest.h>
 

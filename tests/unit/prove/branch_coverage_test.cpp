@@ -1,6 +1,6 @@
 // What is missing where branches go one way only, and which arguments count.
 
-#include "prove/branch_coverage.h"
+#include "audit/prove/branch_coverage.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "catalog/problem.h"
-#include "judge/call_data.h"
-#include "judge/oracle.h"
+#include "judge/catalog/problem.h"
+#include "judge/data/call_data.h"
+#include "judge/data/oracle.h"
 
 namespace fb::prove {
 

@@ -1,4 +1,4 @@
-#include "prove/impostors.h"
+#include "audit/prove/impostors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "audit/prove/impostor_sources.h"
 #include "prove/fixture.h"
-#include "prove/impostor_sources.h"
 
 namespace fb::prove {
 namespace {

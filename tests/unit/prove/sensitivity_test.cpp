@@ -1,4 +1,4 @@
-#include "prove/sensitivity.h"
+#include "audit/prove/sensitivity.h"
 
 #include <gtest/gtest.h>
 

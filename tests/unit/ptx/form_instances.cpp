@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ptx/form_table.h"
+#include "common/ptx/form_table.h"
 
 namespace fb::ptx {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx/module.h"
+#include "common/ptx/module.h"
 
 namespace fb::ptx {
 

@@ -1,12 +1,12 @@
-#include "ptx/form_table.h"
+#include "common/ptx/form_table.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "common/ptx/parser.h"
+#include "common/ptx/words.h"
 #include "ptx/form_instances.h"
-#include "ptx/parser.h"
-#include "ptx/words.h"
 
 namespace fb::ptx {
 namespace {

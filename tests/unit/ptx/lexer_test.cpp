@@ -1,4 +1,4 @@
-#include "ptx/lexer.h"
+#include "common/ptx/lexer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "ptx/match_form.h"
+#include "common/ptx/match_form.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "base/rng.h"
-#include "base/strings.h"
-#include "ptx/words.h"
+#include "common/base/rng.h"
+#include "common/base/strings.h"
+#include "common/ptx/words.h"
 
 namespace fb::ptx {
 namespace {
@@ -37,7 +37,7 @@ bool differ_by_operands(const std::vector<const FormSpec*>& forms) {
 }
 
 TEST(MatchForm, every_spelling_of_real_code_matches_exactly_one_form) {
-  const auto spellings = read_spellings(FB_SOURCE_DIR "/data/ptx_spellings.tsv");
+  const auto spellings = read_spellings(FB_SOURCE_DIR "/src/audit/inspect/ptx_spellings.tsv");
   EXPECT_EQ(spellings.size(), 529u);
   for (const std::string& spelling : spellings) {
     const OpcodeMatch match = match_opcode(spelling);
@@ -47,7 +47,7 @@ TEST(MatchForm, every_spelling_of_real_code_matches_exactly_one_form) {
 
 TEST(MatchForm, modifiers_may_come_in_any_order) {
   Rng rng(7);
-  for (const std::string& spelling : read_spellings(FB_SOURCE_DIR "/data/ptx_spellings.tsv")) {
+  for (const std::string& spelling : read_spellings(FB_SOURCE_DIR "/src/audit/inspect/ptx_spellings.tsv")) {
     auto words = split(spelling, '.');
     // Types and spaces keep their order among themselves; the other words move freely.
     std::vector<std::string_view> slots, mods;

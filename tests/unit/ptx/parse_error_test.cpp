@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
-#include "ptx/parser.h"
+#include "common/base/strings.h"
+#include "common/ptx/parser.h"
 
 namespace fb::ptx {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
+#include "common/ptx/parser.h"
 #include "ptx/form_instances.h"
-#include "ptx/parser.h"
 
 namespace fb::ptx {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
+#include "common/ptx/parser.h"
+#include "common/ptx/printer.h"
 #include "ptx/form_instances.h"
-#include "ptx/parser.h"
-#include "ptx/printer.h"
 
 namespace fb::ptx {
 namespace {

@@ -1,10 +1,10 @@
-#include "ptx/traits.h"
+#include "common/ptx/traits.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "ptx/form_table.h"
+#include "common/ptx/form_table.h"
 
 namespace fb::ptx {
 namespace {

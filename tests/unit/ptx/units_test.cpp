@@ -1,12 +1,12 @@
-// What PTX instructions are made of (ptx/units.h).
-#include "ptx/units.h"
+// What PTX instructions are made of (common/ptx/units.h).
+#include "common/ptx/units.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "ptx/parser.h"
-#include "ptx/traits.h"
+#include "common/ptx/parser.h"
+#include "common/ptx/traits.h"
 
 namespace fb::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "race/access_runs.h"
+#include "virtual_node/race/shadow/access_runs.h"
 
 #include <gtest/gtest.h>
 

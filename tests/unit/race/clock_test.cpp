@@ -1,4 +1,4 @@
-#include "race/clock.h"
+#include "virtual_node/race/clocks/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "ptx/parser.h"
+#include "common/ptx/parser.h"
 
 namespace fb::race {
 namespace {

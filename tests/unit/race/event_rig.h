@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "mem/address_space.h"
-#include "ptx/module.h"
-#include "race/detector.h"
-#include "simt/block.h"
-#include "simt/environment.h"
-#include "simt/watch.h"
+#include "common/ptx/module.h"
+#include "virtual_node/mem/address_space.h"
+#include "virtual_node/race/detector.h"
+#include "virtual_node/simt/block.h"
+#include "virtual_node/simt/environment.h"
+#include "virtual_node/simt/watch.h"
 
 namespace fb::race {
 

@@ -1,6 +1,6 @@
 // Each rule of a race report, fired by the shortest sequence of events.
 
-#include "race/report_rules.h"
+#include "virtual_node/race/report/report_rules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "race/shadow.h"
+#include "virtual_node/race/shadow/shadow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "race/sync_clock.h"
+#include "virtual_node/race/clocks/sync_clock.h"
 
 #include <gtest/gtest.h>
 

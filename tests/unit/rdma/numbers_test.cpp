@@ -1,6 +1,6 @@
 // The numbers of this layer are those of the verbs ABI.
 
-#include "rdma/numbers.h"
+#include "virtual_node/rdma/numbers.h"
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "rdma/transitions.h"
 #include "rdma/world.h"
+#include "virtual_node/rdma/transitions.h"
 
 namespace fb::rdma {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "rdma/cards.h"
+#include "virtual_node/rdma/cards.h"
 
 namespace fb::rdma {
 

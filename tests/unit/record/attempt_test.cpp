@@ -1,4 +1,4 @@
-#include "record/attempt.h"
+#include "common/record/attempt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "record/campaign.h"
+#include "common/record/campaign.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 
 namespace fb::record {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/incident.h"
+#include "common/record/incident.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-// Where time goes, as people read it (record/profile.h).
-#include "record/profile.h"
+// Where time goes, as people read it (common/record/profile.h).
+#include "common/record/profile.h"
 
 #include <gtest/gtest.h>
 
-#include "record/answer_file.h"
-#include "record/run_record.h"
+#include "common/record/answer_file.h"
+#include "common/record/run_record.h"
 
 namespace fb::record {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/run_options.h"
+#include "common/record/run_options.h"
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(RunOptions, EveryOptionWithAFlagIsOnTheCommandLine) {
   const auto words = command_words(options);
   int flags = 0;
 #define RUN_OPTION(form, type, name, initial, help) flags += std::string_view(#form) != "internal";
-#include "record/run_options.def"
+#include "common/record/run_options.def"
   // All but the seed: the list of choices is the schedule.
   EXPECT_EQ(std::ranges::count_if(words, [](const std::string& word) { return word.starts_with("--"); }), flags - 1);
 }

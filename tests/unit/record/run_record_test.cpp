@@ -1,4 +1,4 @@
-#include "record/run_record.h"
+#include "common/record/run_record.h"
 
 #include <gtest/gtest.h>
 

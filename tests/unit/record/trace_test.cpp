@@ -1,11 +1,11 @@
-#include "record/trace.h"
+#include "common/record/trace.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/strings.h"
+#include "common/base/strings.h"
 #include "tests/scratch_folder.h"
 
 namespace fb::record {

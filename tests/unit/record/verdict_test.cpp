@@ -1,4 +1,4 @@
-#include "record/verdict.h"
+#include "common/record/verdict.h"
 
 #include <gtest/gtest.h>
 

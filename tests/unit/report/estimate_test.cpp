@@ -1,4 +1,4 @@
-#include "report/estimate.h"
+#include "campaign/report/estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 namespace fb::report {
 namespace {

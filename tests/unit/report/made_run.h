@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "record/campaign.h"
+#include "common/record/campaign.h"
 
 namespace fb::report {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/strings.h"
-#include "report/printers.h"
-#include "report/wording.h"
+#include "campaign/report/printers.h"
+#include "campaign/report/wording.h"
+#include "common/base/strings.h"
 #include "tests/unit/report/made_run.h"
 
 namespace fb::report {

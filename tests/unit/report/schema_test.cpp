@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "base/strings.h"
-#include "report/printers.h"
+#include "campaign/report/printers.h"
+#include "common/base/strings.h"
 
 namespace fb::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "report/summary.h"
+#include "campaign/report/summary.h"
 #include "tests/unit/report/made_run.h"
 
 namespace fb::report {

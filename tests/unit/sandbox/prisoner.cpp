@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/confine.h"
+#include "common/sandbox/confine.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "sandbox/sandbox.h"
+#include "common/sandbox/sandbox.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/strings.h"
-#include "base/unique_fd.h"
-#include "sandbox/user_namespace.h"
+#include "common/base/strings.h"
+#include "common/base/unique_fd.h"
+#include "common/sandbox/user_namespace.h"
 
 namespace fb::sandbox {
 namespace {

@@ -1,4 +1,4 @@
-#include "sandbox/zygote_link.h"
+#include "common/sandbox/zygote_link.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

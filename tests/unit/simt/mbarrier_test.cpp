@@ -1,4 +1,4 @@
-#include "simt/mbarrier.h"
+#include "virtual_node/simt/mbarrier.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Polling is recognised by values and changes, whatever happens to registers.
 
-#include "simt/poll.h"
+#include "virtual_node/simt/poll.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 
 namespace fb::random_program {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/rng.h"
+#include "common/base/rng.h"
 #include "simt/random_instruction.h"
 
 namespace fb::random_program {

@@ -1,5 +1,5 @@
-// Conflicts of the banks of shared memory (simt/shared_banks.h).
-#include "simt/shared_banks.h"
+// Conflicts of the banks of shared memory (virtual_node/simt/shared_banks.h).
+#include "virtual_node/simt/shared_banks.h"
 
 #include <gtest/gtest.h>
 

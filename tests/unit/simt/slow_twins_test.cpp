@@ -8,11 +8,11 @@
 #include <map>
 #include <string>
 
+#include "common/ptx/parser.h"
+#include "common/ptx/traits.h"
 #include "ptx/form_instances.h"
-#include "ptx/parser.h"
-#include "ptx/traits.h"
-#include "simt/exec/select.h"
-#include "simt/reference/reference.h"
+#include "virtual_node/simt/exec/select.h"
+#include "virtual_node/simt/reference/reference.h"
 
 namespace fb::simt {
 namespace {
@@ -70,7 +70,7 @@ TEST(SlowTwins, exist_for_all_forms_that_compute_but_the_listed_ones) {
     const auto listed = std::ranges::find(kWithoutTwin, form, &WithoutTwin::form);
     EXPECT_NE(listed, std::end(kWithoutTwin))
         << ptx::to_string(form) << " has no slow twin, e.g. for " << text
-        << ": add a case to src/simt/reference, or a row with a reason to kWithoutTwin";
+        << ": add a case to src/virtual_node/simt/reference, or a row with a reason to kWithoutTwin";
     if (listed != std::end(kWithoutTwin))
       std::cout << "no slow twin: " << ptx::to_string(form) << " (" << listed->reason << ")\n";
   }

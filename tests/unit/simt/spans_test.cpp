@@ -1,11 +1,11 @@
-// Time inside a multiprocessor, as lowering prepares it (simt/lower/spans.h): levels, waits, chains.
-#include "simt/lower/spans.h"
+// Time inside a multiprocessor, as lowering prepares it (virtual_node/simt/lower/spans.h): levels, waits, chains.
+#include "virtual_node/simt/lower/spans.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "ptx/parser.h"
+#include "common/ptx/parser.h"
 
 namespace fb::simt {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <expected>
 
-#include "machine/device.h"
-#include "simt/exec/simd_target.h"
 #include "simt/random_program.h"
+#include "virtual_node/machine/device/device.h"
+#include "virtual_node/simt/exec/simd_target.h"
 
 namespace fb::random_program {
 namespace {

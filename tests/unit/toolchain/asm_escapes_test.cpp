@@ -1,4 +1,4 @@
-#include "toolchain/asm_escapes.h"
+#include "toolchain/source/asm_escapes.h"
 
 #include <gtest/gtest.h>
 

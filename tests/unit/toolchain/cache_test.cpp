@@ -1,4 +1,4 @@
-#include "toolchain/cache.h"
+#include "toolchain/compile/cache.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "base/strings.h"
-#include "base/temp_dir.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 
 namespace fb::toolchain {
 namespace {

@@ -1,11 +1,11 @@
 // Which PTX is none, and which is only unknown to the machine.
 
-#include "toolchain/check_ptx.h"
+#include "toolchain/device/check_ptx.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "toolchain/source_overlay.h"
+#include "toolchain/source/source_overlay.h"
 
 namespace fb::toolchain {
 namespace {

@@ -1,4 +1,4 @@
-#include "toolchain/cluster_dims.h"
+#include "toolchain/device/cluster_dims.h"
 
 #include <gtest/gtest.h>
 

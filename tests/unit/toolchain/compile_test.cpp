@@ -1,12 +1,12 @@
-#include "toolchain/compile.h"
+#include "toolchain/compile/compile.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 
-#include "base/strings.h"
-#include "base/temp_dir.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 
 namespace fb::toolchain {
 namespace {

@@ -1,4 +1,4 @@
-#include "toolchain/diagnostics.h"
+#include "toolchain/compile/diagnostics.h"
 
 #include <gtest/gtest.h>
 

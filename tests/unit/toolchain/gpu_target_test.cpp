@@ -1,4 +1,4 @@
-#include "toolchain/gpu_target.h"
+#include "toolchain/compile/gpu_target.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "toolchain/invocation.h"
+#include "toolchain/compile/invocation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
-#include "toolchain/kernel_names.h"
+#include "toolchain/device/kernel_names.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "toolchain/locate.h"
-#include "toolchain/object_file.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/compile/locate.h"
+#include "toolchain/device/object_file.h"
 
 namespace fb::toolchain {
 namespace {

@@ -1,8 +1,8 @@
-#include "toolchain/managed_variables.h"
+#include "toolchain/device/managed_variables.h"
 
 #include <gtest/gtest.h>
 
-#include "toolchain/grid_constants.h"
+#include "toolchain/device/grid_constants.h"
 
 namespace fb::toolchain {
 namespace {

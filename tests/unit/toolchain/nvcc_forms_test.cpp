@@ -1,4 +1,4 @@
-#include "toolchain/nvcc_forms.h"
+#include "toolchain/source/nvcc_forms.h"
 
 #include <gtest/gtest.h>
 

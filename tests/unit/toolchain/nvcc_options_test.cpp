@@ -1,13 +1,13 @@
 // nvcc's command line: the ways in which options and values are written, and what they mean here.
 
-#include "toolchain/nvcc_options.h"
+#include "toolchain/driver/nvcc_options.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "base/strings.h"
-#include "base/temp_dir.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 
 namespace fb::toolchain {
 namespace {

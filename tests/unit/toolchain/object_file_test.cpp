@@ -1,16 +1,16 @@
 // Objects and static libraries, whole and damaged.
 
-#include "toolchain/object_file.h"
+#include "toolchain/device/object_file.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "toolchain/locate.h"
-#include "toolchain/relocatable.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/compile/locate.h"
+#include "toolchain/device/relocatable.h"
 
 namespace fb::toolchain {
 namespace {

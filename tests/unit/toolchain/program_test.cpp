@@ -1,6 +1,6 @@
 // Sources to executables. A runtime library of a few lines stands for ours: it shows what the program carries.
 
-#include "toolchain/program.h"
+#include "toolchain/driver/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <chrono>
 #include <filesystem>
 
-#include "base/process.h"
-#include "base/strings.h"
-#include "base/temp_dir.h"
-#include "toolchain/locate.h"
+#include "common/base/process.h"
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::toolchain {
 namespace {

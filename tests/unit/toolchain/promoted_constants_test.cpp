@@ -1,4 +1,4 @@
-#include "toolchain/promoted_constants.h"
+#include "toolchain/device/promoted_constants.h"
 
 #include <gtest/gtest.h>
 

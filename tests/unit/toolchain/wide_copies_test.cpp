@@ -1,4 +1,4 @@
-#include "toolchain/wide_copies.h"
+#include "toolchain/device/wide_copies.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Functions of the driver beyond those of its nouns. Those that the node does not support answer
-// CUDA_ERROR_NOT_SUPPORTED (src/api/cuda_driver.def tells which).
+// CUDA_ERROR_NOT_SUPPORTED (src/common/api/cuda_driver.def tells which).
 #pragma once
 #pragma GCC system_header
 #include "fabricbench/driver/declared_types.h"

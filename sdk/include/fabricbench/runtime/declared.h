@@ -1,5 +1,5 @@
 // Functions of the runtime beyond those of its nouns: arrays, textures, graphics, external memory, … Those that the
-// node does not support answer cudaErrorNotSupported (src/api/cuda_runtime.def tells which).
+// node does not support answer cudaErrorNotSupported (src/common/api/cuda_runtime.def tells which).
 #pragma once
 #pragma GCC system_header
 #include "fabricbench/runtime/declared_types.h"

@@ -1,4 +1,4 @@
-#include "machine/collective/reduction.h"
+#include "virtual_node/machine/libraries/collective/reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "num/half.h"
+#include "virtual_node/num/half.h"
 
 namespace fb::machine {
 namespace {

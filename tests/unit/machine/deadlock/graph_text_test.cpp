@@ -1,6 +1,6 @@
 // The wait-for graph in words.
 
-#include "machine/deadlock/graph_text.h"
+#include "virtual_node/machine/deadlock/graph_text.h"
 
 #include <gtest/gtest.h>
 

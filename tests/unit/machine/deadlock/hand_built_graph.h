@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/deadlock/rules.h"
+#include "virtual_node/machine/deadlock/rules.h"
 
 namespace fb::machine {
 

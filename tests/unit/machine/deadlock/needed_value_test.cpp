@@ -1,6 +1,6 @@
 // The value that ends a spinning loop: as a predicate on bytes, and as it is read off real code.
 
-#include "machine/deadlock/needed_value.h"
+#include "virtual_node/machine/deadlock/needed_value.h"
 
 #include <gtest/gtest.h>
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "machine/deadlock/write_history.h"
-#include "ptx/parser.h"
-#include "simt/block.h"
-#include "simt/environment.h"
-#include "simt/lower/lower.h"
+#include "common/ptx/parser.h"
+#include "virtual_node/machine/engine/write_history.h"
+#include "virtual_node/simt/block.h"
+#include "virtual_node/simt/environment.h"
+#include "virtual_node/simt/lower/lower.h"
 
 namespace fb::machine {
 

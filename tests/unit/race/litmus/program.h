@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simt/listener.h"
+#include "virtual_node/simt/listener.h"
 
 namespace fb::litmus {
 

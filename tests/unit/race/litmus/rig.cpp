@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "litmus/ptx.h"
-#include "machine/engine.h"
-#include "machine/launch.h"
-#include "mem/address_space.h"
+#include "virtual_node/machine/engine/engine.h"
+#include "virtual_node/machine/engine/launch.h"
+#include "virtual_node/mem/address_space.h"
 
 namespace fb::litmus {
 namespace {

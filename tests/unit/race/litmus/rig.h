@@ -8,8 +8,8 @@
 #include <string>
 
 #include "litmus/program.h"
-#include "machine/loaded_module.h"
-#include "simt/listener.h"
+#include "virtual_node/machine/engine/loaded_module.h"
+#include "virtual_node/simt/listener.h"
 
 namespace fb::litmus {
 

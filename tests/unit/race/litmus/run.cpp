@@ -17,7 +17,7 @@
 #include "litmus/model.h"
 #include "litmus/ptx.h"
 #include "litmus/rig.h"
-#include "race/detector.h"
+#include "virtual_node/race/detector.h"
 
 namespace fb::litmus {
 namespace {

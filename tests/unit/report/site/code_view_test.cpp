@@ -1,12 +1,12 @@
-#include "report/site/code_view.h"
+#include "campaign/report/site/code_view.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "base/rng.h"
-#include "report/site/line_diff.h"
+#include "campaign/report/site/line_diff.h"
+#include "common/base/rng.h"
 
 namespace fb::report::site {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/site/html.h"
+#include "campaign/report/site/html.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/site/markdown.h"
+#include "campaign/report/site/markdown.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/strings.h"
+#include "campaign/report/site/site.h"
+#include "campaign/report/site/words.h"
+#include "common/base/strings.h"
 #include "report/made_run.h"
-#include "report/site/site.h"
-#include "report/site/words.h"
 #include "scratch_folder.h"
 
 namespace fb::report {

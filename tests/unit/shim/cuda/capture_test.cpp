@@ -1,6 +1,6 @@
 // Capture is bookkeeping of the process: it needs no machine.
 
-#include "shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/capture.h"
 
 #include <gtest/gtest.h>
 

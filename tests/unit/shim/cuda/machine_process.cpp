@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/strings.h"
-#include "record/run_options.h"
-#include "wire/messages.h"
+#include "common/base/strings.h"
+#include "common/record/run_options.h"
+#include "common/wire/messages.h"
 
 namespace fb {
 

@@ -1,10 +1,10 @@
-#include "shim/cuda/core/packed_box.h"
+#include "ranks/shim/cuda/core/packed_box.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/core/copy.h"
 
 namespace fb::shim {
 namespace {

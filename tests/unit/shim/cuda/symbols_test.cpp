@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "api/rows.h"
-#include "base/strings.h"
+#include "common/api/rows.h"
+#include "common/base/strings.h"
 
 namespace fb {
 namespace {
@@ -57,7 +57,7 @@ TEST(Symbols, EveryExportedFunctionHasARow) {
     // Programs that were compiled with --default-stream per-thread call the same functions by other names.
     const size_t ending = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds") ? 5 : 0;
     EXPECT_TRUE(names.contains(symbol.substr(0, symbol.size() - ending)))
-        << symbol << " has a body and no row in src/api";
+        << symbol << " has a body and no row in src/common/api";
   }
 }
 

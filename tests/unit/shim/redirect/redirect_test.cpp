@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "shim/redirect/elf_functions.h"
-#include "shim/redirect/jump.h"
+#include "ranks/shim/redirect/elf_functions.h"
+#include "ranks/shim/redirect/jump.h"
 
 // Functions with C names, so that the file's symbols are known.
 extern "C" {

@@ -1,0 +1,157 @@
+#include "audit/inspect/api_coverage.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/api/rows.h"
+#include "common/base/check.h"
+#include "common/base/strings.h"
+
+namespace fb::inspect {
+namespace {
+
+std::vector<ApiCall> read_calls() {
+  std::vector<ApiCall> calls;
+  for (std::string_view line : split(kept_cuda_calls(), '\n')) {
+    if (trim(line).empty() || line.starts_with('#')) continue;
+    const auto columns = split(line, '\t');
+    FB_CHECK(columns.size() == 3, line);
+    if (columns[0] == "name") continue;
+    calls.push_back(
+        {std::string(columns[0]), std::stoull(std::string(columns[1])), std::string(trim(columns[2])), false});
+  }
+  return calls;
+}
+
+Api read_api(std::string key, std::string title, std::span<const api::Row> rows, std::span<const api::Alias> aliases,
+             const std::map<std::string, uint64_t, std::less<>>& calls, std::set<std::string, std::less<>>& real) {
+  const auto calls_of = [&](std::string_view name) {
+    const auto found = calls.find(name);
+    return found == calls.end() ? 0 : found->second;
+  };
+  Api api{std::move(key), std::move(title), {}, {}};
+  for (const api::Row& row : rows) {
+    // Some programs write the symbol instead of the name.
+    uint64_t uses = calls_of(row.name) + (row.symbol == row.name ? 0 : calls_of(row.symbol));
+    std::vector<std::string_view> names = {row.name, row.symbol};
+    for (const api::Alias& alias : aliases) {
+      if (alias.symbol != row.symbol) continue;
+      uses += calls_of(alias.name);
+      names.push_back(alias.name);
+    }
+    if (row.real) real.insert(names.begin(), names.end());
+    api.functions.push_back({std::string(row.name), std::string(row.group), row.real, uses});
+    ++api.count.total;
+    api.count.real += row.real;
+  }
+  return api;
+}
+
+double percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void append_group(std::string& text, const Api& api, std::string_view group) {
+  text += fmt::format("\n### {}\n\n", group);
+  for (const bool real : {true, false}) {
+    std::string names;
+    for (const ApiFunction& f : api.functions) {
+      if (f.group != group || f.real != real) continue;
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", f.name);
+    }
+    if (!names.empty()) text += fmt::format("- {}: {}\n", real ? "real" : "declared", names);
+  }
+}
+
+}  // namespace
+
+ApiCoverage measure_api_coverage() {
+  ApiCoverage c;
+  c.calls = read_calls();
+  std::map<std::string, uint64_t, std::less<>> counted;
+  for (const ApiCall& call : c.calls) counted[call.name] += call.calls;
+  std::set<std::string, std::less<>> real;
+  c.apis.push_back(
+      read_api("cuda_runtime", "CUDA runtime", api::cuda_runtime(), api::cuda_runtime_aliases(), counted, real));
+  c.apis.push_back(
+      read_api("cuda_driver", "CUDA driver", api::cuda_driver(), api::cuda_driver_aliases(), counted, real));
+  c.apis.push_back(read_api("nvml", "NVIDIA Management Library", api::nvml(), {}, counted, real));
+  c.apis.push_back(read_api("nccl", "NCCL", api::nccl(), {}, counted, real));
+  c.apis.push_back(read_api("verbs", "libibverbs", api::verbs(), {}, counted, real));
+  c.apis.push_back(read_api("rdmacm", "librdmacm", api::rdmacm(), {}, counted, real));
+  c.apis.push_back(read_api("cublas", "cuBLAS", api::cublas(), {}, counted, real));
+  c.apis.push_back(read_api("cublaslt", "cuBLASLt", api::cublaslt(), {}, counted, real));
+  for (ApiCall& call : c.calls) {
+    call.real = call.where != "host" || real.contains(call.name);
+    c.calls_total += call.calls;
+    c.calls_real += call.real ? call.calls : 0;
+  }
+  return c;
+}
+
+std::string to_json(const ApiCoverage& c) {
+  nlohmann::ordered_json j, missing = nlohmann::ordered_json::array();
+  for (const Api& api : c.apis) j["api"][api.key] = {{"real", api.count.real}, {"total", api.count.total}};
+  for (const ApiCall& call : c.calls) {
+    if (!call.real) missing.push_back(call.name);
+  }
+  j["api"]["calls"] = {{"real", c.calls_real}, {"total", c.calls_total}};
+  j["api"]["missing"] = missing;
+  return j.dump(2) + "\n";
+}
+
+std::string to_text(const ApiCoverage& c) {
+  std::string text = "Functions of the CUDA APIs that are real; the others answer \"not supported\"\n\n";
+  for (const Api& api : c.apis)
+    text += fmt::format("  {:<12}  {:>3} of {:>3}\n", api.title, api.count.real, api.count.total);
+  text += fmt::format("\n  {:.2f} % of the call sites in real communication code ({} of {})\n",
+                      percent(c.calls_real, c.calls_total), c.calls_real, c.calls_total);
+  std::string missing;
+  for (const ApiCall& call : c.calls) {
+    if (!call.real) missing += fmt::format("  {}\n", call.name);
+  }
+  if (!missing.empty()) text += "\nCalled there and not real:\n" + missing;
+  return text;
+}
+
+std::string to_markdown(const ApiCoverage& c) {
+  std::string text =
+      "# Which CUDA calls are real\n\n"
+      "Generated by `fabricbench dev coverage --api --markdown`; a test fails when this page differs from the "
+      "tables.\n\n"
+      "The drop-in library exports every function of both APIs at the level of CUDA 13. A *real* function does its "
+      "work on "
+      "the virtual node, or answers as CUDA does on a device without the feature: `cuLinkAddData` takes one piece of "
+      "PTX, memory of `cuMemCreate` lies on devices and is shared by "
+      "file "
+      "descriptor. A *declared* one returns \"not supported\" (801), and the record counts it by name. The management "
+      "library has the functions that programs of this field were seen to call.\n\n"
+      "| API | real | all |\n|---|---|---|\n";
+  for (const Api& api : c.apis) text += fmt::format("| {} | {} | {} |\n", api.title, api.count.real, api.count.total);
+  text += fmt::format(
+      "\nReal functions make {:.2f} % of the CUDA call sites in 16 code bases of GPU communication ({} of {}).\n",
+      percent(c.calls_real, c.calls_total), c.calls_real, c.calls_total);
+  text += "\n## What real code calls\n\n| call | sites | real |\n|---|---|---|\n";
+  for (const ApiCall& call : c.calls) {
+    const char* real = !call.real               ? "no"
+                       : call.where == "header" ? "yes, in a header"
+                       : call.where == "device" ? "yes, in device code"
+                                                : "yes";
+    text += fmt::format("| `{}` | {} | {} |\n", call.name, call.calls, real);
+  }
+  for (const Api& api : c.apis) {
+    text += fmt::format("\n## {}\n", api.title);
+    std::string_view group;
+    for (const ApiFunction& f : api.functions) {
+      if (f.group == group) continue;
+      group = f.group;
+      append_group(text, api, group);
+    }
+  }
+  return text;
+}
+
+}  // namespace fb::inspect

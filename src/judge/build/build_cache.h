@@ -1,0 +1,46 @@
+#pragma once
+
+// What builds with any compiler have in common: a place to work in, and a cache in front.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/base/temp_dir.h"
+#include "judge/build/build.h"
+#include "toolchain/compile/cache.h"
+#include "toolchain/compile/invocation.h"
+
+namespace fb::judge {
+
+// Sources and args.h in a folder that is read, and a folder that is written.
+class Workplace {
+ public:
+  explicit Workplace(const BuildRequest& request);
+
+  std::string sources() const { return scratch_.path() + "/source"; }
+  std::string outputs() const { return scratch_.path() + "/out"; }
+  // `unit` is "candidate" or "driver".
+  std::string source(const std::string& unit) const { return sources() + "/" + unit + ".cu"; }
+  std::string object(const std::string& unit) const { return outputs() + "/" + unit + ".so"; }
+  std::string unsupported() const { return outputs() + "/unsupported.txt"; }
+  std::string ptx(const std::string& unit) const { return outputs() + "/" + unit + ".ptx"; }
+
+ private:
+  TempDir scratch_;
+};
+
+// `make` writes objects and PTX of the units or says why not; not called where the cache has what is made of `words`.
+Result<Built> build_cached(const BuildRequest& request, const std::vector<std::string>& words,
+                           const std::function<Result<void>(const Workplace&, const toolchain::Cache&)>& make);
+
+// Runs a compiler; `parse` makes Errors of what it said where it failed.
+Result<void> run_compiler(const toolchain::Wrapper& wrapper, const toolchain::Invocation& invocation,
+                          const BuildLimits& limits, const std::function<Errors(std::string_view)>& parse);
+
+// Path, size and time of a program: another one has others.
+std::string file_facts(const std::string& path);
+
+}  // namespace fb::judge

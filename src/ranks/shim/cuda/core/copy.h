@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "ranks/shim/cuda/core/error.h"
+#include "ranks/shim/cuda/core/work.h"
+
+namespace fb::shim {
+
+// The kind of memory that an address belongs to, for copies.
+enum class MemoryType { pageable, host, managed, device };
+MemoryType memory_type_of(const void* pointer);
+
+// Checks directions as CUDA does and puts the copy on the stream. `synchronous`: as cudaMemcpy waits, that is not for
+// copies between devices.
+Error copy(const CopyWork& box, cudaStream_t stream, bool synchronous);
+Error fill(const MemsetWork& box, cudaStream_t stream, bool synchronous);
+
+inline CopyWork line(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return {.to = to,
+          .to_pitch = bytes,
+          .to_plane = bytes,
+          .from = from,
+          .from_pitch = bytes,
+          .from_plane = bytes,
+          .width = bytes,
+          .height = 1,
+          .depth = 1,
+          .kind = kind};
+}
+
+// What submit() does with a copy on a stream that does not capture.
+Error send_copy(Stream& stream, const CopyWork& box, bool wait);
+
+}  // namespace fb::shim

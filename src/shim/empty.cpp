@@ -1,1 +1,0 @@
-// A library has at least one source of its own; what these hold is in their layers (cmake/DropIn.cmake).

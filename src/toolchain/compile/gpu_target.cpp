@@ -1,0 +1,55 @@
+#include "toolchain/compile/gpu_target.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace fb::toolchain {
+namespace {
+
+constexpr std::string_view kNewestOfClang = "sm_90";
+constexpr std::string_view kPtxVersion = "8.7";  // knows sm_100a
+
+bool known_to_clang(const std::string& architecture) { return architecture.starts_with(kNewestOfClang); }
+
+// The rest of the line behind `directive`, which begins a line, becomes `value`.
+void replace_value(std::string& ptx, std::string_view directive, std::string_view value) {
+  const size_t at = ptx.find(fmt::format("\n{} ", directive));
+  if (at == std::string::npos) return;
+  const size_t begin = at + directive.size() + 2;
+  ptx.replace(begin, ptx.find('\n', begin) - begin, value);
+}
+
+}  // namespace
+
+std::string clang_architecture(const std::string& architecture) {
+  return known_to_clang(architecture) ? architecture : std::string(kNewestOfClang);
+}
+
+std::string architecture_number(const std::string& architecture) {
+  std::string digits;
+  for (const char c : architecture) {
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  return digits + '0';
+}
+
+Words architecture_macros(const std::string& architecture) {
+  const std::string number = architecture_number(architecture);
+  Words macros;
+  if (!known_to_clang(architecture)) macros = {"-U__CUDA_ARCH__", "-D__CUDA_ARCH__=" + number};
+  if (!architecture.ends_with('a')) return macros;
+  add(macros, {"-D__CUDA_ARCH_SPECIFIC__=" + number, "-D__CUDA_ARCH_FAMILY_SPECIFIC__=" + number});
+  if (!known_to_clang(architecture))
+    macros.push_back(fmt::format("-D__CUDA_ARCH_FEAT_SM{}_ALL", number.substr(0, number.size() - 1)));
+  return macros;
+}
+
+std::string with_architecture(std::string ptx, const std::string& architecture) {
+  if (known_to_clang(architecture)) return ptx;
+  replace_value(ptx, ".version", kPtxVersion);
+  replace_value(ptx, ".target", architecture);
+  return ptx;
+}
+
+}  // namespace fb::toolchain

@@ -1,0 +1,67 @@
+#pragma once
+
+// Changes to C++ text that a scan of its tokens finds, applied at once.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/cxx_scanner.h"
+
+namespace fb::toolchain {
+
+// Replaces `erased` characters at `at`. Edits of one text do not overlap.
+struct TextEdit {
+  size_t at = 0;
+  size_t erased = 0;
+  std::string inserted = {};
+};
+
+inline std::string apply_edits(std::string_view text, std::vector<TextEdit> edits) {
+  std::ranges::sort(edits, {}, &TextEdit::at);
+  std::string out;
+  size_t copied = 0;
+  for (const TextEdit& edit : edits) {
+    out += text.substr(copied, edit.at - copied);
+    out += edit.inserted;
+    copied = edit.at + edit.erased;
+  }
+  return out += text.substr(copied);
+}
+
+// The pieces of C++ text without comments and blanks; a backslash that continues a line counts as blank.
+class Tokens {
+ public:
+  explicit Tokens(std::string_view text) : text_(text) {
+    using Kind = CxxPiece::Kind;
+    for (size_t at = 0; at < text.size();) {
+      const CxxPiece piece = piece_at(text, at);
+      at = piece.end;
+      if (piece.kind != Kind::comment && piece.kind != Kind::blank && piece.text(text) != "\\")
+        pieces_.push_back(piece);
+    }
+  }
+
+  size_t size() const { return pieces_.size(); }
+  const CxxPiece& operator[](size_t k) const { return pieces_[k]; }
+  bool is(size_t k, std::string_view text) const { return k < size() && pieces_[k].text(text_) == text; }
+  bool is_word(size_t k) const { return k < size() && pieces_[k].kind == CxxPiece::Kind::word; }
+  bool is_literal(size_t k) const { return k < size() && pieces_[k].kind == CxxPiece::Kind::literal; }
+  bool opens(size_t k) const { return is(k, "(") || is(k, "[") || is(k, "{"); }
+  bool closes(size_t k) const { return is(k, ")") || is(k, "]") || is(k, "}"); }
+  // Signs without a blank between them, such as the three of "<<<".
+  bool is_run(size_t k, char sign, size_t count) const {
+    for (size_t n = 0; n < count; ++n) {
+      if (!is(k + n, std::string_view(&sign, 1)) || (n > 0 && pieces_[k + n].begin != pieces_[k + n - 1].end))
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<CxxPiece> pieces_;
+};
+
+}  // namespace fb::toolchain

@@ -1,0 +1,69 @@
+#include "virtual_node/machine/engine/sm_slots.h"
+
+#include <algorithm>
+
+namespace fb::machine {
+namespace {
+
+uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
+  BlockNeeds needs;
+  needs.threads = round_up(static_cast<uint32_t>(grid.block.count()), simt::kLanes);
+  uint32_t registers = grid.kernel->registers_per_thread;
+  // __launch_bounds__ makes the compiler spill until that many blocks fit.
+  const ptx::LaunchBounds& bounds = grid.kernel->source->bounds;
+  if (bounds.max_registers != 0) registers = std::min(registers, bounds.max_registers);
+  if (bounds.min_blocks_per_sm != 0) {
+    const uint64_t threads = uint64_t{needs.threads} * bounds.min_blocks_per_sm;
+    registers = std::min(registers, std::max(1u, static_cast<uint32_t>(limits.registers_per_sm / threads)));
+  }
+  // A block of legal size always fits: the compiler would have spilled.
+  registers = std::min(registers, limits.registers_per_sm / needs.threads);
+  needs.registers = registers * needs.threads;
+  needs.shared = limits.shared_reserved_per_block + grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
+  return needs;
+}
+
+SmSlots::SmSlots(const DeviceLimits& limits) : limits_(limits), used_(limits.sms) {}
+
+bool SmSlots::fits(const Used& u, const BlockNeeds& n) const {
+  return u.blocks < limits_.blocks_per_sm && u.threads + n.threads <= limits_.threads_per_sm &&
+         u.registers + n.registers <= limits_.registers_per_sm && u.shared + n.shared <= limits_.shared_per_sm;
+}
+
+std::optional<uint32_t> SmSlots::take(const BlockNeeds& needs) {
+  const auto best =
+      std::ranges::min_element(used_, {}, [&](const Used& u) { return fits(u, needs) ? u.blocks : UINT32_MAX; });
+  if (best == used_.end() || !fits(*best, needs)) return std::nullopt;
+  ++best->blocks;
+  best->threads += needs.threads;
+  best->registers += needs.registers;
+  best->shared += needs.shared;
+  return static_cast<uint32_t>(best - used_.begin());
+}
+
+void SmSlots::give_back(uint32_t sm, const BlockNeeds& needs) {
+  Used& u = used_[sm];
+  --u.blocks;
+  u.threads -= needs.threads;
+  u.registers -= needs.registers;
+  u.shared -= needs.shared;
+}
+
+uint64_t SmSlots::capacity(const BlockNeeds& needs) const {
+  Used u;
+  uint64_t blocks = 0;
+  while (fits(u, needs)) {
+    ++blocks;
+    ++u.blocks;
+    u.threads += needs.threads;
+    u.registers += needs.registers;
+    u.shared += needs.shared;
+  }
+  return blocks * limits_.sms;
+}
+
+}  // namespace fb::machine

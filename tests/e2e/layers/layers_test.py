@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""tools/check_layers.py on a small tree: it is right as it is, and each include or declaration that wings and layers do not
+allow is refused."""
+import importlib.util
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+spec = importlib.util.spec_from_file_location("check_layers", ROOT / "tools" / "check_layers.py")
+check_layers = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check_layers)
+
+# Layer → DEPS, by folder.
+LAYERS = {"common/base": "", "common/wire": "base", "virtual_node/mem": "base", "virtual_node/machine": "mem wire", "ranks/shim/cuda": "wire",
+          "judge/catalog": "base", "judge": "catalog wire", "cli": "judge mem"}
+FILES = {
+    "common/base/result.h": "namespace fb {\ntemplate <class T>\nclass Result {};\nstruct Errors {\n  struct Line { int n; };\n};\n}  // namespace fb\n",
+    "common/wire/messages.h": '#include "common/base/result.h"\nnamespace fb::wire {\nenum class Kind : int { hello };\nstruct Hello { Kind kind; };\n}\n',
+    "virtual_node/mem/space.h": "namespace fb::mem {\nclass Space final {\n public:\n  int size = 0;\n};\n}\n",
+    "virtual_node/machine/node.h": '#include "virtual_node/mem/space.h"\nnamespace fb::mem {\nclass Space;\n}\nnamespace fb::machine {\nstruct Node;\nstruct Node {};\n}\n',
+    "ranks/shim/cuda/call.cpp": '#include "common/wire/messages.h"\n',
+    "judge/catalog/problem.h": "namespace fb::catalog {\nstruct Problem { int n; };\n}\n",
+    "judge/judge.h": '#include "judge/catalog/problem.h"\nnamespace fb::wire {\nstruct Hello;\n}\nnamespace fb::judge {\nstruct Verdict {};\n}\n',
+    "cli/main.cpp": '#include "judge/judge.h"\n#include "virtual_node/mem/space.h"\n',
+}
+ACROSS = {("cli/main.cpp", "virtual_node/mem/space.h")}
+
+
+class Layers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.addCleanup(setattr, check_layers, "ACROSS", check_layers.ACROSS)
+        check_layers.ACROSS = ACROSS
+        rows = []
+        for place, deps in LAYERS.items():
+            wing, _, below = place.partition("/")
+            name = (below or wing).replace("/", "_")
+            self.write(f"src/{place}/CMakeLists.txt", f"fb_layer({name}\n  SOURCES a.cpp  # DEPS nothing\n  DEPS {deps}\n  COLD)\n")
+            rows.append(f"| `{name}` | `{deps}` |")
+        self.write("ARCHITECTURE.md", "\n".join(rows) + "\n")
+        for path, text in FILES.items():
+            self.write(f"src/{path}", text)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def add(self, path, text):
+        self.write(f"src/{path}", FILES.get(path, "") + text)
+
+    def found(self):
+        return check_layers.check(check_layers.Tree(self.root))
+
+    def refused(self, *words):
+        found = self.found()
+        self.assertEqual(len(found), 1, found)
+        for word in words:
+            self.assertIn(word, found[0])
+
+    def test_the_tree_is_right(self):
+        self.assertEqual(self.found(), [])
+
+    def test_the_node_is_not_included_from_above(self):
+        self.add("judge/judge.h", '#include "virtual_node/mem/space.h"\n')
+        self.refused("src/judge/judge.h:8", "virtual_node/mem/space.h", "process border")
+
+    def test_nor_where_deps_allow_it(self):
+        self.write("src/cli/list.cpp", '#include "virtual_node/mem/space.h"\n')
+        self.refused("src/cli/list.cpp:1", "process border")
+
+    def test_ranks_are_not_included_from_above(self):
+        self.write("src/ranks/shim/cuda/call.h", "")
+        self.add("judge/catalog/problem.h", '#include "ranks/shim/cuda/call.h"\n')
+        self.refused("src/judge/catalog/problem.h:4", "process border")
+
+    def test_nor_is_the_judge_from_below(self):
+        self.add("virtual_node/machine/node.h", '#include "judge/catalog/problem.h"\n')
+        self.refused("src/virtual_node/machine/node.h:9", "process border")
+
+    def test_ranks_and_node_do_not_meet(self):
+        self.add("ranks/shim/cuda/call.cpp", '#include "virtual_node/mem/space.h"\n')
+        self.refused("src/ranks/shim/cuda/call.cpp:2", "process border")
+
+    def test_a_layer_includes_nothing_above(self):
+        self.add("virtual_node/mem/space.h", '  #  include "virtual_node/machine/node.h"\n')
+        self.refused("src/virtual_node/mem/space.h:7", "layer mem may use: base mem")
+
+    def test_a_layer_inside_another_is_another(self):
+        self.add("judge/catalog/problem.h", '#include "judge/judge.h"\n')
+        self.refused("src/judge/catalog/problem.h:4", "layer catalog")
+
+    def test_an_include_is_a_whole_path(self):
+        self.add("judge/judge.h", '#include "catalog/problem.h"\n#include "judge/catalog/gone.h"\n')
+        found = self.found()
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("src/judge/judge.h:8", found[0])
+        self.assertIn("judge/catalog/gone.h", found[1])
+
+    def test_the_nodes_types_are_not_declared_from_above(self):
+        self.add("judge/judge.h", "namespace fb::mem { class Space; }\n")
+        self.refused("src/judge/judge.h:8", "fb::mem::Space", "process border")
+
+    def test_nor_where_deps_allow_it_for_an_include(self):
+        self.write("src/cli/list.h", "namespace fb {\nnamespace mem {\nclass Space;\n}\n}\n")
+        self.refused("src/cli/list.h:3", "fb::mem::Space", "process border")
+
+    def test_a_layer_declares_nothing_above(self):
+        self.add("virtual_node/mem/space.h", "namespace fb::machine {\nstruct Node;\n}\n")
+        self.refused("src/virtual_node/mem/space.h:8", "fb::machine::Node", "layer mem")
+
+    def test_comments_and_literals_declare_nothing(self):
+        self.add("virtual_node/mem/space.h",
+                 'namespace fb::machine {\n// struct Node;\n/* struct Node; */\nconst char* text = "struct Node; {";\nconst char* raw = R"x(struct Node; { )x";\n}\n')
+        self.assertEqual(self.found(), [])
+
+    def test_a_row_across_the_border_is_needed(self):
+        self.write("src/cli/main.cpp", '#include "judge/judge.h"\n')
+        self.refused("cli/main.cpp does not include virtual_node/mem/space.h")
+
+    def test_the_page_states_the_same(self):
+        self.write("src/judge/catalog/CMakeLists.txt", "fb_layer(catalog SOURCES a.cpp DEPS base wire)\n")
+        self.refused("ARCHITECTURE.md: layer catalog", "'wire'")
+
+    def test_layers_do_not_depend_on_each_other(self):
+        self.write("src/common/base/CMakeLists.txt", "fb_layer(base SOURCES a.cpp DEPS wire)\n")
+        with self.assertRaisesRegex(SystemExit, "depend on each other"):
+            self.found()
+
+    def test_a_layer_has_the_name_of_its_folder(self):
+        self.write("src/judge/catalog/CMakeLists.txt", "fb_layer(problems SOURCES a.cpp DEPS base)\n")
+        with self.assertRaisesRegex(SystemExit, "the layer is called problems"):
+            self.found()
+
+    def test_what_the_program_writes_is_checked(self):
+        self.add("judge/judge.h", "std::ofstream file;\n")
+        self.refused("src/judge/judge.h:8", "write_file")
+
+
+if __name__ == "__main__":
+    unittest.main()
