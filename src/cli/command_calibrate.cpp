@@ -116,7 +116,7 @@ int run_inside(const CalibrateOptions& o, size_t jobs, Progress& progress) {
 
 int run_calibration(const CalibrateOptions& o) {
   const size_t jobs = o.jobs > 0 ? o.jobs : std::max(1u, std::thread::hardware_concurrency());
-  const auto file = fabric::find_platform_file(o.platform);
+  const auto file = platform::find_platform_file(o.platform);
   if (!file) return fail_with(file.error());
   const InterruptionGuard guard;
   Progress progress("calibrate");

@@ -86,7 +86,7 @@ int check(const CheckOptions& o) {
   const auto pack = choose_problem(o.problems, o.problem);
   if (!pack) return fail(swapped(o, pack.error()));
   if (!o.platform.empty()) {
-    if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
+    if (const auto platform = platform::load_platform(o.platform); !platform) return fail(platform.error());
   }
   auto answer = read_answer_file(o);
   if (!answer) return fail(answer.error());

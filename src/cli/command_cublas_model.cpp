@@ -34,7 +34,7 @@ uint32_t bytes_of(fabric::GemmMath math) {
   }
 }
 
-std::string line_of(const fabric::Platform& p, const fabric::CublasPlan& plan, const fabric::GemmQuestion& q) {
+std::string line_of(const platform::Platform& p, const fabric::CublasPlan& plan, const fabric::GemmQuestion& q) {
   const double seconds = static_cast<double>(time_of(p, plan)) * 1e-12;
   const double flop = 2.0 * static_cast<double>(q.batches) * static_cast<double>(q.m) * static_cast<double>(q.n) *
                       static_cast<double>(q.k);
@@ -45,7 +45,7 @@ std::string line_of(const fabric::Platform& p, const fabric::CublasPlan& plan, c
 }
 
 Result<std::string> table_of(const CublasModelOptions& o) {
-  const auto platform = fabric::load_platform(o.platform);
+  const auto platform = platform::load_platform(o.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto math = fabric::gemm_math_from(o.math);
   if (!math) return error(fmt::format("there are no products of '{}'", o.math));

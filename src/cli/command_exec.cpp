@@ -186,14 +186,14 @@ bool make_program(ExecOptions& o, const launcher::RunDirectory& folder) {
 }
 
 // The files of /sys that describe the node's devices, for ranks that look there.
-std::vector<std::string> write_sysfs(const fabric::Platform& platform, const launcher::RunDirectory& folder) {
+std::vector<std::string> write_sysfs(const platform::Platform& platform, const launcher::RunDirectory& folder) {
   std::vector<std::string> folders;
   const auto host_memory =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   for (uint32_t node = 0; node < platform.node.nodes; ++node) {
     const fs::path sys = folder.file(fmt::format("sys{}", node));
     std::string made;  // entries of one folder follow each other
-    for (const fabric::SysfsEntry& entry : fabric::sysfs_of(platform, node, host_memory)) {
+    for (const platform::SysfsEntry& entry : platform::sysfs_of(platform, node, host_memory)) {
       const fs::path path = sys / entry.path;
       if (std::string parent = path.parent_path().string(); parent != made)
         fs::create_directories(made = std::move(parent));
@@ -249,7 +249,7 @@ Result<void> choose_schedules(ExecOptions& o) {
   return {};
 }
 
-Result<fabric::Platform> complete(ExecOptions& o) {
+Result<platform::Platform> complete(ExecOptions& o) {
   if (o.launch.options.profile && o.launch.options.untimed)
     return error("--profile needs the model of time, which --untimed leaves out");
   if (auto good = choose_schedules(o); !good) return std::unexpected(std::move(good.error()));
@@ -262,7 +262,7 @@ Result<fabric::Platform> complete(ExecOptions& o) {
     o.launch.rank_memory = *bytes;
   }
   if (o.launch.options.mpi) o.launch.mpirun = toolchain::find_program("mpirun");
-  auto platform = fabric::load_platform(o.launch.options.platform);
+  auto platform = platform::load_platform(o.launch.options.platform);
   if (!platform) return platform;
   const auto devices = static_cast<int>(platform->devices());
   o.launch.nodes = static_cast<int>(platform->node.nodes);

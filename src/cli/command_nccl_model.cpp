@@ -26,7 +26,7 @@ std::string line_of(const fabric::NcclChoice& choice, const fabric::NcclQuestion
 }
 
 Result<std::string> table_of(const NcclModelOptions& o) {
-  const auto platform = fabric::load_platform(o.platform);
+  const auto platform = platform::load_platform(o.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto op = fabric::nccl_op_from(o.op);
   if (!op) return error(fmt::format("there is no operation '{}'", o.op));

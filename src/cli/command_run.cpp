@@ -153,7 +153,7 @@ int run(const RunOptions& o) {
   const auto wish = read_wish(o, *pack);
   if (!wish) return fail(wish.error());
   if (!o.platform.empty()) {
-    if (const auto platform = fabric::load_platform(o.platform); !platform) return fail(platform.error());
+    if (const auto platform = platform::load_platform(o.platform); !platform) return fail(platform.error());
   }
   // Before a folder is made; a run that exists has its own prices and limit, which are checked below.
   const bool limited = !o.max_usd.empty() && o.max_usd != kNoLimit;

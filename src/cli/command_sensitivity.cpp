@@ -24,14 +24,14 @@ struct SensitivityOptions {
 // In per cent of the time, by group.
 struct Compared {
   std::string problem, size;
-  fabric::ByGroup told = {}, by_runs = {};
+  platform::ByGroup told = {}, by_runs = {};
 
   // Twice as slow in everything is twice as slow: the slopes of a smooth time add up to 100 %. Bytes in flight are no
   // time. Where they do not, steps of the time (a poll more, another slot of a link) hide its slope.
   bool is_smooth() const {
     double sum = 0;
-    for (const fabric::Group group : fabric::kGroups)
-      if (group != fabric::Group::in_flight) sum += by_runs[static_cast<size_t>(group)];
+    for (const platform::Group group : platform::kGroups)
+      if (group != platform::Group::in_flight) sum += by_runs[static_cast<size_t>(group)];
     constexpr double kRoom = 3;
     return std::abs(sum - 100) <= kRoom;
   }
@@ -49,7 +49,7 @@ void print(const Compared& c, double most) {
 
 Compared compare(const std::string& problem, const record::Timing& told, const record::Timing& by_runs) {
   Compared c{.problem = problem, .size = told.size};
-  for (const fabric::Group group : fabric::kGroups) {
+  for (const platform::Group group : platform::kGroups) {
     const std::string key(name_of(group));
     c.told[static_cast<size_t>(group)] = 100 * told.sensitivity.at(key);
     c.by_runs[static_cast<size_t>(group)] = 100 * by_runs.sensitivity.at(key);
@@ -63,9 +63,9 @@ int conclude(const std::vector<Compared>& all, double most) {
   for (const Compared& c : all) {
     if (!c.is_smooth()) continue;
     ++smooth;
-    for (const fabric::Group group : fabric::kGroups) {
+    for (const platform::Group group : platform::kGroups) {
       const auto g = static_cast<size_t>(group);
-      if (group != fabric::Group::in_flight) differences.push_back(std::abs(c.told[g] - c.by_runs[g]));
+      if (group != platform::Group::in_flight) differences.push_back(std::abs(c.told[g] - c.by_runs[g]));
     }
   }
   if (differences.empty()) return fail("no time is smooth enough to be compared");
@@ -82,7 +82,7 @@ int run(const SensitivityOptions& o) {
   const auto folder = problems_folder(o.folder);
   if (!folder) return fail(folder.error());
   print_out("{:<22} {:<14}", "reference", "size");
-  for (const fabric::Group group : fabric::kGroups) print_out(" {:>12} ", name_of(group));
+  for (const platform::Group group : platform::kGroups) print_out(" {:>12} ", name_of(group));
   print_out("\n");
   std::vector<Compared> all;
   const auto problems = problems_named(*folder, o.glob);

@@ -66,11 +66,11 @@ IdentityParts identity_parts(const std::string& platform) {
   const std::string machine = or_nothing(launcher::find_machine());
   const std::string libraries = or_nothing(toolchain::locate_libraries());
   const auto compiler = toolchain::locate();
-  const auto values = fabric::load_platform(platform);
+  const auto values = platform::load_platform(platform);
   return {.programs = {own_program(), machine, (fs::path(machine).parent_path() / "fabricbench-rank").string(),
                        or_nothing(sandbox::find_confine()), libraries + "/libfabricbench_cuda.so"},
           .toolchain = compiler ? toolchain::identity_of(*compiler) : "missing",
-          .platform = values ? fabric::values_text(*values) : "no " + platform};
+          .platform = values ? platform::values_text(*values) : "no " + platform};
 }
 
 std::string identity_of(const IdentityParts& parts) {

@@ -15,7 +15,7 @@ std::string identity(const std::string& platform);
 struct IdentityParts {
   std::vector<std::string> programs;  // files whose contents count, in this order; missing ones count as missing
   std::string toolchain;              // toolchain::identity_of()
-  std::string platform;               // fabric::values_text()
+  std::string platform;               // platform::values_text()
 };
 IdentityParts identity_parts(const std::string& platform);
 std::string identity_of(const IdentityParts& parts);

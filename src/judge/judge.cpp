@@ -168,7 +168,7 @@ class AttemptJudge {
   }
 
   bool prepare() {
-    auto platform = fabric::load_platform(verdict_.platform);
+    auto platform = platform::load_platform(verdict_.platform);
     if (!platform) throw std::runtime_error(join(platform.error()));
     platform_ = std::move(*platform);
     if (platform_.nic.per_node == 0 && problem_.rules.allows("verbs"))
@@ -485,7 +485,7 @@ class AttemptJudge {
   std::string candidate_, driver_;   // driver_ may be empty
   std::vector<uint64_t> constants_;  // of its code
   std::optional<Oracle> oracle_;
-  fabric::Platform platform_;
+  platform::Platform platform_;
   std::vector<record::Timing> yardstick_;                                 // empty: was not measured
   std::map<std::string, std::map<std::string, double>> session_seconds_;  // processor time by kind and part
   std::vector<record::Timing> traced_;                                    // the timed calls as the timeline has them
@@ -519,7 +519,7 @@ Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request,
   const bool baseline = which == Yardstick::baseline;
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
-  if (const auto known = fabric::load_platform(platform); !known) return std::unexpected(known.error());
+  if (const auto known = platform::load_platform(platform); !known) return std::unexpected(known.error());
   const std::string key = hash_words({baseline ? "baseline times" : "reference times",
                                       request.measure_sensitivity ? "with sensitivities" : "alone",
                                       request.problem->hash, identity(platform)});

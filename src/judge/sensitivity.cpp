@@ -13,7 +13,7 @@ Result<Sensitivities> measure_again(const SessionRequest& timed, const std::vect
                                     size_t side_by_side) {
   std::vector<SessionRequest> wanted;
   Sensitivities found;
-  for (const fabric::Group group : fabric::kGroups) {
+  for (const platform::Group group : platform::kGroups) {
     for (const double factor : factors) {
       found.slower.push_back({.group = group, .factor = factor});
       wanted.push_back(timed);

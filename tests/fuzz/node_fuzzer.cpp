@@ -60,13 +60,13 @@ void remember(std::vector<T>& list, const T& value) {
   list.push_back(value);
 }
 
-fabric::Platform small_platform(uint32_t nodes) {
-  static const fabric::Platform loaded = [] {
-    auto p = fabric::load_platform("h100x8_2nodes");
+platform::Platform small_platform(uint32_t nodes) {
+  static const platform::Platform loaded = [] {
+    auto p = platform::load_platform("h100x8_2nodes");
     FB_CHECK(p.has_value());
     return *p;
   }();
-  fabric::Platform p = loaded;
+  platform::Platform p = loaded;
   p.node.nodes = nodes;
   p.node.devices = 2;
   p.device.sms = 2;

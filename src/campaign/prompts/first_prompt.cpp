@@ -59,7 +59,7 @@ Result<std::string> toolchain_of(const catalog::Problem& problem) {
 }
 
 Result<std::string> judging_of(const catalog::Problem& problem) {
-  const auto platform = fabric::load_platform(problem.platform);
+  const auto platform = platform::load_platform(problem.platform);
   if (!platform) return std::unexpected(platform.error());
   const uint32_t nodes = platform->node.nodes;
   return fill_prompt_file(

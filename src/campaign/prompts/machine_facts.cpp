@@ -11,8 +11,8 @@ std::string rate(double bytes_per_second) {
   return bytes_per_second >= 1e12 ? fmt::format("{:.4g} TB/s", bytes_per_second / 1e12)
                                   : fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
 }
-std::string time(fabric::Time picoseconds) {
-  return fmt::format("{:.3g} us", static_cast<double>(picoseconds) / static_cast<double>(fabric::kMicrosecond));
+std::string time(platform::Time picoseconds) {
+  return fmt::format("{:.3g} us", static_cast<double>(picoseconds) / static_cast<double>(platform::kMicrosecond));
 }
 std::string size(uint64_t bytes) {
   return bytes >> 20 != 0 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
@@ -21,7 +21,7 @@ std::string size(uint64_t bytes) {
 }  // namespace
 
 Result<Values> machine_facts(const catalog::Problem& problem) {
-  const auto platform = fabric::load_platform(problem.platform);
+  const auto platform = platform::load_platform(problem.platform);
   if (!platform) return std::unexpected(platform.error());
   const auto& p = *platform;
   Values values;

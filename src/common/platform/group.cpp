@@ -8,7 +8,7 @@
 
 #include "common/base/numbers.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 constexpr std::array<std::string_view, kGroups.size()> kNames = {"latency", "bandwidth", "in_flight", "issue",
@@ -89,4 +89,4 @@ ByGroup uncertainties(const Platform& platform) {
   return {u.latency, u.bandwidth, u.in_flight, u.issue, u.launch};
 }
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

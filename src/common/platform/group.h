@@ -12,7 +12,7 @@
 #include "common/base/result.h"
 #include "common/platform/platform.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 
 enum class Group : uint8_t { latency, bandwidth, in_flight, issue, launch };
 
@@ -33,4 +33,4 @@ Result<Platform> slower(const Platform& platform, std::string_view group_and_fac
 // Platform::uncertainty.
 ByGroup uncertainties(const Platform& platform);
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 constexpr uint32_t kFirstBus = 0x10, kBuses = 0xE0;  // of a domain
@@ -76,4 +76,4 @@ PciAddress remote_end(const Platform& p, uint32_t device, uint32_t link) {
   return place_of_gpu(p, node * p.node.devices + (device % p.node.devices + 1 + link % others) % p.node.devices).device;
 }
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -8,7 +8,7 @@
 
 #include "common/platform/platform.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 
 struct PciAddress {
   uint32_t domain = 0, bus = 0, device = 0;
@@ -35,4 +35,4 @@ Processors processors_of(const Platform& platform, uint32_t numa_node);
 // The other end of a link of a GPU: a switch of NVLink, or a GPU where there is none.
 PciAddress remote_end(const Platform& platform, uint32_t device, uint32_t link);
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -10,7 +10,7 @@
 
 #include "common/base/toml_reader.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 struct Unit {
@@ -297,4 +297,4 @@ Result<Platform> parse_platform(std::string_view text, int depth) {
   return platform;
 }
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

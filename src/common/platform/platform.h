@@ -13,7 +13,7 @@
 #include "common/base/result.h"
 #include "common/platform/time.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 
 // The kinds of common/platform/constants.def.
 namespace kinds {
@@ -75,4 +75,4 @@ Result<Platform> load_platform(std::string_view name_or_file, int depth = 0);
 // Names that load_platform finds, sorted.
 std::vector<std::string> platform_names();
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -10,7 +10,7 @@
 #include "common/base/strings.h"
 #include "common/platform/platform.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ Result<Platform> load_platform(std::string_view name_or_file, int depth) {
   return std::unexpected(std::move(located));
 }
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -9,7 +9,7 @@
 
 #include "common/platform/pci.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 // Of PCI functions. Bridges are those that virtual computers have (the PCI ID repository: QEMU, Texas Instruments).
@@ -150,4 +150,4 @@ std::vector<SysfsEntry> sysfs_of(const Platform& p, uint32_t node, uint64_t host
   return std::move(tree).entries();
 }
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -8,7 +8,7 @@
 
 #include "common/platform/platform.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 
 struct SysfsEntry {
   std::string path;  // below /sys
@@ -19,4 +19,4 @@ struct SysfsEntry {
 // `host_memory` in bytes: NUMA nodes have equal parts of it.
 std::vector<SysfsEntry> sysfs_of(const Platform& platform, uint32_t node, uint64_t host_memory);
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace fb::fabric {
+namespace fb::platform {
 
 // Virtual time, in picoseconds.
 using Time = uint64_t;
@@ -13,4 +13,4 @@ inline constexpr Time kMicrosecond = 1'000'000;
 // The owner of memory that belongs to no device; equal to mem::kHostMemory.
 inline constexpr uint32_t kHost = ~uint32_t{0};
 
-}  // namespace fb::fabric
+}  // namespace fb::platform

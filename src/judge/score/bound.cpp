@@ -14,13 +14,13 @@
 namespace fb::judge {
 namespace {
 
-using fabric::Group;
+using platform::Group;
 
 // The name of a bound, and of what the time scales with.
 struct Words {
   const char *bound, *scales_with;
 };
-constexpr std::array<Words, fabric::kGroups.size()> kWords = {
+constexpr std::array<Words, platform::kGroups.size()> kWords = {
     {{"a chain of latencies", "latencies"},
      {"bandwidth", "bandwidths"},
      {"how much may be in flight", "limits of what is in flight"},
@@ -34,13 +34,13 @@ struct Share {
 
 // Largest first. A time that is bound by bytes in flight scales with latencies as much (Little's law); only the rest is
 // a chain.
-std::array<Share, fabric::kGroups.size()> shares_of(const record::Timing& timing) {
-  fabric::ByGroup parts = elasticities(timing);
+std::array<Share, platform::kGroups.size()> shares_of(const record::Timing& timing) {
+  platform::ByGroup parts = elasticities(timing);
   const double in_flight = std::max(0.0, parts[static_cast<size_t>(Group::in_flight)]);
   double& latency = parts[static_cast<size_t>(Group::latency)];
   latency = std::max(0.0, latency - in_flight);
-  std::array<Share, fabric::kGroups.size()> shares;
-  for (size_t g = 0; g < shares.size(); ++g) shares[g] = {fabric::kGroups[g], parts[g]};
+  std::array<Share, platform::kGroups.size()> shares;
+  for (size_t g = 0; g < shares.size(); ++g) shares[g] = {platform::kGroups[g], parts[g]};
   // The larger part first, and of equal ones the group that is listed first.
   std::ranges::sort(
       shares, [](const Share& a, const Share& b) { return a.part != b.part ? a.part > b.part : a.group < b.group; });
@@ -67,7 +67,7 @@ std::string per_cent(double share) {
 
 double Utilisation::links() const { return std::max({egress, ingress, to_host, from_host, network}); }
 
-Utilisation utilisation(const record::Timing& timing, const fabric::Platform& platform) {
+Utilisation utilisation(const record::Timing& timing, const platform::Platform& platform) {
   const auto share = [&](uint64_t bytes, double rate) {
     return timing.seconds > 0 && rate > 0 ? static_cast<double>(bytes) / (timing.seconds * rate) : 0;
   };
@@ -88,8 +88,8 @@ Utilisation utilisation(const record::Timing& timing, const fabric::Platform& pl
   return use;
 }
 
-std::string bound_sentence(const record::Timing& timing, const fabric::Platform& platform) {
-  if (timing.sensitivity.size() != fabric::kGroups.size()) return {};
+std::string bound_sentence(const record::Timing& timing, const platform::Platform& platform) {
+  if (timing.sensitivity.size() != platform::kGroups.size()) return {};
   const Utilisation use = utilisation(timing, platform);
   const auto shares = shares_of(timing);
   std::string text = "bound by ";
@@ -106,7 +106,7 @@ std::string bound_sentence(const record::Timing& timing, const fabric::Platform&
   return text + fmt::format("); links at {} of their peak, memory at {}", per_cent(use.links()), per_cent(use.memory));
 }
 
-void add_bound(record::Timing& timing, const fabric::Platform& platform) {
+void add_bound(record::Timing& timing, const platform::Platform& platform) {
   const Utilisation use = utilisation(timing, platform);
   timing.link_use = use.links();
   timing.memory_use = use.memory;

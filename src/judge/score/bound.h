@@ -18,14 +18,14 @@ struct Utilisation {
   double memory = 0;
   double links() const;  // the largest of all links
 };
-Utilisation utilisation(const record::Timing& timing, const fabric::Platform& platform);
+Utilisation utilisation(const record::Timing& timing, const platform::Platform& platform);
 
 // "bound by a chain of latencies (61 % of the time scales with latencies, 22 % with launches); links at 4 % of their
 // peak". Empty where elasticities are missing.
-std::string bound_sentence(const record::Timing& timing, const fabric::Platform& platform);
+std::string bound_sentence(const record::Timing& timing, const platform::Platform& platform);
 
 // Fills link_use, memory_use and bound.
-void add_bound(record::Timing& timing, const fabric::Platform& platform);
+void add_bound(record::Timing& timing, const platform::Platform& platform);
 
 // The bound of the longest time also names the line that costs most, where the verdict has a profile: "… ; 61 % of the
 // last warp's time at line 42 (link)".

@@ -6,11 +6,11 @@
 namespace fb::judge {
 namespace {
 
-using fabric::ByGroup;
+using platform::ByGroup;
 using record::Range;
 using record::Timing;
 
-bool is_measured(const Timing& t) { return t.seconds > 0 && t.sensitivity.size() == fabric::kGroups.size(); }
+bool is_measured(const Timing& t) { return t.seconds > 0 && t.sensitivity.size() == platform::kGroups.size(); }
 
 Range around(double value, double error) { return {value * std::exp(-error), value * std::exp(error)}; }
 
@@ -41,8 +41,8 @@ const Timing* same_call(const std::vector<Timing>& timings, const Timing& t) {
 
 ByGroup elasticities(const Timing& timing) {
   ByGroup by_group{};
-  for (size_t g = 0; g < fabric::kGroups.size(); ++g)
-    by_group[g] = timing.sensitivity.at(std::string(name_of(fabric::kGroups[g])));
+  for (size_t g = 0; g < platform::kGroups.size(); ++g)
+    by_group[g] = timing.sensitivity.at(std::string(name_of(platform::kGroups[g])));
   return by_group;
 }
 
@@ -51,10 +51,10 @@ std::map<std::string, double> sensitivity_of(const wire::GroupShares& shares, ui
   constexpr double kUnknown = 0.02;
   double known = 0;
   std::map<std::string, double> found;
-  for (size_t g = 0; g < fabric::kGroups.size(); ++g) {
+  for (size_t g = 0; g < platform::kGroups.size(); ++g) {
     const double share = static_cast<double>(shares[g]) / static_cast<double>(time);
-    if (fabric::kGroups[g] != fabric::Group::in_flight) known += share;
-    found[std::string(name_of(fabric::kGroups[g]))] = share;
+    if (platform::kGroups[g] != platform::Group::in_flight) known += share;
+    found[std::string(name_of(platform::kGroups[g]))] = share;
   }
   if (time == 0 || known < 1 - kUnknown) return {};
   return found;
@@ -69,7 +69,7 @@ double relative_error(const ByGroup& elasticities, const ByGroup& uncertainties)
 void add_elasticities(std::vector<Timing>& timings, const std::vector<SlowerRun>& runs) {
   for (Timing& t : timings) {
     if (t.seconds <= 0) continue;
-    for (const fabric::Group group : fabric::kGroups) {
+    for (const platform::Group group : platform::kGroups) {
       double products = 0, squares = 0;
       for (const SlowerRun& run : runs) {
         const Timing* slower = run.group == group ? same_call(run.timings, t) : nullptr;
@@ -82,8 +82,8 @@ void add_elasticities(std::vector<Timing>& timings, const std::vector<SlowerRun>
   }
 }
 
-void add_intervals(record::Verdict& verdict, const std::vector<Timing>& yardstick, const fabric::Platform& platform) {
-  const ByGroup uncertain = fabric::uncertainties(platform);
+void add_intervals(record::Verdict& verdict, const std::vector<Timing>& yardstick, const platform::Platform& platform) {
+  const ByGroup uncertain = platform::uncertainties(platform);
   ByGroup sum{};  // of differences
   double speeds = 0, compared = 0;
   for (Timing& t : verdict.timings) {

@@ -25,16 +25,16 @@ inline constexpr double kSlower = 1.1;
 
 // The same timed calls on a platform on which a group is slower by a factor.
 struct SlowerRun {
-  fabric::Group group = {};
+  platform::Group group = {};
   double factor = kSlower;
   std::vector<record::Timing> timings = {};
 };
 
 // Elasticities as a record has them; none of it may be missing.
-fabric::ByGroup elasticities(const record::Timing& timing);
+platform::ByGroup elasticities(const record::Timing& timing);
 
 // sqrt(Σ (e u)²)
-double relative_error(const fabric::ByGroup& elasticities, const fabric::ByGroup& uncertainties);
+double relative_error(const platform::ByGroup& elasticities, const platform::ByGroup& uncertainties);
 
 // Elasticities as a record has them, of a time that is made of `shares`. Empty: too much of it is not known.
 std::map<std::string, double> sensitivity_of(const wire::GroupShares& shares, uint64_t time);
@@ -48,6 +48,6 @@ const record::Timing* same_call(const std::vector<record::Timing>& timings, cons
 // Ranges of times, and of speeds where `yardstick` (baseline or reference) was measured, and of the verdict's speed.
 // Where elasticities are missing there is no range.
 void add_intervals(record::Verdict& verdict, const std::vector<record::Timing>& yardstick,
-                   const fabric::Platform& platform);
+                   const platform::Platform& platform);
 
 }  // namespace fb::judge

@@ -85,7 +85,7 @@ class Wrapper {
     sandbox::Policy policy;
     policy.binds = {{parts_.machine, parts_.machine}, {run_folder, run_folder, true}};
     // A platform may build on another one beside it.
-    if (const auto file = fabric::find_platform_file(request_.platform)) {
+    if (const auto file = platform::find_platform_file(request_.platform)) {
       const std::string folder = fs::absolute(*file).parent_path();
       policy.binds.push_back({folder, folder});
     }

@@ -18,6 +18,8 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 class BandwidthCalendar {
  public:
   // No bandwidth; reserve() must not be called.

@@ -24,7 +24,7 @@ struct Tile {
   double share;  // of the rate of the largest
 };
 
-std::array<Tile, 5> tiles_of(const Platform::Cublas& c) {
+std::array<Tile, 5> tiles_of(const platform::Platform::Cublas& c) {
   return {{{128, 256, 384, 1},
            {128, 128, 384, c.tile_128x128},
            {128, 64, 256, c.tile_128x64},
@@ -32,7 +32,7 @@ std::array<Tile, 5> tiles_of(const Platform::Cublas& c) {
            {64, 32, 128, c.tile_64x32}}};
 }
 
-double products(const Platform& p, GemmMath math) {
+double products(const platform::Platform& p, GemmMath math) {
   switch (math) {
     case GemmMath::half:
       return p.tensor.products;
@@ -50,7 +50,7 @@ double products(const Platform& p, GemmMath math) {
   return 1;
 }
 
-double share(const Platform& p, GemmMath math) {
+double share(const platform::Platform& p, GemmMath math) {
   switch (math) {
     case GemmMath::fp8:
     case GemmMath::int8:
@@ -64,10 +64,12 @@ double share(const Platform& p, GemmMath math) {
   }
 }
 
-double rate_of_multiprocessor(const Platform& p, GemmMath math) { return 2 * products(p, math) * p.device.clock; }
+double rate_of_multiprocessor(const platform::Platform& p, GemmMath math) {
+  return 2 * products(p, math) * p.device.clock;
+}
 
 struct Model {
-  const Platform& p;
+  const platform::Platform& p;
   const GemmQuestion& q;
 
   // Each wave reads the rows and columns of its tiles once, and what L2 keeps from the wave before not again.
@@ -89,7 +91,7 @@ struct Model {
   }
 
   CublasPlan plan(const Tile& tile, bool turned, uint32_t split) const {
-    const Platform::Cublas& c = p.cublas;
+    const platform::Platform::Cublas& c = p.cublas;
     CublasPlan plan;
     plan.tile_m = turned ? tile.n : tile.m;
     plan.tile_n = turned ? tile.m : tile.n;
@@ -124,16 +126,16 @@ std::optional<GemmMath> gemm_math_from(std::string_view name) {
   return static_cast<GemmMath>(found - kMath.begin());
 }
 
-double peak_rate(const Platform& p, GemmMath math) { return rate_of_multiprocessor(p, math) * p.device.sms; }
+double peak_rate(const platform::Platform& p, GemmMath math) { return rate_of_multiprocessor(p, math) * p.device.sms; }
 
-Time time_of(const Platform& p, const CublasPlan& plan) {
+Time time_of(const platform::Platform& p, const CublasPlan& plan) {
   const Time blocks = plan.waves(p.device.sms) * plan.block;
   const double memory = static_cast<double>(plan.memory_bytes) / (p.memory.bandwidth * p.cublas.memory_share);
   const double l2 = static_cast<double>(plan.l2_bytes) / p.cache.l2_bandwidth;
   return plan.start + std::max(blocks, picoseconds(std::max(memory, l2))) + plan.tail;
 }
 
-std::vector<CublasPlan> gemm_plans(const Platform& p, const GemmQuestion& q) {
+std::vector<CublasPlan> gemm_plans(const platform::Platform& p, const GemmQuestion& q) {
   const Model model{p, q};
   std::vector<CublasPlan> all;
   for (const Tile& tile : tiles_of(p.cublas)) {
@@ -155,9 +157,9 @@ std::vector<CublasPlan> gemm_plans(const Platform& p, const GemmQuestion& q) {
   return sorted;
 }
 
-CublasPlan choose_gemm(const Platform& p, const GemmQuestion& q) { return gemm_plans(p, q).front(); }
+CublasPlan choose_gemm(const platform::Platform& p, const GemmQuestion& q) { return gemm_plans(p, q).front(); }
 
-CublasPlan plan_streaming(const Platform& p, uint64_t bytes, bool reduces) {
+CublasPlan plan_streaming(const platform::Platform& p, uint64_t bytes, bool reduces) {
   CublasPlan plan;
   plan.start = p.cublas.vector_start;
   if (reduces) plan.tail = p.cublas.reduce;

@@ -16,6 +16,8 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 // Units that multiply, by what they read.
 enum class GemmMath : uint8_t { half, tf32, fp8, int8, f32, f64 };
 std::string_view name_of(GemmMath math);  // "half": f16 and bf16
@@ -44,17 +46,17 @@ struct CublasPlan {
 };
 
 // With the whole device to itself, without the launch.
-Time time_of(const Platform& platform, const CublasPlan& plan);
+Time time_of(const platform::Platform& platform, const CublasPlan& plan);
 
 // What cuBLAS would take: the first of gemm_plans().
-CublasPlan choose_gemm(const Platform& platform, const GemmQuestion& question);
+CublasPlan choose_gemm(const platform::Platform& platform, const GemmQuestion& question);
 // All tiles and splits, the fastest first; never empty.
-std::vector<CublasPlan> gemm_plans(const Platform& platform, const GemmQuestion& question);
+std::vector<CublasPlan> gemm_plans(const platform::Platform& platform, const GemmQuestion& question);
 
 // Functions that read and write each of `bytes` once; `reduces`: to one number.
-CublasPlan plan_streaming(const Platform& platform, uint64_t bytes, bool reduces);
+CublasPlan plan_streaming(const platform::Platform& platform, uint64_t bytes, bool reduces);
 
 // FLOP a second that the data sheet promises, at the platform's clock.
-double peak_rate(const Platform& platform, GemmMath math);
+double peak_rate(const platform::Platform& platform, GemmMath math);
 
 }  // namespace fb::fabric

@@ -39,8 +39,8 @@ uint64_t ratio(double full, double effective) {
 
 }  // namespace
 
-Fabric::Fabric(const Platform& platform) : platform_(platform), devices_(platform.devices()) {
-  const Platform& p = platform_;
+Fabric::Fabric(const platform::Platform& platform) : platform_(platform), devices_(platform.devices()) {
+  const platform::Platform& p = platform_;
   for (Device& d : devices_) {
     d.memory = BandwidthCalendar(p.memory.bandwidth);
     d.l2 = BandwidthCalendar(p.cache.l2_bandwidth);
@@ -79,8 +79,8 @@ Fabric::Ports& Fabric::ports(Device& device, uint32_t sm) {
 
 Fabric::Route Fabric::route(uint32_t from, uint32_t to) {
   FB_CHECK(from != to);
-  if (to == kHost) return {&devices_[from].to_host, nullptr, platform_.host_link.latency};
-  if (from == kHost) return {nullptr, &devices_[to].from_host, platform_.host_link.latency};
+  if (to == platform::kHost) return {&devices_[from].to_host, nullptr, platform_.host_link.latency};
+  if (from == platform::kHost) return {nullptr, &devices_[to].from_host, platform_.host_link.latency};
   Device &a = devices_[from], &b = devices_[to];
   if (platform_.node_of(from) != platform_.node_of(to)) return {&a.nic_out, &b.nic_in, platform_.nic.latency};
   if (platform_.peer.nvlink) return {&a.peer_out, &b.peer_in, platform_.peer.latency};
@@ -89,13 +89,15 @@ Fabric::Route Fabric::route(uint32_t from, uint32_t to) {
 
 // What takes time. The ledger is told what the time scales with.
 
-Time Fabric::later(Time at, Time duration, Group group) { return ledger_.later(at, duration, group, hop_of(at)); }
+Time Fabric::later(Time at, Time duration, platform::Group group) {
+  return ledger_.later(at, duration, group, hop_of(at));
+}
 
 Time Fabric::reserve(BandwidthCalendar& resource, Time at, uint64_t units) {
   const Time end = resource.reserve(at, units);
   if (ledger_.is_active()) [[unlikely]] {
     const Time work = resource.duration(units);
-    ledger_.add(resource.period, {at, at + work, end, work}, Group::bandwidth, hop_of(at));
+    ledger_.add(resource.period, {at, at + work, end, work}, platform::Group::bandwidth, hop_of(at));
   }
   return end;
 }
@@ -104,7 +106,7 @@ Time Fabric::reserve(BandwidthCalendar& resource, Time at, uint64_t units) {
 Time Fabric::receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units) {
   const Time end = std::max(last, resource.reserve(first, units));
   if (ledger_.is_active()) [[unlikely]]
-    ledger_.add(resource.period, {last, last, end, resource.duration(units)}, Group::bandwidth);
+    ledger_.add(resource.period, {last, last, end, resource.duration(units)}, platform::Group::bandwidth);
   return end;
 }
 
@@ -129,9 +131,9 @@ void Fabric::count(uint32_t device, Traffic kind, Time at, uint64_t bytes) {
 }
 
 void Fabric::count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes) {
-  if (from == kHost) {
-    if (to != kHost) count(to, Traffic::from_host, at, bytes);
-  } else if (to == kHost) {
+  if (from == platform::kHost) {
+    if (to != platform::kHost) count(to, Traffic::from_host, at, bytes);
+  } else if (to == platform::kHost) {
     count(from, Traffic::to_host, at, bytes);
   } else if (from != to) {
     count(from, Traffic::peer_out, at, bytes);
@@ -184,7 +186,7 @@ Trip Fabric::fetch(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, Ti
   const Route r = route(owner, device);
   trip.there = later(trip.issued, r.latency);
   uint64_t weight = bytes.all;
-  if (owner != kHost) {
+  if (owner != platform::kHost) {
     if (!in_l2) {
       if (bytes.memory > 0) trip.there = reserve(devices_[owner].memory, trip.there, bytes.memory);
       count(owner, Traffic::memory, trip.there, bytes.all);
@@ -219,7 +221,7 @@ Trip Fabric::deliver(uint32_t device, uint32_t sm, uint32_t owner, Bytes bytes, 
   trip.issued = enter(port.remote_stores, at, bytes.all, limits.remote_stores);
   trip.issued = enter(own.remote_stores, trip.issued, bytes.all, limits.device_remote_stores);
   const Route r = route(device, owner);
-  const bool to_peer = owner != kHost;
+  const bool to_peer = owner != platform::kHost;
   trip.there = send(r, to_peer ? scaled(bytes.all, weight_of) : bytes.all, trip.issued);
   if (to_peer) {
     if (bytes.memory > 0) trip.there = reserve(devices_[owner].memory, trip.there, bytes.memory);
@@ -251,7 +253,7 @@ Trip Fabric::atomic(uint32_t device, uint32_t sm, uint32_t owner, uint64_t opera
   }
   trip.issued = enter(port.remote_stores, at, bytes, limits.remote_stores);
   const Route r = route(device, owner);
-  const bool to_peer = owner != kHost;
+  const bool to_peer = owner != platform::kHost;
   trip.there = send(r, to_peer ? scaled(bytes, store_weight_) : bytes, trip.issued);
   if (to_peer) trip.there = reserve(devices_[owner].atomics, trip.there, operations);
   trip.there = later(trip.there, half);
@@ -336,7 +338,7 @@ Trip Fabric::multicast_reduce(uint32_t device, uint32_t sm, std::span<const uint
 
 Time Fabric::way_back(uint32_t device, uint32_t owner) const {
   if (owner == device) return platform_.memory.l2_latency / 2;
-  if (owner == kHost) return platform_.host_link.latency;
+  if (owner == platform::kHost) return platform_.host_link.latency;
   return platform_.node_of(device) == platform_.node_of(owner) ? platform_.peer.latency : platform_.nic.latency;
 }
 
@@ -351,13 +353,13 @@ Copy Fabric::start_copy(uint32_t device, uint32_t from, uint32_t to, uint64_t by
   c.from = from;
   c.to = to;
   c.left = bytes;
-  c.begin = c.next = c.end = later(std::max(at, engines[c.engine]), platform_.copy.start, Group::launch);
+  c.begin = c.next = c.end = later(std::max(at, engines[c.engine]), platform_.copy.start, platform::Group::launch);
   c.through_host = through_host;
   // The second of two copies starts when the first piece is in the buffer.
-  if (through_host) c.begin = c.next = c.end = later(c.begin, platform_.copy.start, Group::launch);
+  if (through_host) c.begin = c.next = c.end = later(c.begin, platform_.copy.start, platform::Group::launch);
   // The engine is reserved from now on: the next copy takes another one.
   devices_[device].engines[c.engine] = c.begin;
-  if (pageable || (from == kHost && to == kHost)) {
+  if (pageable || (from == platform::kHost && to == platform::kHost)) {
     c.not_faster = static_cast<Time>(std::llround(1e12 * 1024 / platform_.host_link.pageable_bandwidth));
   }
   return c;
@@ -383,10 +385,10 @@ void Fabric::advance(Copy& c) {
                         : route(c.from, c.to);
     arrived = send(r, bytes, begin);
     // No faster than the destination accepts them.
-    sent = later(begin, arrived - r.latency - begin, Group::bandwidth);
+    sent = later(begin, arrived - r.latency - begin, platform::Group::bandwidth);
   }
   const auto touch = [&](uint32_t owner, uint64_t n) {
-    if (owner == kHost) return;
+    if (owner == platform::kHost) return;
     const Time served = reserve(devices_[owner].memory, begin, n);
     sent = std::max(sent, served);
     count(owner, Traffic::memory, served, n);
@@ -394,10 +396,10 @@ void Fabric::advance(Copy& c) {
   if (c.reads) touch(c.from, bytes);
   touch(c.to, bytes);
   const Time before = c.pieces == 0 ? begin : c.sent[(c.pieces - 1) % Copy::kWindow];
-  sent = std::max(sent, later(before, bytes * c.not_faster / 1024, Group::bandwidth));
+  sent = std::max(sent, later(before, bytes * c.not_faster / 1024, platform::Group::bandwidth));
   if (c.through_host) {
-    count_trip(c.from, kHost, arrived, bytes);
-    count_trip(kHost, c.to, arrived, bytes);
+    count_trip(c.from, platform::kHost, arrived, bytes);
+    count_trip(platform::kHost, c.to, arrived, bytes);
   } else {
     count_trip(c.from, c.to, arrived, bytes);
   }
@@ -447,7 +449,7 @@ Time Fabric::stream(uint32_t device, uint32_t owner, Bytes bytes, bool reads, Ti
     count(device, Traffic::memory, end, bytes.memory);
     return end;
   }
-  const bool host = owner == kHost;
+  const bool host = owner == platform::kHost;
   Time there = at;
   if (!host && bytes.memory != 0) {
     there = reserve(devices_[owner].memory, at, bytes.memory);

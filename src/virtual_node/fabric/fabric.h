@@ -58,11 +58,11 @@ struct Bytes {
 
 class Fabric {
  public:
-  explicit Fabric(const Platform& platform);
+  explicit Fabric(const platform::Platform& platform);
   ~Fabric();
   Fabric(Fabric&&) noexcept;
 
-  const Platform& platform() const { return platform_; }
+  const platform::Platform& platform() const { return platform_; }
 
   // Accesses of multiprocessor `sm` of `device` to the memory of `owner`: a device, or kHost. `in_l2`: the bytes are
   // those of a flag, and no access to device memory is needed.
@@ -121,7 +121,7 @@ class Fabric {
   Ports& ports(Device& device, uint32_t sm);
   Route route(uint32_t from, uint32_t to);
   // Everything that takes time is one of these, so that the ledger knows of it.
-  Time later(Time at, Time duration, Group group = Group::latency);
+  Time later(Time at, Time duration, platform::Group group = platform::Group::latency);
   Time reserve(BandwidthCalendar& resource, Time at, uint64_t units);
   Time receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units);
   Time enter(FlowControl& limited, Time at, uint64_t bytes, uint64_t limit);
@@ -134,7 +134,7 @@ class Fabric {
   void count_trip(uint32_t from, uint32_t to, Time at, uint64_t bytes);
   Trip spread(uint32_t device, uint32_t sm, std::span<const uint32_t> members, uint64_t bytes, Time at, bool atomic);
 
-  Platform platform_;
+  platform::Platform platform_;
   std::vector<Device> devices_;
   Ratio store_weight_ = 0, load_weight_ = 0, bulk_weight_ = 0;  // on links between devices
   Ratio multicast_store_weight_ = 0, multicast_reduce_weight_ = 0;

@@ -11,6 +11,8 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 class FlowControl {
  public:
   // When `bytes` that are ready at `at` may leave.

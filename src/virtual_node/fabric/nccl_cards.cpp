@@ -9,7 +9,7 @@ namespace {
 using Rails = std::vector<uint32_t>;  // cards of one node
 
 // By node, in the order of ranks; each has as many as the smallest one.
-std::vector<Rails> rails_of(const Platform& p, std::span<const uint32_t> devices) {
+std::vector<Rails> rails_of(const platform::Platform& p, std::span<const uint32_t> devices) {
   std::vector<Rails> nodes;
   std::map<uint32_t, size_t> found;
   for (const uint32_t device : devices) {
@@ -45,12 +45,12 @@ void add_trees(std::vector<CardEdge>& edges, const std::vector<Rails>& nodes) {
 
 }  // namespace
 
-uint32_t card_of(const Platform& p, uint32_t device) {
+uint32_t card_of(const platform::Platform& p, uint32_t device) {
   const uint32_t inside = device % p.node.devices;
   return p.node_of(device) * p.nic.per_node + inside * p.nic.per_node / p.node.devices;
 }
 
-std::vector<CardEdge> card_edges(const Platform& p, NcclOp op, NcclAlgorithm algorithm,
+std::vector<CardEdge> card_edges(const platform::Platform& p, NcclOp op, NcclAlgorithm algorithm,
                                  std::span<const uint32_t> devices, uint32_t root) {
   std::vector<CardEdge> edges;
   if (p.nic.per_node == 0) return edges;

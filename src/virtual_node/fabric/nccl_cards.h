@@ -18,10 +18,10 @@ struct CardEdge {
 };
 
 // `devices`: by rank; of a message the sender's and the receiver's. Empty: all are on one node.
-std::vector<CardEdge> card_edges(const Platform& platform, NcclOp op, NcclAlgorithm algorithm,
+std::vector<CardEdge> card_edges(const platform::Platform& platform, NcclOp op, NcclAlgorithm algorithm,
                                  std::span<const uint32_t> devices, uint32_t root);
 
 // The card that is nearest to a device.
-uint32_t card_of(const Platform& platform, uint32_t device);
+uint32_t card_of(const platform::Platform& platform, uint32_t device);
 
 }  // namespace fb::fabric

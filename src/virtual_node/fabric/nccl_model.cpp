@@ -25,7 +25,7 @@ double seconds(Time t) { return static_cast<double>(t) * 1e-12; }
 Time picoseconds(double s) { return static_cast<Time>(std::llround(s * 1e12)); }
 
 struct Model {
-  const Platform& p;
+  const platform::Platform& p;
   const NcclQuestion& q;
   uint32_t n = q.ranks;
 
@@ -214,8 +214,8 @@ std::string_view name_of(NcclProtocol protocol) {
 }
 
 // A block of GPU memory is posted by a thread of the host, and polled by one at the other end.
-NcclNetwork nccl_network(const Platform& p, uint32_t ranks_of_a_node) {
-  const Platform::Nic& nic = p.nic;
+NcclNetwork nccl_network(const platform::Platform& p, uint32_t ranks_of_a_node) {
+  const platform::Platform::Nic& nic = p.nic;
   NcclNetwork net;
   net.rails = std::max(1u, std::min(ranks_of_a_node, nic.per_node));
   net.bandwidth =
@@ -239,7 +239,7 @@ double bus_factor(NcclOp op, uint32_t ranks) {
   }
 }
 
-std::vector<NcclChoice> nccl_choices(const Platform& platform, const NcclQuestion& question) {
+std::vector<NcclChoice> nccl_choices(const platform::Platform& platform, const NcclQuestion& question) {
   std::vector<NcclChoice> all;
   const Model model{platform, question};
   if (question.ranks < 2) {
@@ -262,7 +262,7 @@ std::vector<NcclChoice> nccl_choices(const Platform& platform, const NcclQuestio
   return all;
 }
 
-NcclChoice choose_nccl(const Platform& platform, const NcclQuestion& question) {
+NcclChoice choose_nccl(const platform::Platform& platform, const NcclQuestion& question) {
   return nccl_choices(platform, question).front();
 }
 

@@ -14,6 +14,8 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 enum class NcclOp : uint8_t {
   all_reduce,
   broadcast,
@@ -69,14 +71,14 @@ struct NcclNetwork {
   Time card = 0;         // from a GPU to one of another node: what the cards take
   Time hop = 0;          // … and with the threads that serve them
 };
-NcclNetwork nccl_network(const Platform& platform, uint32_t ranks_of_a_node);
+NcclNetwork nccl_network(const platform::Platform& platform, uint32_t ranks_of_a_node);
 
 // Times that nccl-tests multiplies the algorithm bandwidth with.
 double bus_factor(NcclOp op, uint32_t ranks);
 
 // What NCCL would take; never empty. The first of nccl_choices().
-NcclChoice choose_nccl(const Platform& platform, const NcclQuestion& question);
+NcclChoice choose_nccl(const platform::Platform& platform, const NcclQuestion& question);
 // All that are possible, the fastest first.
-std::vector<NcclChoice> nccl_choices(const Platform& platform, const NcclQuestion& question);
+std::vector<NcclChoice> nccl_choices(const platform::Platform& platform, const NcclQuestion& question);
 
 }  // namespace fb::fabric

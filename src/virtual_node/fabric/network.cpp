@@ -9,14 +9,14 @@ namespace {
 constexpr uint64_t kOperation = 1024;
 
 BandwidthCalendar one_each(Time interval) {
-  constexpr Time kShortest = kNanosecond / 10;
+  constexpr Time kShortest = platform::kNanosecond / 10;
   return BandwidthCalendar(kOperation * 1e12 / static_cast<double>(std::max(interval, kShortest)));
 }
 
 }  // namespace
 
 // The bandwidths of the platform are those of payload in packets of full size; ports carry headers, too.
-Network::Network(const Platform& platform, ShareLedger& shares) : nic_(platform.nic), shares_(shares) {
+Network::Network(const platform::Platform& platform, ShareLedger& shares) : nic_(platform.nic), shares_(shares) {
   if (nic_.per_node == 0) return;
   const double headers = static_cast<double>(nic_.mtu + nic_.header) / static_cast<double>(nic_.mtu);
   cards_.resize(size_t{platform.node.nodes} * nic_.per_node);
@@ -36,13 +36,13 @@ Network::Network(const Platform& platform, ShareLedger& shares) : nic_(platform.
 Time Network::reserve(BandwidthCalendar& resource, Time at, uint64_t units) {
   const Time end = resource.reserve(at, units);
   const Time work = resource.duration(units);
-  shares_.add(resource.period, {at, at + work, end, work}, Group::bandwidth);
+  shares_.add(resource.period, {at, at + work, end, work}, platform::Group::bandwidth);
   return end;
 }
 
 Time Network::receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units) {
   const Time end = std::max(last, resource.reserve(first, units));
-  shares_.add(resource.period, {last, last, end, resource.duration(units)}, Group::bandwidth);
+  shares_.add(resource.period, {last, last, end, resource.duration(units)}, platform::Group::bandwidth);
   return end;
 }
 
@@ -50,7 +50,7 @@ Time Network::receive(BandwidthCalendar& resource, Time first, Time last, uint64
 Time Network::take_turn(BandwidthCalendar& resource, Time at) {
   const Time work = resource.duration(kOperation);
   const Time begin = std::max(at, resource.reserve(at, kOperation) - work);
-  shares_.add(resource.period, {at, at, begin, work}, Group::latency);
+  shares_.add(resource.period, {at, at, begin, work}, platform::Group::latency);
   return begin;
 }
 
@@ -60,7 +60,7 @@ uint64_t Network::with_headers(uint64_t bytes, uint64_t mtu) const {
 }
 
 Time Network::start(Time at, bool inlined, bool from_device) {
-  const Time begun = shares_.later(at, inlined ? nic_.inline_start : nic_.start, Group::latency);
+  const Time begun = shares_.later(at, inlined ? nic_.inline_start : nic_.start, platform::Group::latency);
   return from_device && !inlined ? fetch_from_device(begun) : begun;
 }
 
@@ -80,7 +80,7 @@ Network::Flight Network::send(const Message& m, Time at) {
     if (m.from_device) flight.left = std::max(flight.left, reserve(from.device_reads, at, m.bytes));
   }
   const Time wire = loops ? nic_.loopback : nic_.wire;
-  Time last = shares_.later(flight.left, wire, Group::latency);
+  Time last = shares_.later(flight.left, wire, platform::Group::latency);
   const Time first = at + wire;
   if (!loops) last = receive(to.in, first, last, units);
   if (m.bytes != 0) {
@@ -88,7 +88,7 @@ Network::Flight Network::send(const Message& m, Time at) {
     if (m.to_device) last = receive(to.device_writes, first, last, m.bytes);
   }
   const Time deliver = nic_.deliver + (m.to_device && m.bytes != 0 ? nic_.device_deliver : 0);
-  flight.arrived = shares_.later(last, deliver, Group::latency);
+  flight.arrived = shares_.later(last, deliver, platform::Group::latency);
   flight.first = std::min(flight.arrived, first + deliver);
   return flight;
 }

@@ -19,7 +19,7 @@ namespace fb::fabric {
 
 class Network {
  public:
-  Network(const Platform& platform, ShareLedger& shares);
+  Network(const platform::Platform& platform, ShareLedger& shares);
 
   uint32_t cards() const { return static_cast<uint32_t>(cards_.size()); }
   uint32_t node_of(uint32_t card) const { return card / nic_.per_node; }
@@ -53,9 +53,9 @@ class Network {
   // When the first byte of a request is on the wire, whose doorbell was rung at `at`.
   Time start(Time at, bool inlined, bool from_device);
   // When a queue pair can send its next message.
-  Time after_message(Time at) { return shares_.later(at, nic_.message, Group::latency); }
+  Time after_message(Time at) { return shares_.later(at, nic_.message, platform::Group::latency); }
   // When the first byte of what is asked for leaves, in memory of a GPU.
-  Time fetch_from_device(Time at) { return shares_.later(at, nic_.device_fetch, Group::latency); }
+  Time fetch_from_device(Time at) { return shares_.later(at, nic_.device_fetch, platform::Group::latency); }
 
   // Bytes of a stream of large messages that something else than queue pairs sends, GPU memory at both ends: when they
   // have left and arrived. Latencies are the caller's.
@@ -78,7 +78,7 @@ class Network {
   Time receive(BandwidthCalendar& resource, Time first, Time last, uint64_t units);
   uint64_t with_headers(uint64_t bytes, uint64_t mtu) const;
 
-  Platform::Nic nic_;
+  platform::Platform::Nic nic_;
   ShareLedger& shares_;
   std::vector<Card> cards_;
 };

@@ -18,10 +18,10 @@ void ShareLedger::begin(Time at) {
   set(at, {});
 }
 
-void ShareLedger::add_served(BusyPeriod& busy, const Served& request, Group group, Time in_flight) {
+void ShareLedger::add_served(BusyPeriod& busy, const Served& request, platform::Group group, Time in_flight) {
   const auto& [at, alone, end, work] = request;
   Shares own = find(at);
-  own[static_cast<size_t>(Group::in_flight)] += static_cast<int64_t>(in_flight);
+  own[static_cast<size_t>(platform::Group::in_flight)] += static_cast<int64_t>(in_flight);
   busy.work += work;
   const bool older = busy.begin >= begin_ && busy.begin <= at;
   const bool goes_on = older && (end - busy.begin) * kBusyPerMille <= busy.work * 1000;

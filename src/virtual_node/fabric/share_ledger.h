@@ -27,9 +27,11 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 // Picoseconds by group. Group::in_flight is beside the others: the time of round trips that had to be waited for
 // because too many bytes were in flight. It is spent on latency or bandwidth, too.
-using Shares = std::array<int64_t, kGroups.size()>;
+using Shares = std::array<int64_t, platform::kGroups.size()>;
 
 // Since when a resource has been busy.
 struct BusyPeriod {
@@ -55,22 +57,22 @@ class ShareLedger {
 
   // `to` is `from` and a duration that scales with the group. `in_flight`: `from` had to be waited for because of a
   // limit on bytes in flight, for a round trip of that length.
-  void add(Time from, Time to, Group group, Time in_flight = 0) {
+  void add(Time from, Time to, platform::Group group, Time in_flight = 0) {
     if (!active_ || to == from) return;
     Shares s = find(from);
     s[static_cast<size_t>(group)] += static_cast<int64_t>(to - from);
-    s[static_cast<size_t>(Group::in_flight)] += static_cast<int64_t>(in_flight);
+    s[static_cast<size_t>(platform::Group::in_flight)] += static_cast<int64_t>(in_flight);
     set(to, s);
   }
 
   // The sum of both.
-  Time later(Time at, Time duration, Group group, Time in_flight = 0) {
+  Time later(Time at, Time duration, platform::Group group, Time in_flight = 0) {
     add(at, at + duration, group, in_flight);
     return at + duration;
   }
 
   // `end` is when a resource has served a request; durations scale with the group.
-  void add(BusyPeriod& busy, const Served& request, Group group, Time in_flight = 0) {
+  void add(BusyPeriod& busy, const Served& request, platform::Group group, Time in_flight = 0) {
     if (active_) add_served(busy, request, group, in_flight);
   }
 
@@ -83,7 +85,7 @@ class ShareLedger {
   }
 
  private:
-  void add_served(BusyPeriod& busy, const Served& request, Group group, Time in_flight);
+  void add_served(BusyPeriod& busy, const Served& request, platform::Group group, Time in_flight);
   struct Entry {
     Time at = 0;
     Shares shares = {};

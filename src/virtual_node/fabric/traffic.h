@@ -11,6 +11,8 @@
 
 namespace fb::fabric {
 
+using platform::Time;
+
 enum class Traffic : uint8_t { peer_out, peer_in, memory, to_host, from_host };
 inline constexpr size_t kTrafficKinds = 5;
 

@@ -19,7 +19,7 @@
 
 namespace fb::rdma {
 
-using fabric::Time;
+using platform::Time;
 
 // Objects refer to each other by pointers; `users` counts the objects that refer to this one, and an object with users
 // can't be destroyed (EBUSY).

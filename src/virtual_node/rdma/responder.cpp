@@ -70,7 +70,7 @@ std::vector<std::byte> grh_of(const Surroundings& around, const Message& m) {
 }  // namespace
 
 Time Cards::rnr_delay(const QueuePair& pair) const {
-  return Time{kRnrTimers[pair.attributes.rnr_timer % kRnrTimers.size()]} * 10 * fabric::kMicrosecond;
+  return Time{kRnrTimers[pair.attributes.rnr_timer % kRnrTimers.size()]} * 10 * platform::kMicrosecond;
 }
 
 void Cards::arrive(const MessagePtr& message) {

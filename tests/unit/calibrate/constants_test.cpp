@@ -47,7 +47,7 @@ TEST(Constants, ThatAreFittedAreInThePlatformAndMakeADifference) {
     for (const auto& [key, value] : *values) {
       const std::string changed = with_values(text, {{key, value * 1.5}});
       EXPECT_NE(changed, text) << key;
-      EXPECT_TRUE(fabric::parse_platform(changed)) << key;
+      EXPECT_TRUE(platform::parse_platform(changed)) << key;
     }
   }
 }

@@ -60,8 +60,8 @@ const std::vector<Point> kFewRows = {
     {128, 4096, 7168, 1, 30.7}, {128, 7168, 2048, 1, 16.6}, {4096, 7168, 16384, 1, 1155}, {4096, 4096, 7168, 1, 291},
 };
 
-Platform platform(const char* name) {
-  const auto loaded = load_platform(name);
+platform::Platform platform(const char* name) {
+  const auto loaded = platform::load_platform(name);
   EXPECT_TRUE(loaded);
   return *loaded;
 }
@@ -76,12 +76,12 @@ GemmQuestion question(GemmMath math, const Point& p) {
   return q;
 }
 
-double modelled(const Platform& p, const GemmQuestion& q) {
+double modelled(const platform::Platform& p, const GemmQuestion& q) {
   return static_cast<double>(time_of(p, choose_gemm(p, q))) * 1e-6;
 }
 
 std::vector<double> errors_of(const char* name, const std::vector<Point>& points, GemmMath math = GemmMath::half) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   std::vector<double> errors;
   for (const Point& point : points) {
     GemmQuestion q = question(math, point);
@@ -127,7 +127,7 @@ TEST(CublasModel, fp8_is_close) {
 
 TEST(CublasModel, nothing_is_faster_than_the_units_or_the_memory) {
   for (const char* name : {"h100x8", "b300x8", "pcie_x4"}) {
-    const Platform p = platform(name);
+    const platform::Platform p = platform(name);
     for (const GemmMath math :
          {GemmMath::half, GemmMath::tf32, GemmMath::fp8, GemmMath::int8, GemmMath::f32, GemmMath::f64}) {
       const uint32_t size = math == GemmMath::f64                             ? 8
@@ -150,7 +150,7 @@ TEST(CublasModel, nothing_is_faster_than_the_units_or_the_memory) {
 }
 
 TEST(CublasModel, types_are_in_their_order) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   const auto time = [&](GemmMath math, uint32_t size) {
     GemmQuestion q = question(math, {4096, 4096, 4096, 1, 0});
     q.element_bytes = q.result_bytes = size;
@@ -163,7 +163,7 @@ TEST(CublasModel, types_are_in_their_order) {
 }
 
 TEST(CublasModel, one_row_of_tiles_too_many_costs_a_wave) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   // 11 x 12 tiles of 128 x 256 fill 132 multiprocessors.
   const auto time = [&](uint64_t rows) {
     return modelled(p, question(GemmMath::half, {128 * rows, 256 * 12, 4096, 1, 0}));
@@ -173,7 +173,7 @@ TEST(CublasModel, one_row_of_tiles_too_many_costs_a_wave) {
 }
 
 TEST(CublasModel, few_tiles_are_split_along_k_where_there_is_a_workspace) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   GemmQuestion q = question(GemmMath::half, {256, 256, 16384, 1, 0});
   const CublasPlan split = choose_gemm(p, q);
   EXPECT_GT(split.split, 1u);
@@ -183,7 +183,7 @@ TEST(CublasModel, few_tiles_are_split_along_k_where_there_is_a_workspace) {
 }
 
 TEST(CublasModel, streaming_is_bound_by_memory) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   const double s = static_cast<double>(time_of(p, plan_streaming(p, uint64_t{1} << 30, false))) * 1e-12;
   EXPECT_NEAR(static_cast<double>(uint64_t{1} << 30) / s / p.memory.bandwidth, p.cublas.memory_share, 0.03);
 }

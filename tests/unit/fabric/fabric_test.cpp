@@ -11,14 +11,14 @@
 namespace fb::fabric {
 namespace {
 
-Platform platform(const char* name) {
-  auto p = load_platform(name);
+platform::Platform platform(const char* name) {
+  auto p = platform::load_platform(name);
   EXPECT_TRUE(p.has_value());
   return std::move(*p);
 }
 
-constexpr uint64_t kPiece = 512;          // a warp's 16 bytes per lane
-constexpr Time kIssue = 2 * kNanosecond;  // between two accesses of a multiprocessor
+constexpr uint64_t kPiece = 512;                    // a warp's 16 bytes per lane
+constexpr Time kIssue = 2 * platform::kNanosecond;  // between two accesses of a multiprocessor
 
 // One multiprocessor that sends `left` bytes piece by piece.
 struct Agent {
@@ -63,7 +63,7 @@ std::vector<Agent> stores(Fabric& f, uint32_t device, uint32_t owner, uint32_t s
 }
 
 TEST(Fabric, AnAccessThatIsAloneTakesTheLatenciesOfItsWay) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   const Trip local = f.read(0, 0, 0, 128, 0);
   EXPECT_NEAR(static_cast<double>(local.back), static_cast<double>(p.memory.latency), 1000);
@@ -72,12 +72,12 @@ TEST(Fabric, AnAccessThatIsAloneTakesTheLatenciesOfItsWay) {
   const Trip store = f.write(0, 2, 1, 128, 0);
   EXPECT_NEAR(static_cast<double>(store.there), static_cast<double>(p.peer.latency), 2000);
   EXPECT_EQ(store.back, store.there + p.peer.latency);
-  const Trip host = f.read(0, 3, kHost, 128, 0);
+  const Trip host = f.read(0, 3, platform::kHost, 128, 0);
   EXPECT_GE(host.back, 2 * p.host_link.latency);
 }
 
 TEST(Fabric, OneMultiprocessorCannotFillALinkAndManyCan) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   const auto rate = [&](uint32_t sms) {
     Fabric f(p);
     auto agents = stores(f, 0, 1, sms, 16 << 20);
@@ -93,7 +93,7 @@ TEST(Fabric, OneMultiprocessorCannotFillALinkAndManyCan) {
 }
 
 TEST(Fabric, TwoFlowsOnOneLinkGetHalfEach) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   constexpr uint64_t kBytes = 16 << 20;
   auto agents = stores(f, 0, 1, 64, kBytes);
@@ -110,7 +110,7 @@ TEST(Fabric, TwoFlowsOnOneLinkGetHalfEach) {
 }
 
 TEST(Fabric, SevenSendersToOneReceiverAreBoundByItsIngress) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   std::vector<Agent> agents;
   constexpr uint64_t kBytes = 4 << 20;
@@ -122,7 +122,7 @@ TEST(Fabric, SevenSendersToOneReceiverAreBoundByItsIngress) {
 }
 
 TEST(Fabric, AllToAllUsesEveryLinkInBothDirections) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   std::vector<Agent> agents;
   constexpr uint64_t kBytes = 1 << 20;
@@ -142,7 +142,7 @@ TEST(Fabric, AllToAllUsesEveryLinkInBothDirections) {
 }
 
 TEST(Fabric, LocalAccessesReachTheMemorysBandwidth) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   Fabric f(p);
   constexpr uint64_t kBytes = 64 << 20;
   std::vector<Agent> agents;
@@ -153,7 +153,7 @@ TEST(Fabric, LocalAccessesReachTheMemorysBandwidth) {
 }
 
 TEST(Fabric, MulticastBeatsStoresToSevenPeers) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   constexpr uint64_t kBytes = 4 << 20;
   const std::vector<uint32_t> members = {0, 1, 2, 3, 4, 5, 6, 7};
   Fabric f(p);
@@ -195,7 +195,7 @@ TEST(Fabric, AllReduceByMultimemIsNearItsCurve) {
 
 // peer_memcpy, in microseconds, the host's share included.
 TEST(Fabric, CopiesBetweenPeersAreNearTheirCurve) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   const struct {
     uint64_t bytes;
     double microseconds;
@@ -203,13 +203,13 @@ TEST(Fabric, CopiesBetweenPeersAreNearTheirCurve) {
   for (const auto& point : points) {
     Fabric f(p);
     const Copy c = f.copy(0, 0, 1, point.bytes, p.calls.copy);
-    const double modelled = static_cast<double>(c.end + p.calls.wake) / kMicrosecond;
+    const double modelled = static_cast<double>(c.end + p.calls.wake) / platform::kMicrosecond;
     EXPECT_NEAR(modelled, point.microseconds, 0.1 * point.microseconds) << point.bytes;
   }
 }
 
 TEST(Fabric, ShortCopiesTakeTheEnginesStartAndTheWay) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   const Copy c = f.copy(0, 0, 1, 4, 0);
   EXPECT_NEAR(static_cast<double>(c.end), static_cast<double>(p.copy.start + p.peer.latency), 1000);
@@ -218,7 +218,7 @@ TEST(Fabric, ShortCopiesTakeTheEnginesStartAndTheWay) {
 }
 
 TEST(Fabric, TwoCopiesOnOneLinkShareItEvenly) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   constexpr uint64_t kBytes = 64 << 20;
   Copy a = f.start_copy(0, 0, 1, kBytes, 0), b = f.start_copy(0, 0, 2, kBytes, 0);
@@ -231,7 +231,7 @@ TEST(Fabric, TwoCopiesOnOneLinkShareItEvenly) {
 }
 
 TEST(Fabric, CopiesInBothDirectionsDoNotDisturbEachOther) {
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   const Copy alone = Fabric(p).copy(0, 0, 1, 64 << 20, 0);
   f.copy(1, 1, 0, 64 << 20, 0);
@@ -240,21 +240,21 @@ TEST(Fabric, CopiesInBothDirectionsDoNotDisturbEachOther) {
 }
 
 TEST(Fabric, CopiesFromTheHostAreBoundByTheirLinkAndPageableOnesByTheirStaging) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   Fabric f(p);
   constexpr uint64_t kBytes = 64 << 20;
-  const Copy pinned = f.copy(0, kHost, 0, kBytes, 0);
+  const Copy pinned = f.copy(0, platform::kHost, 0, kBytes, 0);
   EXPECT_NEAR(gigabytes_per_second(kBytes, pinned.end - pinned.begin), 52.8, 1);
-  const Copy pageable = Fabric(p).copy(0, kHost, 0, kBytes, 0, true);
+  const Copy pageable = Fabric(p).copy(0, platform::kHost, 0, kBytes, 0, true);
   EXPECT_NEAR(gigabytes_per_second(kBytes, pageable.end - pageable.begin), 12, 0.5);
   EXPECT_EQ(f.counters(0)[static_cast<size_t>(Traffic::from_host)], kBytes);
 }
 
 TEST(Fabric, PeersWithoutNvlinkShareTheLinkToTheHost) {
-  const Platform p = platform("pcie_x4");
+  const platform::Platform p = platform("pcie_x4");
   Fabric f(p);
   constexpr uint64_t kBytes = 16 << 20;
-  Copy peer = f.start_copy(0, 0, 1, kBytes, 0), host = f.start_copy(0, 0, kHost, kBytes, 0);
+  Copy peer = f.start_copy(0, 0, 1, kBytes, 0), host = f.start_copy(0, 0, platform::kHost, kBytes, 0);
   while (!peer.done() || !host.done()) {
     f.advance(host.done() || (!peer.done() && peer.next <= host.next) ? peer : host);
   }
@@ -262,7 +262,7 @@ TEST(Fabric, PeersWithoutNvlinkShareTheLinkToTheHost) {
 }
 
 TEST(Fabric, CopiesInsideADeviceUseItsMemoryTwice) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   Fabric f(p);
   const Copy c = f.copy(0, 0, 0, 256 << 20, 0);
   EXPECT_NEAR(gigabytes_per_second(256 << 20, c.end - c.begin), 3350 / 2.0, 100);
@@ -272,7 +272,7 @@ TEST(Fabric, CopiesInsideADeviceUseItsMemoryTwice) {
 }
 
 TEST(Fabric, DevicesOfTwoNodesCopyThroughTheNetwork) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   Fabric f(p);
   const Copy c = f.copy(0, 0, 8, 64 << 20, 0);
   EXPECT_NEAR(gigabytes_per_second(64 << 20, c.end - c.begin), 49, 1);
@@ -280,18 +280,18 @@ TEST(Fabric, DevicesOfTwoNodesCopyThroughTheNetwork) {
 
 TEST(Fabric, ContendedRemoteAtomicsTakeOneRoundTripEach) {
   // remote_fetch_inc: 1.69 us for each of 64 operations in a row, on 8 devices at once.
-  const Platform p = platform("b300x8");
+  const platform::Platform p = platform("b300x8");
   Fabric f(p);
   Time now[8] = {};
   for (int k = 0; k < 64; ++k) {
     for (uint32_t d = 1; d < 8; ++d) now[d] = f.atomic(d, 0, 0, 1, now[d]).back;
   }
-  EXPECT_NEAR(static_cast<double>(now[1]) / 64 / kMicrosecond, 1.69, 0.05);
+  EXPECT_NEAR(static_cast<double>(now[1]) / 64 / platform::kMicrosecond, 1.69, 0.05);
 }
 
 TEST(Fabric, ALogOfTrafficSumsUpToTheCounters) {
   Fabric f(platform("b300x8"));
-  const TrafficLog& log = f.log_traffic(kMicrosecond);
+  const TrafficLog& log = f.log_traffic(platform::kMicrosecond);
   f.copy(0, 0, 1, 8 << 20, 0);
   uint64_t sum = 0;
   for (const uint64_t n : log.bytes(1, Traffic::peer_in)) sum += n;

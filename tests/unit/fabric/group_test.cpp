@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 Platform b300() { return load_platform("b300x8").value(); }
@@ -81,4 +81,4 @@ TEST(Group, EveryPlatformSaysHowUncertainItIs) {
 }
 
 }  // namespace
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -12,13 +12,13 @@
 namespace fb::fabric {
 namespace {
 
-Platform platform(const char* name, uint32_t nodes = 2) {
-  Platform p = load_platform(name).value();
+platform::Platform platform(const char* name, uint32_t nodes = 2) {
+  platform::Platform p = platform::load_platform(name).value();
   p.node.nodes = nodes;
   return p;
 }
 
-std::vector<uint32_t> all_devices(const Platform& p) {
+std::vector<uint32_t> all_devices(const platform::Platform& p) {
   std::vector<uint32_t> devices(p.devices());
   std::iota(devices.begin(), devices.end(), 0);
   return devices;
@@ -42,7 +42,7 @@ struct Load {
   }
 };
 
-NcclQuestion question(NcclOp op, const Platform& p, uint64_t bytes) {
+NcclQuestion question(NcclOp op, const platform::Platform& p, uint64_t bytes) {
   NcclQuestion q;
   q.op = op;
   q.ranks = p.devices();
@@ -53,7 +53,7 @@ NcclQuestion question(NcclOp op, const Platform& p, uint64_t bytes) {
 
 TEST(NcclCards, TheBusiestCardCarriesWhatTheModelSays) {
   for (const uint32_t nodes : {2u, 3u, 4u, 7u, 16u}) {
-    const Platform p = platform("h100x8_2nodes", nodes);
+    const platform::Platform p = platform("h100x8_2nodes", nodes);
     const auto devices = all_devices(p);
     for (const NcclOp op : {NcclOp::all_reduce, NcclOp::broadcast, NcclOp::reduce, NcclOp::all_gather,
                             NcclOp::reduce_scatter, NcclOp::all_to_all, NcclOp::gather, NcclOp::scatter}) {
@@ -73,14 +73,14 @@ TEST(NcclCards, TheBusiestCardCarriesWhatTheModelSays) {
 }
 
 TEST(NcclCards, RailsConnectTheSameCardOfEachNode) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   const auto edges = card_edges(p, NcclOp::all_reduce, NcclAlgorithm::ring, all_devices(p), 0);
   EXPECT_EQ(edges.size(), 16u) << "eight rails, there and back";
   for (const CardEdge& e : edges) EXPECT_EQ(e.from % 8, e.to % 8);
 }
 
 TEST(NcclCards, OneRankOfANodeUsesOneCard) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   const std::vector<uint32_t> devices = {3, 11};
   const auto edges = card_edges(p, NcclOp::all_reduce, NcclAlgorithm::ring, devices, 0);
   ASSERT_EQ(edges.size(), 2u);
@@ -95,7 +95,7 @@ TEST(NcclCards, OneRankOfANodeUsesOneCard) {
 }
 
 TEST(NcclCards, GpusShareTheCardsThereAre) {
-  const Platform p = platform("ib_hdr200_2nodes");
+  const platform::Platform p = platform("ib_hdr200_2nodes");
   const auto edges = card_edges(p, NcclOp::all_gather, NcclAlgorithm::ring, all_devices(p), 0);
   ASSERT_EQ(edges.size(), 2u) << "one card on each node";
   const auto q = question(NcclOp::all_gather, p, 1 << 30);
@@ -106,19 +106,20 @@ TEST(NcclCards, GpusShareTheCardsThereAre) {
 }
 
 TEST(NcclCards, NoneAreUsedOnOneNodeOrForItsMessages) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   const std::vector<uint32_t> inside = {0, 1, 2, 3}, message = {4, 7};
   EXPECT_TRUE(card_edges(p, NcclOp::all_reduce, NcclAlgorithm::ring, inside, 0).empty());
   EXPECT_TRUE(card_edges(p, NcclOp::send_receive, NcclAlgorithm::direct, message, 0).empty());
-  EXPECT_TRUE(card_edges(load_platform("h100x8").value(), NcclOp::all_reduce, NcclAlgorithm::ring, inside, 0).empty());
+  EXPECT_TRUE(card_edges(platform::load_platform("h100x8").value(), NcclOp::all_reduce, NcclAlgorithm::ring, inside, 0)
+                  .empty());
 }
 
 TEST(NcclCards, OtherTrafficSlowsAStreamDown) {
-  const Platform p = platform("gh200x2");
+  const platform::Platform p = platform("gh200x2");
   constexpr uint64_t kBytes = 4 << 20;
   ShareLedger shares;
   Network alone(p, shares), busy(p, shares);
-  const Time at = 1000 * kMicrosecond, without = alone.stream(0, 1, kBytes, at) - at;
+  const Time at = 1000 * platform::kMicrosecond, without = alone.stream(0, 1, kBytes, at) - at;
   busy.send({.from = 0, .to = 1, .bytes = kBytes, .mtu = 4096}, at);
   EXPECT_GT(busy.stream(0, 1, kBytes, at) - at, without * 19 / 10);
   EXPECT_EQ(busy.stream(1, 0, kBytes, at) - at, without) << "the other way is free";

@@ -194,13 +194,13 @@ const std::vector<Measured>& measured() {
   return kCurves;
 }
 
-Platform platform(const char* name) {
+platform::Platform platform(const char* name) {
   const bool two_nodes = name == kTwoNodesOfB200;
-  auto loaded = load_platform(two_nodes ? "b300x8" : name);
+  auto loaded = platform::load_platform(two_nodes ? "b300x8" : name);
   EXPECT_TRUE(loaded);
   if (two_nodes) {
     loaded->node.nodes = 2;
-    loaded->nic = load_platform("h100x8_2nodes").value().nic;
+    loaded->nic = platform::load_platform("h100x8_2nodes").value().nic;
   }
   return *loaded;
 }
@@ -223,7 +223,7 @@ double at_share(std::vector<double> values, double share) {
 TEST(NcclModel, ErrorsAgainstMeasuredTimesAreWithinTheirBounds) {
   std::vector<double> fit, held_out, other, two_nodes;
   for (const Measured& m : measured()) {
-    const Platform p = platform(m.platform);
+    const platform::Platform p = platform(m.platform);
     for (const Point& point : m.points) {
       auto q = question(m.op, m.gpus, point.bytes / m.calls);
       q.nodes = m.nodes;
@@ -253,7 +253,7 @@ TEST(NcclModel, ErrorsAgainstMeasuredTimesAreWithinTheirBounds) {
 
 TEST(NcclModel, LargerSizesTakeLonger) {
   for (const char* name : {"h100x8", "b300x8", "pcie_x4"}) {
-    const Platform p = platform(name);
+    const platform::Platform p = platform(name);
     for (int op = 0; op <= static_cast<int>(NcclOp::send_receive); ++op) {
       Time before = 0;
       for (uint64_t bytes = 8; bytes <= uint64_t{1} << 33; bytes *= 2) {
@@ -266,7 +266,7 @@ TEST(NcclModel, LargerSizesTakeLonger) {
 }
 
 TEST(NcclModel, SmallSizesUseLlAndLargeOnesTheSwitch) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   EXPECT_EQ(choose_nccl(p, question(NcclOp::all_reduce, 8, 1024)).protocol, NcclProtocol::ll);
   EXPECT_EQ(choose_nccl(p, question(NcclOp::all_reduce, 8, 1 << 30)).algorithm, NcclAlgorithm::nvls);
   EXPECT_EQ(choose_nccl(p, question(NcclOp::all_gather, 8, 1 << 30)).algorithm, NcclAlgorithm::ring);
@@ -280,7 +280,7 @@ TEST(NcclModel, SmallSizesUseLlAndLargeOnesTheSwitch) {
 // ring whose protocols take turns. A tree is a chain on one node, and no better than a ring.
 TEST(NcclModel, RegimesFollowEachOtherInTheRightOrder) {
   for (const char* name : {"h100x8", "b300x8"}) {
-    const Platform p = platform(name);
+    const platform::Platform p = platform(name);
     for (const bool by_switch : {true, false}) {
       std::vector<std::pair<NcclAlgorithm, NcclProtocol>> regimes;
       for (uint64_t bytes = 8; bytes <= uint64_t{1} << 33; bytes *= 2) {
@@ -302,7 +302,7 @@ TEST(NcclModel, RegimesFollowEachOtherInTheRightOrder) {
 }
 
 TEST(NcclModel, WindowsAreFaster) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   for (const uint64_t bytes : {uint64_t{4096}, uint64_t{1} << 20, uint64_t{1} << 28}) {
     auto q = question(NcclOp::all_reduce, 8, bytes);
     const Time plain = choose_nccl(p, q).time();
@@ -313,7 +313,7 @@ TEST(NcclModel, WindowsAreFaster) {
 }
 
 TEST(NcclModel, FewerChannelsAreSlower) {
-  const Platform p = platform("h100x8");
+  const platform::Platform p = platform("h100x8");
   auto q = question(NcclOp::reduce_scatter, 8, 1 << 30);
   const Time all = choose_nccl(p, q).time();
   q.most_channels = 4;
@@ -323,7 +323,7 @@ TEST(NcclModel, FewerChannelsAreSlower) {
 }
 
 TEST(NcclModel, WithoutNvlinkThereIsNoSwitchAndNoLl128) {
-  const Platform p = platform("pcie_x4");
+  const platform::Platform p = platform("pcie_x4");
   for (uint64_t bytes = 8; bytes <= uint64_t{1} << 30; bytes *= 4) {
     for (const NcclChoice& c : nccl_choices(p, question(NcclOp::all_reduce, 4, bytes))) {
       EXPECT_NE(c.algorithm, NcclAlgorithm::nvls);
@@ -333,7 +333,7 @@ TEST(NcclModel, WithoutNvlinkThereIsNoSwitchAndNoLl128) {
 }
 
 TEST(NcclModel, NetworkCardsBoundWhatCrossesNodes) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   auto q = question(NcclOp::all_reduce, 16, 1 << 30);
   q.nodes = 2;
   bool has_ring = false, has_tree = false;
@@ -355,14 +355,14 @@ TEST(NcclModel, NetworkCardsBoundWhatCrossesNodes) {
 }
 
 TEST(NcclModel, AHopBetweenNodesIsWhatCardsAndTheirThreadsTake) {
-  const Platform p = platform("h100x8_2nodes");
+  const platform::Platform p = platform("h100x8_2nodes");
   const NcclNetwork net = nccl_network(p, 8);
   EXPECT_NEAR(microseconds(net.hop), 14, 0.1) << "NCCL's own figure";
-  Platform slower = p;
-  slower.nic.wire += 5 * kMicrosecond;
+  platform::Platform slower = p;
+  slower.nic.wire += 5 * platform::kMicrosecond;
   auto q = question(NcclOp::send_receive, 2, 8);
   q.nodes = 2;
-  EXPECT_EQ(choose_nccl(slower, q).latency - choose_nccl(p, q).latency, 5 * kMicrosecond);
+  EXPECT_EQ(choose_nccl(slower, q).latency - choose_nccl(p, q).latency, 5 * platform::kMicrosecond);
 }
 
 TEST(NcclModel, NamesOfOperationsAreFoundAgain) {

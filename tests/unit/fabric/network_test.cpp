@@ -8,10 +8,10 @@ namespace fb::fabric {
 namespace {
 
 struct Cards : testing::Test {
-  Platform platform = *load_platform("h100x8_2nodes");
+  platform::Platform platform = *platform::load_platform("h100x8_2nodes");
   ShareLedger shares;
   Network network{platform, shares};
-  static constexpr Time kStart = 1000 * kMicrosecond;
+  static constexpr Time kStart = 1000 * platform::kMicrosecond;
 
   // From posting to the poll that finds it.
   Time one_way(Network::Message m, Time at = kStart) {
@@ -23,7 +23,7 @@ struct Cards : testing::Test {
   }
 };
 
-double microseconds(Time t) { return static_cast<double>(t) / kMicrosecond; }
+double microseconds(Time t) { return static_cast<double>(t) / platform::kMicrosecond; }
 
 TEST_F(Cards, EightOnEachNode) {
   EXPECT_EQ(network.cards(), 16u);
@@ -129,7 +129,7 @@ TEST_F(Cards, AtomicOperationsTakeTurns) {
 TEST_F(Cards, TheFirstByteComesBeforeTheLast) {
   const auto flight = network.send(message(1 << 20), kStart);
   EXPECT_NEAR(microseconds(flight.first - kStart), microseconds(platform.nic.wire + platform.nic.deliver), 0.01);
-  EXPECT_GT(flight.arrived, flight.first + 20 * kMicrosecond);
+  EXPECT_GT(flight.arrived, flight.first + 20 * platform::kMicrosecond);
   const auto empty = network.send(message(0, 1), kStart);
   EXPECT_LE(empty.first, empty.arrived);
 }
@@ -140,11 +140,11 @@ TEST_F(Cards, TimesHaveShares) {
   const auto flight = network.send(message(1 << 20, 3), begun);
   const Shares made_of = shares.find(flight.arrived);
   const auto& nic = platform.nic;
-  EXPECT_EQ(made_of[static_cast<size_t>(Group::latency)],
+  EXPECT_EQ(made_of[static_cast<size_t>(platform::Group::latency)],
             static_cast<int64_t>(nic.start + nic.device_fetch + nic.wire + nic.deliver));
-  EXPECT_GT(made_of[static_cast<size_t>(Group::bandwidth)], int64_t{20'000'000});
+  EXPECT_GT(made_of[static_cast<size_t>(platform::Group::bandwidth)], int64_t{20'000'000});
   const Time next = network.after_message(begun);
-  EXPECT_EQ(shares.find(next)[static_cast<size_t>(Group::latency)],
+  EXPECT_EQ(shares.find(next)[static_cast<size_t>(platform::Group::latency)],
             static_cast<int64_t>(nic.start + nic.device_fetch + nic.message));
 }
 

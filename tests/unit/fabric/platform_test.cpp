@@ -8,7 +8,7 @@
 #include "common/base/strings.h"
 #include "scratch_folder.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 std::string file_of(const std::string& name) { return std::string(FB_SOURCE_DIR) + "/platforms/" + name + ".toml"; }
@@ -194,4 +194,4 @@ TEST(Platform, FilesAreFoundByPathAndInTheFolderOfTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace fb::fabric
+}  // namespace fb::platform

@@ -7,7 +7,7 @@
 
 #include "common/platform/pci.h"
 
-namespace fb::fabric {
+namespace fb::platform {
 namespace {
 
 std::map<std::string, SysfsEntry> entries_of(const Platform& platform, uint32_t node = 0) {
@@ -61,4 +61,4 @@ TEST(Sysfs, HasTheSwitchesOfNvlinkAndThoseOfPci) {
 }
 
 }  // namespace
-}  // namespace fb::fabric
+}  // namespace fb::platform

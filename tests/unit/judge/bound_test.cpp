@@ -30,7 +30,7 @@ class Bound : public testing::Test {
                            .moved = moved};
     return bound_sentence(t, platform_);
   }
-  fabric::Platform platform_;
+  platform::Platform platform_;
 };
 
 TEST_F(Bound, IsWhatTheTimeAnswersToMost) {

@@ -12,22 +12,22 @@ using record::Timing;
 Timing timing(const char* size, double seconds, std::map<std::string, double> sensitivity = {}) {
   Timing t{.size = size, .world = 8, .seconds = seconds};
   if (sensitivity.empty()) return t;
-  for (const auto group : fabric::kGroups) t.sensitivity[std::string(name_of(group))] = 0;
+  for (const auto group : platform::kGroups) t.sensitivity[std::string(name_of(group))] = 0;
   for (const auto& [name, e] : sensitivity) t.sensitivity[name] = e;
   return t;
 }
 
-fabric::Platform platform() {
-  fabric::Platform p;
+platform::Platform platform() {
+  platform::Platform p;
   p.uncertainty = {.latency = 0.2, .bandwidth = 0.1, .in_flight = 0.3, .issue = 0.25, .launch = 0.4};
   return p;
 }
 
 TEST(Intervals, ATimeThatIsAllOneThingAnswersToItWhole) {
   std::vector<Timing> timings = {timing("a", 2)};
-  add_elasticities(timings, {{fabric::Group::latency, kSlower, {timing("a", 2 * kSlower)}},
-                             {fabric::Group::issue, kSlower, {timing("a", 2)}},
-                             {fabric::Group::launch, kSlower, {timing("a", 2 + (kSlower - 1))}}});
+  add_elasticities(timings, {{platform::Group::latency, kSlower, {timing("a", 2 * kSlower)}},
+                             {platform::Group::issue, kSlower, {timing("a", 2)}},
+                             {platform::Group::launch, kSlower, {timing("a", 2 + (kSlower - 1))}}});
   EXPECT_NEAR(timings[0].sensitivity.at("latency"), 1, 1e-12);
   EXPECT_NEAR(timings[0].sensitivity.at("issue"), 0, 1e-12);
   EXPECT_NEAR(timings[0].sensitivity.at("launch"), 0.5, 1e-12) << "half of the time";
@@ -36,21 +36,21 @@ TEST(Intervals, ATimeThatIsAllOneThingAnswersToItWhole) {
 TEST(Intervals, SeveralRunsGiveTheSlopeOfALine) {
   std::vector<Timing> timings = {timing("a", 10)};
   // Half of the time, with a step of 0.1 that only the slower run has.
-  add_elasticities(
-      timings, {{fabric::Group::latency, 0.9, {timing("a", 9.5)}}, {fabric::Group::latency, 1.1, {timing("a", 10.6)}}});
+  add_elasticities(timings, {{platform::Group::latency, 0.9, {timing("a", 9.5)}},
+                             {platform::Group::latency, 1.1, {timing("a", 10.6)}}});
   EXPECT_NEAR(timings[0].sensitivity.at("latency"), 0.55, 1e-12);
 }
 
 TEST(Intervals, ElasticitiesAreOfTheSameCall) {
   std::vector<Timing> timings = {timing("small", 1), timing("large", 4)};
-  add_elasticities(timings, {{fabric::Group::latency, kSlower, {timing("large", 4 * kSlower), timing("other", 9)}}});
+  add_elasticities(timings, {{platform::Group::latency, kSlower, {timing("large", 4 * kSlower), timing("other", 9)}}});
   EXPECT_TRUE(timings[0].sensitivity.empty());
   EXPECT_NEAR(timings[1].sensitivity.at("latency"), 1, 1e-12);
 }
 
 TEST(Intervals, SharesOfATimeAreItsElasticities) {
   const auto all = sensitivity_of({600, 300, 450, 80, 20}, 1000);
-  ASSERT_EQ(all.size(), fabric::kGroups.size());
+  ASSERT_EQ(all.size(), platform::kGroups.size());
   EXPECT_DOUBLE_EQ(all.at("latency"), 0.6);
   EXPECT_DOUBLE_EQ(all.at("in_flight"), 0.45) << "beside the others, whose sum is the whole time";
   EXPECT_TRUE(sensitivity_of({600, 300, 450, 0, 20}, 1000).empty()) << "8 % of it are not known";

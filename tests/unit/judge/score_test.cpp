@@ -61,7 +61,7 @@ class Limit : public testing::Test {
   }
   catalog::Problem problem_;
   catalog::SizeClass size_;
-  fabric::Platform platform_;
+  platform::Platform platform_;
 };
 
 TEST_F(Limit, TheFloorIsWhatTheLinksNeed) {

@@ -19,10 +19,10 @@
 namespace fb::machine {
 namespace {
 
-using fabric::kMicrosecond;
+using platform::kMicrosecond;
 
-fabric::Platform platform(const char* name) {
-  auto p = fabric::load_platform(name);
+platform::Platform platform(const char* name) {
+  auto p = platform::load_platform(name);
   EXPECT_TRUE(p.has_value());
   return std::move(*p);
 }

@@ -21,13 +21,13 @@ namespace fb::machine {
 class NodeHost {
  public:
   explicit NodeHost(uint64_t memory = uint64_t{256} << 20, uint64_t seed = 0) : NodeHost(options(memory, seed)) {}
-  explicit NodeHost(const NodeOptions& of_node, const fabric::Platform& on = platform())
+  explicit NodeHost(const NodeOptions& of_node, const platform::Platform& on = platform())
       : node(
             on, of_node, [this](HostThread& thread, Answer&& answer) { answers_[&thread] = std::move(answer); },
             [this](record::Incident incident) { incidents.push_back(std::move(incident)); }) {}
 
-  static fabric::Platform platform() {
-    fabric::Platform p = fabric::load_platform("h100x8").value();
+  static platform::Platform platform() {
+    platform::Platform p = platform::load_platform("h100x8").value();
     p.node.devices = 4;
     p.device.sms = 8;
     return p;

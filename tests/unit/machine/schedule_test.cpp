@@ -152,8 +152,8 @@ WAIT:
 NodeOptions with_seed(uint64_t seed) { return NodeHost::options(uint64_t{256} << 20, seed); }
 
 // Virtual seconds of a kernel that waits for a bulk copy.
-double seconds_of_async_copy(fabric::Time latency) {
-  fabric::Platform platform = NodeHost::platform();
+double seconds_of_async_copy(platform::Time latency) {
+  platform::Platform platform = NodeHost::platform();
   platform.memory.async_latency = latency;
   NodeHost host(with_seed(0), platform);
   Rank rank(host, 0);
@@ -179,9 +179,9 @@ TEST(EventQueue, VoidEventsAreNotNext) {
 }
 
 TEST(ByTime, ABulkCopyTakesAtLeastThePlatformsLatency) {
-  const double with_one = seconds_of_async_copy(fabric::kMicrosecond);
-  EXPECT_NEAR(seconds_of_async_copy(5 * fabric::kMicrosecond) - with_one, 4e-6, 3e-8);  // a look at the mbarrier
-  EXPECT_EQ(seconds_of_async_copy(0), seconds_of_async_copy(1));                        // the load itself takes longer
+  const double with_one = seconds_of_async_copy(platform::kMicrosecond);
+  EXPECT_NEAR(seconds_of_async_copy(5 * platform::kMicrosecond) - with_one, 4e-6, 3e-8);  // a look at the mbarrier
+  EXPECT_EQ(seconds_of_async_copy(0), seconds_of_async_copy(1));  // the load itself takes longer
 }
 
 NodeOptions with_choices(std::vector<uint32_t> choices) {

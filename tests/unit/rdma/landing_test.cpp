@@ -22,7 +22,7 @@ struct Landings : testing::Test {
   std::vector<std::string> pictures() {
     std::vector<std::string> all;
     for (int k = 0; k < 40; ++k) {
-      w.run_for(fabric::kMicrosecond / 2);
+      w.run_for(platform::kMicrosecond / 2);
       std::string now;
       for (uint32_t at = 0; at < kBytes; at += 1024) now += has(at) ? '1' : '0';
       if (all.empty() || all.back() != now) all.push_back(now);
@@ -74,7 +74,7 @@ TEST_F(Landings, OneDrawIsOneOrder) {
 TEST_F(Landings, WhatIsThereIsNotWrittenAgain) {
   connect(a, b);
   ASSERT_EQ(write(), 0);
-  while (!has(0)) w.run_for(fabric::kMicrosecond / 10);
+  while (!has(0)) w.run_for(platform::kMicrosecond / 10);
   ASSERT_FALSE(has(kBytes - 1));
   w.put(1, kTarget, "seen");
   w.run();
@@ -104,7 +104,7 @@ TEST_F(Landings, AWriteThatNeedsAReceiveWaitsForOne) {
   a.wish.rnr_retry = 7;
   connect(a, b);
   ASSERT_EQ(write(Opcode::write_immediate), 0);
-  w.run_for(100 * fabric::kMicrosecond);
+  w.run_for(100 * platform::kMicrosecond);
   EXPECT_EQ(w.get(1, kTarget, kBytes).find('x'), std::string::npos);
   ASSERT_EQ(b.receive(5, {}), 0);
   w.run();
@@ -118,7 +118,7 @@ TEST_F(Landings, AMessageIsBehindTheOneBefore) {
     w.put(1, kTarget, std::string(2 * kBytes, ' '));
     ASSERT_EQ(write(), 0);
     ASSERT_EQ(a.send(one_sided(2, Opcode::write, {a.piece(0, 8)}, b, kTarget + kBytes)), 0);
-    while (!has(kBytes)) w.run_for(fabric::kMicrosecond / 10);
+    while (!has(kBytes)) w.run_for(platform::kMicrosecond / 10);
     EXPECT_EQ(w.get(1, kTarget, kBytes), std::string(kBytes, 'x'));
     w.run();
     a.poll();
@@ -129,7 +129,7 @@ TEST_F(Landings, SmallOnesLandAtOnce) {
   connect(a, b);
   w.order = 3;
   ASSERT_EQ(write(Opcode::write, 256), 0);
-  while (!has(0)) w.run_for(fabric::kNanosecond);
+  while (!has(0)) w.run_for(platform::kNanosecond);
   EXPECT_TRUE(has(255));
 }
 

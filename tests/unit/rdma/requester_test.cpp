@@ -18,8 +18,8 @@ TEST(Requester, ReceiverNotReadyIsTriedAgainSoOften) {
   ASSERT_EQ(a.send(work(1, Opcode::send, {a.piece(0, 8)})), 0);
   w.run();
   EXPECT_EQ(summary(a.poll()), "1:13");
-  EXPECT_GT(w.now(), 2 * 1280 * fabric::kMicrosecond);
-  EXPECT_LT(w.now(), 2 * 1300 * fabric::kMicrosecond);
+  EXPECT_GT(w.now(), 2 * 1280 * platform::kMicrosecond);
+  EXPECT_LT(w.now(), 2 * 1300 * platform::kMicrosecond);
   EXPECT_EQ(b.pair->state(), QpState::rts) << "it has done nothing wrong";
 }
 
@@ -33,14 +33,14 @@ TEST(Requester, AReceiveInTimeIsFound) {
     w.put(0, 0, "late");
     ASSERT_EQ(a.send(work(1, Opcode::send, {a.piece(0, 4)})), 0);
     ASSERT_EQ(a.send(work(2, Opcode::send, {a.piece(0, 4)})), 0);
-    w.run_for(1000 * fabric::kMicrosecond);
+    w.run_for(1000 * platform::kMicrosecond);
     ASSERT_EQ(b.receive(9, {b.piece(64, 4)}), 0);
     ASSERT_EQ(b.receive(10, {b.piece(80, 4)}), 0);
     w.run();
     EXPECT_EQ(summary(a.poll()), "1:0 2:0") << retries;
     EXPECT_EQ(summary(b.poll()), "9:0 10:0");
     EXPECT_EQ(w.get(1, 64, 4) + w.get(1, 80, 4), "latelate");
-    EXPECT_GT(w.now(), 1280 * fabric::kMicrosecond) << "after the receiver's timer";
+    EXPECT_GT(w.now(), 1280 * platform::kMicrosecond) << "after the receiver's timer";
   }
 }
 
@@ -78,7 +78,7 @@ TEST(Requester, AMissingPeerIsNoticedAfterAllTimeouts) {
   w.run();
   EXPECT_EQ(summary(a.poll()), "1:12 2:5");
   EXPECT_GE(w.now(), 3 * kTimeout8);
-  EXPECT_LT(w.now(), 3 * kTimeout8 + 20 * fabric::kMicrosecond);
+  EXPECT_LT(w.now(), 3 * kTimeout8 + 20 * platform::kMicrosecond);
 }
 
 // Requests behind one that is refused get no answer, and none has to wait for: no time passes for their timers.
@@ -114,7 +114,7 @@ TEST(Requester, APeerThatBecomesReadyIsReached) {
   w.put(0, 0, "12345678");
   for (uint64_t id = 1; id <= 4; ++id)
     ASSERT_EQ(a.send(one_sided(id, Opcode::write, {a.piece(id - 1, 1)}, b, 64 + id - 1)), 0);
-  w.run_for(1510 * fabric::kNanosecond);  // the first ones are lost
+  w.run_for(1510 * platform::kNanosecond);  // the first ones are lost
   ASSERT_EQ(b.to_rtr(*a.pair), 0);
   w.run();
   EXPECT_EQ(summary(a.poll()), "1:0 2:0 3:0 4:0");
@@ -279,8 +279,8 @@ TEST(Requester, OneMessageLeavesBehindTheOther) {
   w.run();
   const auto got = a.poll();
   ASSERT_EQ(summary(got), "1:0 2:0 3:0");
-  EXPECT_EQ(got[1].at - got[0].at, kBytes * fabric::kNanosecond);
-  EXPECT_EQ(got[2].at - got[1].at, kBytes * fabric::kNanosecond);
+  EXPECT_EQ(got[1].at - got[0].at, kBytes * platform::kNanosecond);
+  EXPECT_EQ(got[2].at - got[1].at, kBytes * platform::kNanosecond);
 }
 
 TEST(Requester, ReadsAreAnsweredOneByOne) {
@@ -293,7 +293,7 @@ TEST(Requester, ReadsAreAnsweredOneByOne) {
   const auto got = a.poll();
   ASSERT_EQ(summary(got), "1:0 2:0 3:0");
   // The card looks at the next one when the last byte of the one before has left.
-  const Time each = kBytes * fabric::kNanosecond + 10 * fabric::kNanosecond;
+  const Time each = kBytes * platform::kNanosecond + 10 * platform::kNanosecond;
   EXPECT_EQ(got[1].at - got[0].at, each);
   EXPECT_EQ(got[2].at - got[1].at, each);
 }

@@ -216,7 +216,7 @@ TEST(States, DrainedSendQueueTellsOnceAndKeepsNewWork) {
   End a(w, 0), b(w, 1);
   connect(a, b);
   ASSERT_EQ(a.send(one_sided(1, Opcode::write, {a.piece(0, 8)}, b, 0)), 0);
-  w.run_for(600 * fabric::kNanosecond);  // it has left
+  w.run_for(600 * platform::kNanosecond);  // it has left
   ASSERT_EQ(w.cards.modify(*a.pair, {.state = QpState::sqd, .notify_drained = true}, state | notify_drained), 0);
   EXPECT_EQ(w.count(AsyncEvent::sq_drained, *a.pair), 0);
   ASSERT_EQ(a.send(one_sided(2, Opcode::write, {a.piece(0, 8)}, b, 0)), 0);

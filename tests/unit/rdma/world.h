@@ -20,7 +20,7 @@ namespace fb::rdma {
 class World final : public Surroundings {
  public:
   static constexpr uint64_t kBase = 0x10000, kBytes = 1 << 16;
-  static constexpr Time kHop = fabric::kMicrosecond;
+  static constexpr Time kHop = platform::kMicrosecond;
 
   explicit World(uint32_t count = 2, const CardLimits& limits = {}) : cards(*this, count, limits, 17) {
     for (uint32_t i = 0; i < count; ++i) memory[i].resize(kBytes);
@@ -44,13 +44,13 @@ class World final : public Surroundings {
     return to != nullptr;
   }
   Flight fly(uint32_t, uint32_t, const Load& load) override {
-    const Time begin = std::max(now_, load.not_before), left = begin + load.bytes * fabric::kNanosecond;
+    const Time begin = std::max(now_, load.not_before), left = begin + load.bytes * platform::kNanosecond;
     return {left, begin + kHop, left + kHop};
   }
   bool is_device_memory(uint32_t, uint64_t) const override { return false; }
   uint64_t draw_order() override { return order; }
-  Time started(bool inlined, bool) override { return now_ + (inlined ? 100 : 500) * fabric::kNanosecond; }
-  Time after_message(Time at) override { return at + 10 * fabric::kNanosecond; }
+  Time started(bool inlined, bool) override { return now_ + (inlined ? 100 : 500) * platform::kNanosecond; }
+  Time after_message(Time at) override { return at + 10 * platform::kNanosecond; }
   std::array<std::byte, 16> gid(uint32_t card) const override {
     std::array<std::byte, 16> name{std::byte{0xfe}, std::byte{0x80}};
     name[15] = std::byte(card + 1);

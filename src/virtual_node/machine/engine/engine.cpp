@@ -198,7 +198,7 @@ bool Engine::start_blocks(GridRun& run) {
   // A block that had to wait for the end of another one.
   const bool waited = run.finished_blocks != 0;
   Time room = acting_time();
-  if (waited && options_.shares) room = options_.shares->later(room, options_.block_start, fabric::Group::launch);
+  if (waited && options_.shares) room = options_.shares->later(room, options_.block_start, platform::Group::launch);
   const Time begins = std::max(run.start, room) + policy_->draw_start_delay();
   for (uint64_t rank = 0; rank < together; ++rank) {
     const uint64_t x = cx * grid.cluster.x + rank % grid.cluster.x;

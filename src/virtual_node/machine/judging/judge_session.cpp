@@ -423,7 +423,7 @@ Status JudgeSession::next(Call& call, const wire::StepNext& m) {
 }
 
 wire::GroupShares JudgeSession::shares_of(Time at) const {
-  static_assert(std::tuple_size_v<wire::GroupShares> == fabric::kGroups.size());
+  static_assert(std::tuple_size_v<wire::GroupShares> == platform::kGroups.size());
   const fabric::ShareLedger& ledger = node_.fabric.shares();
   return ledger.is_active() ? ledger.find(at) : wire::GroupShares{};
 }
@@ -527,7 +527,8 @@ void JudgeSession::complete_exchange() {
     const auto thread = std::exchange(rank.exchanging, nullptr);
     rank.brought = {};
     rank.physical = nullptr;
-    node_.threads.answer_at(*thread, node_.fabric.shares().later(at, node_.platform.calls.wake, fabric::Group::launch),
+    node_.threads.answer_at(*thread,
+                            node_.fabric.shares().later(at, node_.platform.calls.wake, platform::Group::launch),
                             std::move(answer));
   }
 }

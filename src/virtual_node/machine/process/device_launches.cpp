@@ -280,7 +280,7 @@ uint32_t DeviceLaunches::enqueue(simt::DeviceCaller caller, const OperationPtr& 
   if (launcher->running + launcher->tail.size() - launcher->next_of_tail >= kMostPending)
     return kLaunchPendingCountExceeded;
   const Time launched = node_.fabric.shares().later(node_.engine.acting_time(), node_.platform.kernel.graph_launch,
-                                                    fabric::Group::launch);
+                                                    platform::Group::launch);
   op->issued = std::max(op->issued, launched);
   if (node_.checking) {
     race::Detector& detector = node_.checking->detector();

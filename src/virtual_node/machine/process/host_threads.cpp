@@ -83,7 +83,7 @@ void HostThreads::wait_for(HostThread& thread, std::vector<OperationPtr> operati
     answer.status = sticky_error(*self->process, device);
     if (finish) finish(answer);
     if (answer.body.empty()) answer.set_body(wire::Empty{});
-    answer_at(*self, shares_.later(latest, wake_, fabric::Group::launch), std::move(answer));
+    answer_at(*self, shares_.later(latest, wake_, platform::Group::launch), std::move(answer));
   };
   if (wait->left == 0) return wait->done(wait->latest);
   std::erase_if(operations, [](const OperationPtr& w) { return w->has_ended; });

@@ -152,7 +152,7 @@ void StreamScheduler::begin_kernel(const OperationPtr& op, std::unique_ptr<GridR
     }
     run->grid.workspace = added->begin;
   }
-  run->start = node_.fabric.shares().later(op->begun, node_.platform.kernel.start, fabric::Group::launch);
+  run->start = node_.fabric.shares().later(op->begun, node_.platform.kernel.start, platform::Group::launch);
   run->on_end = [this, op](GridRun& ended, Outcome&& outcome) { kernel_ended(op, ended, std::move(outcome)); };
   node_.log.add("begin of kernel", {op->device, static_cast<uint64_t>(process.rank), run->grid.id, op->begun});
   node_.log.count_kernel(op->device);
@@ -184,7 +184,7 @@ void StreamScheduler::kernel_ended(const OperationPtr& op, GridRun& run, Outcome
   node_.log.count_instructions(op->device, run.instructions);
   node_.log.add("end of kernel", {op->device, run.grid.id, run.instructions, run.end});
   node_.writes.note_grid_end(run.grid.id);
-  const Time at = node_.fabric.shares().later(run.end, node_.platform.kernel.end, fabric::Group::launch);
+  const Time at = node_.fabric.shares().later(run.end, node_.platform.kernel.end, platform::Group::launch);
   if (outcome.ending == Ending::finished) {
     op->ran = true;
     node_.log.count_finished_kernel();

@@ -29,7 +29,7 @@ struct Bytes {
 class NodeMemory {
  public:
   // `checking` is null where no races are looked for.
-  NodeMemory(const fabric::Platform& platform, const DeviceLimits& limits, MemoryBudget& budget, IpcTokens& tokens,
+  NodeMemory(const platform::Platform& platform, const DeviceLimits& limits, MemoryBudget& budget, IpcTokens& tokens,
              PhysicalExports& exports, Engine& engine, Checking* checking, uint64_t fresh_seed)
       : platform_(platform),
         limits_(limits),
@@ -86,7 +86,7 @@ class NodeMemory {
   }
   std::string describe_for(const Process& process, uint32_t device, mem::Address a) const;
 
-  const fabric::Platform& platform_;
+  const platform::Platform& platform_;
   const DeviceLimits& limits_;
   MemoryBudget& budget_;
   IpcTokens& tokens_;

@@ -158,7 +158,7 @@ struct HostThread : std::enable_shared_from_this<HostThread> {
   fabric::ShareLedger* shares = nullptr;
 
   // Virtual time that a call takes on the host.
-  void spend(Time cost) { now = shares->later(now, cost, fabric::Group::launch); }
+  void spend(Time cost) { now = shares->later(now, cost, platform::Group::launch); }
 };
 
 // Everything that a process has asked for.

@@ -33,7 +33,7 @@ class StreamScheduler;
 class Verbs;
 
 struct NodeServices {
-  const fabric::Platform& platform;
+  const platform::Platform& platform;
   const NodeOptions& options;
   const DeviceLimits& limits;
   const std::function<void(record::Incident)>& report;

@@ -144,7 +144,7 @@ void StreamScheduler::deliver_callback(Process& process) {
   answer.body.resize(sizeof ready);
   std::memcpy(answer.body.data(), &ready, sizeof ready);
   const Time at =
-      node_.fabric.shares().later(process.callback->begun, node_.platform.calls.wake, fabric::Group::launch);
+      node_.fabric.shares().later(process.callback->begun, node_.platform.calls.wake, platform::Group::launch);
   node_.threads.answer_at(thread, at, std::move(answer));
 }
 

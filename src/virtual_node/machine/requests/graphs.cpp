@@ -150,7 +150,7 @@ Status StreamScheduler::launch_graph(HostThread& thread, Stream& stream, uint64_
       operations_.finish(self, self->begun);
     };
   }
-  entry->issued = node_.fabric.shares().later(thread.now, node_.platform.kernel.graph_launch, fabric::Group::launch);
+  entry->issued = node_.fabric.shares().later(thread.now, node_.platform.kernel.graph_launch, platform::Group::launch);
   thread.spend(node_.platform.calls.graph_launch);
   enqueue(thread, stream, stream_id, entry);
   stream.last = exit;
@@ -174,7 +174,7 @@ void StreamScheduler::run_conditional(const OperationPtr& op, const wire::GraphC
   }
   entry->stream = place.stream;
   entry->graph_node = exit->graph_node = op->graph_node;
-  entry->issued = node_.fabric.shares().later(now, node_.platform.kernel.start, fabric::Group::launch);
+  entry->issued = node_.fabric.shares().later(now, node_.platform.kernel.start, platform::Group::launch);
   if (node_.checking) entry->incoming = node_.checking->so_far(*op);
   exit->on_end.push_back([this, op, exit, m, &bodies, place] {
     if (op->has_ended) return;

@@ -15,7 +15,7 @@ Status on_blas(NodeServices& node, Call& call, const wire::Blas& m, wire::Empty&
   OperationPtr op;
   if (const Status s = node.blas.make(process, m, op); s != Status::ok) return s;
   // As a kernel's launch: the host's call returns before it reaches the device.
-  op->issued = node.fabric.shares().later(call.thread->now, node.platform.kernel.launch, fabric::Group::launch);
+  op->issued = node.fabric.shares().later(call.thread->now, node.platform.kernel.launch, platform::Group::launch);
   call.thread->spend(node.platform.cublas.call);
   node.streams.enqueue(*call.thread, *stream, m.stream.stream, op);
   return Status::ok;

@@ -214,7 +214,7 @@ Status on_event_record(NodeServices& node, Call& call, const wire::EventOnStream
   call.thread->spend(node.platform.calls.query);
   const OperationPtr op = node.streams.make_operation(process, m.stream.device, "event");
   op->work = [&node](const OperationPtr& self) {
-    const Time at = node.fabric.shares().later(self->begun, node.platform.kernel.event, fabric::Group::launch);
+    const Time at = node.fabric.shares().later(self->begun, node.platform.kernel.event, platform::Group::launch);
     node.engine.schedule(at, self->tie, [&node, self, at] { node.streams.finish(self, at); });
   };
   node.streams.enqueue(*call.thread, *stream, m.stream.stream, op);

@@ -35,7 +35,7 @@ Status on_launch(NodeServices& node, Call& call, const wire::Launch& m, wire::Em
   OperationPtr op;
   if (const Status s = node.streams.make_launch(process, m, call.blob, stream->priority, op); s != Status::ok) return s;
   // The host call returns before the launch reaches the device.
-  op->issued = node.fabric.shares().later(call.thread->now, node.platform.kernel.launch, fabric::Group::launch);
+  op->issued = node.fabric.shares().later(call.thread->now, node.platform.kernel.launch, platform::Group::launch);
   call.thread->spend(node.platform.calls.launch);
   node.streams.enqueue(*call.thread, *stream, m.stream.stream, op);
   return Status::ok;

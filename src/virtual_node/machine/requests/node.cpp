@@ -24,7 +24,7 @@ constexpr uint64_t kRequestCost = 500;  // in instructions
 // The server looks at its own time after so many.
 constexpr uint64_t kMostInstructionsAtOnce = 1'000'000;
 
-DeviceLimits limits_of(const fabric::Platform& p) {
+DeviceLimits limits_of(const platform::Platform& p) {
   DeviceLimits l;
   l.sms = p.device.sms;
   l.threads_per_sm = p.device.threads_per_sm;
@@ -55,7 +55,7 @@ EngineOptions engine_options(fabric::Fabric& fabric, const NodeOptions& options,
   return o;
 }
 
-LoadOptions load_options(const fabric::Platform& platform, const NodeOptions& options) {
+LoadOptions load_options(const platform::Platform& platform, const NodeOptions& options) {
   LoadOptions o;
   o.observed = !options.untimed;
   if (!options.untimed) o.times = unit_times(platform);
@@ -89,7 +89,7 @@ std::unique_ptr<Checking> make_checking(const NodeOptions& options, MemoryClock&
 
 }  // namespace
 
-Node::Node(const fabric::Platform& platform, const NodeOptions& options, Reply reply, Report report)
+Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply reply, Report report)
     : platform_(platform),
       options_(options),
       limits_(limits_of(platform)),
@@ -180,12 +180,12 @@ std::string name_of(const Process& process) {
 
 namespace {
 
-wire::PciAddress to_wire(const fabric::PciAddress& at) { return {at.domain, at.bus, at.device}; }
+wire::PciAddress to_wire(const platform::PciAddress& at) { return {at.domain, at.bus, at.device}; }
 
-void describe_place(wire::DeviceFacts& f, const fabric::Platform& p, uint32_t number) {
+void describe_place(wire::DeviceFacts& f, const platform::Platform& p, uint32_t number) {
   constexpr uint32_t kVendor = 0x10de;
-  const fabric::PciPlace place = fabric::place_of_gpu(p, number);
-  const fabric::Processors near = fabric::processors_of(p, place.numa_node);
+  const platform::PciPlace place = platform::place_of_gpu(p, number);
+  const platform::Processors near = platform::processors_of(p, place.numa_node);
   f.pci = to_wire(place.device);
   f.pci_ids = p.pci.device_id << 16 | kVendor;
   f.pci_switch = place.pci_switch;
@@ -199,7 +199,8 @@ void describe_place(wire::DeviceFacts& f, const fabric::Platform& p, uint32_t nu
   f.nvlink_generation = p.nvlink.generation;
   f.nvlink_megabytes = static_cast<uint32_t>(p.nvlink.link_bandwidth / 1e6);
   f.nvswitches = p.nvlink.switches;
-  for (uint32_t link = 0; link < f.nvlinks; ++link) f.link_remote[link] = to_wire(fabric::remote_end(p, number, link));
+  for (uint32_t link = 0; link < f.nvlinks; ++link)
+    f.link_remote[link] = to_wire(platform::remote_end(p, number, link));
 }
 
 }  // namespace

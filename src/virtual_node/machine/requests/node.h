@@ -27,7 +27,7 @@ class Node {
   using Reply = HostThreads::Reply;
   using Report = std::function<void(record::Incident)>;
 
-  Node(const fabric::Platform& platform, const NodeOptions& options, Reply reply, Report report);
+  Node(const platform::Platform& platform, const NodeOptions& options, Reply reply, Report report);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -98,7 +98,7 @@ class Node {
   const record::Trace* finish_trace(std::string_view why) { return log_.finish_trace(processes_, why); }
 
  private:
-  const fabric::Platform platform_;
+  const platform::Platform platform_;
   const NodeOptions options_;
   const DeviceLimits limits_;
   LostWork lost_;

@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
     options.node.driver = driver_folder;
     options.node.secret = secret;
     options.node.trace = !trace_file.empty();
-    auto platform = fabric::load_platform(run.platform);
-    if (platform && !run.slower.empty()) platform = fabric::slower(*platform, run.slower);
+    auto platform = platform::load_platform(run.platform);
+    if (platform && !run.slower.empty()) platform = platform::slower(*platform, run.slower);
     if (!platform) {
       fmt::print(stderr, "{}", to_string(platform.error(), run.platform));
       return 2;

@@ -51,7 +51,7 @@ uint64_t wall() { return static_cast<uint64_t>(std::chrono::steady_clock::now().
 
 }  // namespace
 
-Server::Server(const fabric::Platform& platform, const ServerOptions& options)
+Server::Server(const platform::Platform& platform, const ServerOptions& options)
     : options_(options),
       nodes_(platform.node.nodes),
       node_(

@@ -24,7 +24,7 @@ struct ServerOptions {
 
 class Server {
  public:
-  Server(const fabric::Platform& platform, const ServerOptions& options);
+  Server(const platform::Platform& platform, const ServerOptions& options);
   ~Server();
 
   // Until standard input ends, or until something fatal. Fills the record.

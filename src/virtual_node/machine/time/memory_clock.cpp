@@ -13,7 +13,7 @@
 namespace fb::machine {
 namespace {
 
-using fabric::Group;
+using platform::Group;
 using simt::Access;
 using simt::AccessKind;
 using simt::first_of;
@@ -28,12 +28,12 @@ using simt::Scope;
 using simt::Warp;
 
 // A quantum ends after this much virtual time, so that warps with earlier clocks catch up.
-constexpr Time kQuantum = fabric::kMicrosecond;
+constexpr Time kQuantum = platform::kMicrosecond;
 
 // The longest time between two loads of one polling loop.
-constexpr Time kPollGap = 200 * fabric::kNanosecond;
+constexpr Time kPollGap = 200 * platform::kNanosecond;
 
-static_assert(fabric::kHost == mem::kHostMemory);
+static_assert(platform::kHost == mem::kHostMemory);
 
 uint32_t sectors_between(mem::Address begin, mem::Address end) {
   return static_cast<uint32_t>((end + kSector - 1) / kSector - begin / kSector);
@@ -187,7 +187,7 @@ ProfileCause cause_of(const simt::Sync& sync) {
 MemoryClock::MemoryClock(fabric::Fabric& fabric)
     : fabric_(&fabric), shares_(fabric.shares()), multiprocessors_(fabric.platform()) {
   sees_local_loads = false;
-  const fabric::Platform& p = fabric.platform();
+  const platform::Platform& p = fabric.platform();
   cycle_ = p.cycle();
   l2_.reserve(p.devices());
   for (uint32_t d = 0; d < p.devices(); ++d) l2_.emplace_back(p.memory.l2_size);
@@ -373,7 +373,7 @@ Time MemoryClock::through_port(const Warp& w, uint64_t bytes, const fabric::Trip
 
 MemoryClock::Misses MemoryClock::look_up(const Warp& w, const Access& access, const Part& part, uint32_t owner) {
   // Memory of the host is not cached.
-  if (owner == fabric::kHost) return {part.sectors, 0};
+  if (owner == platform::kHost) return {part.sectors, 0};
   Multiprocessor& sm = multiprocessors_.of(w.block());
   L2Cache& l2 = l2_[owner];
   const mem::Allocation& allocation = *part.window->allocation;
@@ -409,7 +409,7 @@ MemoryClock::Misses MemoryClock::look_up(const Warp& w, const Access& access, co
 }
 
 uint32_t MemoryClock::misses_of_l2(const Access& access, const Part& part, uint32_t owner, bool writes) {
-  if (owner == fabric::kHost) return 0;
+  if (owner == platform::kHost) return 0;
   L2Cache& l2 = l2_[owner];
   const mem::Allocation& allocation = *part.window->allocation;
   uint32_t missing = 0;
@@ -607,7 +607,7 @@ void MemoryClock::barrier(Warp& w, bool cluster, bool ordered) {
 }
 
 Time MemoryClock::complete_product(const simt::AsyncCopy& copy) {
-  const fabric::Platform& p = fabric_->platform();
+  const platform::Platform& p = fabric_->platform();
   const simt::Product& product = copy.product;
   const Warp& w = *copy.warp;
   // A warp's share of a wgmma is computed by its own scheduler, a tcgen05.mma by all of them.
@@ -625,7 +625,7 @@ Time MemoryClock::complete_product(const simt::AsyncCopy& copy) {
 }
 
 Time MemoryClock::arrival_of(const simt::AsyncCopy& copy) {
-  const fabric::Platform& p = fabric_->platform();
+  const platform::Platform& p = fabric_->platform();
   simt::WarpClock& clock = copy.warp->clock;
   account(*copy.warp);
   if (copy.product.rows != 0) {

@@ -123,7 +123,7 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   Time newest_stamp(const simt::Access& access, const Part& part) const;
   void end_quantum_if_long(simt::Warp& w);
 
-  void spend(simt::Warp& w, Time time, fabric::Group group);
+  void spend(simt::Warp& w, Time time, platform::Group group);
   void wait_until(simt::Warp& w, Time time);
   Time reserve(UnitCalendar& unit, Time at, uint32_t busy);
 

@@ -12,7 +12,7 @@ Multiprocessors::Settled Multiprocessors::settle(const simt::Warp& w, fabric::Sh
     if (busy == 0) continue;
     UnitCalendar& unit = k < Multiprocessor::kOfScheduler ? scheduler[k] : sm.load_store;
     const uint64_t end = unit.reserve(clock.settled, busy);
-    shares.add(unit.period, {clock.settled, clock.settled + busy, end, busy}, fabric::Group::issue);
+    shares.add(unit.period, {clock.settled, clock.settled + busy, end, busy}, platform::Group::issue);
     if (end > s.end) s = {end, static_cast<simt::Part>(k)};
   }
   return s;

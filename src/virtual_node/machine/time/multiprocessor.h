@@ -34,7 +34,7 @@ inline uint32_t scheduler_of(const simt::Warp& w) {
 
 class Multiprocessors {
  public:
-  explicit Multiprocessors(const fabric::Platform& platform)
+  explicit Multiprocessors(const platform::Platform& platform)
       : sms_(platform.device.sms), devices_(platform.devices()) {}
 
   Multiprocessor& of(const simt::Block& block) { return at(block.device, block.sm); }

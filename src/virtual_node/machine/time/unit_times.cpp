@@ -2,7 +2,7 @@
 
 namespace fb::machine {
 
-simt::UnitTimes unit_times(const fabric::Platform& p) {
+simt::UnitTimes unit_times(const platform::Platform& p) {
   using ptx::Unit;
   simt::UnitTimes t;
   const auto cycle = static_cast<uint32_t>(p.cycle());

@@ -8,6 +8,6 @@
 
 namespace fb::machine {
 
-simt::UnitTimes unit_times(const fabric::Platform& platform);
+simt::UnitTimes unit_times(const platform::Platform& platform);
 
 }  // namespace fb::machine

@@ -400,7 +400,7 @@ void BlasOperations::start(const LaunchPtr& launch) {
     const OperationPtr self = launch->op.lock();
     const Time at = std::max(self->begun, node_.engine.acting_time());
     const Time begin = node_.platform.kernel.start + launch->plan.start;
-    launch->next = node_.fabric.shares().later(at, begin, fabric::Group::launch);
+    launch->next = node_.fabric.shares().later(at, begin, platform::Group::launch);
     // The device is not idle while the first block is prepared: others that begin at the same time get their share of
     // it.
     node_.engine.schedule(launch->next, self->tie, [this, launch] { run_waves(launch); });
@@ -418,8 +418,8 @@ Time BlasOperations::end_of_wave(BlasLaunch& l, uint64_t blocks) const {
   const double bandwidth = node_.platform.memory.bandwidth * node_.platform.cublas.memory_share;
   const Time memory = static_cast<Time>(static_cast<double>(part(l.local_memory)) / bandwidth * 1e12);
   auto& shares = node_.fabric.shares();
-  Time end = work >= memory ? shares.later(l.next, work, fabric::Group::issue)
-                            : shares.later(l.next, memory, fabric::Group::bandwidth);
+  Time end = work >= memory ? shares.later(l.next, work, platform::Group::issue)
+                            : shares.later(l.next, memory, platform::Group::bandwidth);
   if (l.local_l2 != 0 || l.local_memory != 0)
     end = std::max(end,
                    node_.fabric.stream(op->device, op->device, {part(l.local_l2), part(l.local_memory)}, true, l.next));
@@ -449,7 +449,7 @@ void BlasOperations::run_waves(const LaunchPtr& launch) {
   l.done += blocks;
   node_.engine.charge(1);
   if (l.done < l.plan.blocks) return node_.engine.schedule(l.next, op->tie, [this, launch] { run_waves(launch); });
-  l.next = node_.fabric.shares().later(l.next, l.plan.tail, fabric::Group::latency);
+  l.next = node_.fabric.shares().later(l.next, l.plan.tail, platform::Group::latency);
   node_.engine.schedule(l.next, op->tie,
                         [this, launch] {
                           if (launch->over) return;
@@ -588,7 +588,7 @@ void BlasOperations::finish(const LaunchPtr& launch) {
     if (o.about->by_pointers == 0) watch.written(o.bytes.host, o.extent.bytes);
     for (const Bytes& b : o.batches) watch.written(b.host, o.extent.bytes);
   }
-  const Time end = node_.fabric.shares().later(l.next, node_.platform.kernel.end, fabric::Group::launch);
+  const Time end = node_.fabric.shares().later(l.next, node_.platform.kernel.end, platform::Group::launch);
   if (op->blas && end > op->begun)
     op->blas->tflops = static_cast<double>(op->blas->flop) / static_cast<double>(end - op->begun);
   node_.log.add("end of cuBLAS", {op->device, l.plan.blocks, end});

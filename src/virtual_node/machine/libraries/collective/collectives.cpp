@@ -438,7 +438,7 @@ void Collectives::begin(const std::shared_ptr<Communicator>& comm, const Exchang
     note.ranks = question.ranks;
     op->collective = note;
   }
-  const Time at = node_.fabric.shares().later(latest, choice.latency, fabric::Group::latency);
+  const Time at = node_.fabric.shares().later(latest, choice.latency, platform::Group::latency);
   const uint64_t tie = exchange->number << 20 | comm->number;
   node_.engine.schedule(at, tie, [this, comm, exchange, choice, at] {
     // Messages share the links; collectives of one communicator use them one after the other.
@@ -482,7 +482,7 @@ void Collectives::transfer(const std::shared_ptr<Communicator>& comm, const Exch
   auto step = std::make_shared<std::function<void()>>();
   *step = [this, comm, exchange, choice, flow, kind, root, weak = std::weak_ptr(step)] {
     const Time begin = flow->next;
-    Time end = node_.fabric.shares().later(begin, choice.transfer / flow->slices, fabric::Group::bandwidth);
+    Time end = node_.fabric.shares().later(begin, choice.transfer / flow->slices, platform::Group::bandwidth);
     for (size_t k = 0; k < exchange->ranks.size(); ++k) {
       const uint32_t rank = exchange->ranks[k];
       PortUse use = port_use(kind, choice.port_bytes / flow->slices, comm->ranks(), rank == root);

@@ -159,7 +159,7 @@ Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
   if (node_.engine.seed() == 0) return {flight.left, flight.first, flight.arrived};
   // Kept back in the network, with what comes behind it from the same card: a request does not overtake an answer.
   Time& last = last_arrivals_[{from, to}];
-  const Time late = draw_late(8, 10 * fabric::kMicrosecond);
+  const Time late = draw_late(8, 10 * platform::kMicrosecond);
   last = std::max(last, flight.arrived + late);
   return {flight.left, flight.first + (last - flight.arrived), last};
 }
@@ -175,7 +175,7 @@ Time Verbs::draw_late(uint64_t one_in, Time longest) {
   return draw % one_in != 1 ? 0 : draw / one_in % longest;
 }
 
-Time Verbs::draw_pause() { return draw_late(8, 30 * fabric::kMicrosecond); }
+Time Verbs::draw_pause() { return draw_late(8, 30 * platform::kMicrosecond); }
 
 // Memory
 
@@ -188,7 +188,7 @@ Process* Verbs::find_process(uint32_t number) const {
 bool Verbs::is_device_memory(uint32_t number, uint64_t address) const {
   const Process* const process = find_process(number);
   const mem::Window* const w = process ? process->all.find(address) : nullptr;
-  return w && w->allocation && w->allocation->device != fabric::kHost;
+  return w && w->allocation && w->allocation->device != platform::kHost;
 }
 
 bool Verbs::for_each_piece(uint32_t number, uint64_t address, uint64_t bytes,
@@ -288,7 +288,7 @@ void Verbs::answer_poll(Waiter& waiter) {
   HostThread& thread = *waiter.thread;
   // What comes while a thread polls is seen one look later.
   if (now() > thread.now)
-    thread.now = node_.fabric.shares().later(now(), node_.platform.nic.poll, fabric::Group::launch);
+    thread.now = node_.fabric.shares().later(now(), node_.platform.nic.poll, platform::Group::launch);
   Answer answer;
   wire::VerbsPolled polled;
   std::vector<rdma::Completion> entries;
