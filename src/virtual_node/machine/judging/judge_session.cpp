@@ -10,7 +10,6 @@
 
 #include "common/base/hash.h"
 #include "virtual_node/machine/judging/memory_words.h"
-#include "virtual_node/machine/libraries/verbs/verbs.h"
 #include "virtual_node/machine/process/stream_scheduler.h"
 
 namespace fb::machine {
@@ -62,7 +61,7 @@ void append(std::vector<std::byte>& blob, const T& figures) {
 
 }  // namespace
 
-JudgeSession::JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connection)
+JudgeSession::JudgeSession(ProcessServices& node, uint32_t ranks, uint64_t connection)
     : node_(node), judges_(std::make_unique<Process>()), judge_(std::make_shared<HostThread>()), ranks_(ranks) {
   judge_->connection = connection;
   judge_->process = judges_.get();
@@ -242,7 +241,7 @@ void JudgeSession::begin_step(const wire::JudgeStep& m, std::span<const std::byt
   before_.clear();
   for (uint32_t d = 0; d < done_.devices; ++d) before_.push_back(node_.fabric.counters(d));
   carried_before_.clear();
-  for (uint32_t card = 0; card < node_.verbs.cards(); ++card) carried_before_.push_back(node_.verbs.carried(card));
+  for (uint32_t card = 0; card < node_.network.cards(); ++card) carried_before_.push_back(node_.network.carried(card));
   node_.log.add("begin of step", {static_cast<uint64_t>(m.kind), m.calls, m.first_call, begin});
   for (const auto& thread : node_.threads.all()) {
     if (!thread->gone) thread->now = begin;
@@ -374,7 +373,7 @@ std::vector<wire::DeviceTraffic> JudgeSession::traffic() const {
   }
   // Several cards of one device: the busiest of them.
   for (uint32_t card = 0; card < carried_before_.size(); ++card) {
-    const auto now = node_.verbs.carried(card);
+    const auto now = node_.network.carried(card);
     wire::DeviceTraffic& device = moved[card % moved.size()];
     device.network_out = std::max(device.network_out, now.out - carried_before_[card].out);
     device.network_in = std::max(device.network_in, now.in - carried_before_[card].in);

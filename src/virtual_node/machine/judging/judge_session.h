@@ -27,7 +27,7 @@ namespace fb::machine {
 class JudgeSession final : public JudgeRequests {
  public:
   // `connection` is the judge's. Node::set_judge() makes the node use it.
-  JudgeSession(NodeServices& node, uint32_t ranks, uint64_t connection);
+  JudgeSession(ProcessServices& node, uint32_t ranks, uint64_t connection);
   ~JudgeSession() override;
   JudgeSession(const JudgeSession&) = delete;
   JudgeSession& operator=(const JudgeSession&) = delete;
@@ -127,7 +127,7 @@ class JudgeSession final : public JudgeRequests {
   // Since the step began, by device.
   std::vector<wire::DeviceTraffic> traffic() const;
 
-  NodeServices& node_;
+  ProcessServices& node_;
   std::unique_ptr<Process> judges_;  // the judge is neither a rank nor a process of the node
   std::shared_ptr<HostThread> judge_;
   std::vector<Rank> ranks_;

@@ -56,7 +56,7 @@ std::vector<uint32_t> WordCount::most_frequent() const {
   return words;
 }
 
-std::vector<uint32_t> find_words(const NodeServices& node) {
+std::vector<uint32_t> find_words(const ProcessServices& node) {
   WordCount count;
   std::set<const mem::Allocation*> seen;
   const auto add = [&](const std::shared_ptr<mem::Allocation>& allocation) {

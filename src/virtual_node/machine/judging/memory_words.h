@@ -13,7 +13,7 @@
 namespace fb::machine {
 
 // Of all processes; at most some dozens, the most frequent first. The same memory gives the same words.
-std::vector<uint32_t> find_words(const NodeServices& node);
+std::vector<uint32_t> find_words(const ProcessServices& node);
 
 // Collects words from pieces of memory. Of small pieces all count, of large ones those that are repeated.
 class WordCount {

@@ -18,7 +18,7 @@ namespace fb::machine {
 
 class DeviceLaunches {
  public:
-  explicit DeviceLaunches(NodeServices& node) : node_(node) {}
+  explicit DeviceLaunches(ProcessServices& node) : node_(node) {}
 
   // What kernels of the process on this device may call; null in judged runs.
   std::unique_ptr<simt::DeviceRuntime> runtime_for(Process& process, uint32_t device);
@@ -63,7 +63,7 @@ class DeviceLaunches {
   void submit(const LauncherPtr& launcher, const OperationPtr& op);
   void go_on(const LauncherPtr& launcher);
 
-  NodeServices& node_;
+  ProcessServices& node_;
   std::unordered_map<uint64_t, OperationPtr> grids_;  // that run
   std::unordered_map<uint64_t, LauncherPtr> launchers_;
   std::unordered_map<uint64_t, DeviceStream> streams_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts of a node, for the functions that handle requests and for the session of a judged run. All references are
-// valid as long as the node is.
+// The parts of a node that know of no library: for libraries, for the session of a judged run, and for each other. All
+// references are valid as long as the node is.
 
 #include <functional>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "common/platform/platform.h"
 #include "common/record/run_record.h"
 #include "virtual_node/fabric/fabric.h"
+#include "virtual_node/fabric/network.h"
 #include "virtual_node/machine/engine/engine.h"
 #include "virtual_node/machine/engine/write_history.h"
 #include "virtual_node/machine/process/checking.h"
@@ -27,12 +28,9 @@
 
 namespace fb::machine {
 
-class BlasOperations;
-class Collectives;
 class StreamScheduler;
-class Verbs;
 
-struct NodeServices {
+struct ProcessServices {
   const platform::Platform& platform;
   const NodeOptions& options;
   const DeviceLimits& limits;
@@ -40,6 +38,7 @@ struct NodeServices {
   const std::vector<std::unique_ptr<Process>>& processes;
   MemoryBudget& budget;
   fabric::Fabric& fabric;
+  fabric::Network& network;
   WriteHistory& writes;
   MemoryClock& clock;
   Engine& engine;
@@ -52,9 +51,6 @@ struct NodeServices {
   ModuleTable& modules;
   HostThreads& threads;
   StreamScheduler& streams;
-  Collectives& collectives;
-  BlasOperations& blas;
-  Verbs& verbs;
   JudgeRequests* judge = nullptr;  // null: the run is not judged
   bool everybody_came = false;     // all ranks, or those that came within some seconds; before, time stands still
 };

@@ -9,7 +9,7 @@ namespace fb::machine {
 using wire::Id;
 using wire::Status;
 
-StreamScheduler::StreamScheduler(NodeServices& node)
+StreamScheduler::StreamScheduler(ProcessServices& node)
     : node_(node), operations_(node.engine), waiting_kernels_(node.platform.devices()), launches_(node) {
   if (node.checking) {
     operations_.on_begun = [this](Operation& op) { node_.checking->begun(op); };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Streams and the operations on them: kernels, copies, memsets, values, callbacks and graphs. An operation is made
+// Streams and the operations on them: kernels, copies, memsets, values and callbacks. An operation is made
 // first, which checks it and has no effect, and then enqueued.
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace fb::machine {
 
 class StreamScheduler {
  public:
-  explicit StreamScheduler(NodeServices& node);
+  explicit StreamScheduler(ProcessServices& node);
 
   // Null: the process has no such stream.
   Stream* find_stream(Process& process, const wire::StreamRef& ref);
@@ -45,11 +45,11 @@ class StreamScheduler {
   wire::Status make_memset(Process& process, const wire::Memset& m, OperationPtr& op);
   wire::Status make_stream_value(Process& process, const wire::StreamValue& m, bool wait, OperationPtr& op);
   OperationPtr make_callback(Process& process, uint32_t device, uint64_t number);
-  // Makes and enqueues the operations of a graph, or none of them.
-  wire::Status launch_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const GraphRef& graph);
 
   // Behind everything that the stream orders before it.
   void enqueue(HostThread& thread, Stream& stream, uint64_t stream_id, const OperationPtr& op);
+  // From here on it is waited for, and ends with its context or process.
+  void adopt(const OperationPtr& op, bool of_host = true);
   // Outside of streams: behind what Operations::order() said.
   void submit(const OperationPtr& op);
   // … and not on behalf of a host: a part of another operation.
@@ -72,17 +72,8 @@ class StreamScheduler {
 
  private:
   class ValueWait;
-  struct GraphPlace;
   struct Moving;
 
-  // From here on it is waited for, and ends with its context or process.
-  void adopt(const OperationPtr& op, bool of_host = true);
-  wire::Status make_node(Process& process, const GraphOperation& node, const GraphPlace& place, OperationPtr& op);
-  // All operations of a graph, between `entry` and `exit`.
-  wire::Status make_graph(Process& process, const GraphRef& graph, const GraphPlace& place, const OperationPtr& entry,
-                          const OperationPtr& exit);
-  void run_conditional(const OperationPtr& op, const wire::GraphConditional& m, const std::vector<GraphRef>& bodies,
-                       const GraphPlace& place);
   void move_rows(std::shared_ptr<Moving> moving);
   void has_compared(const Operation& op, const Bytes& bytes, uint32_t size);
   void begin_kernel(const OperationPtr& op, std::unique_ptr<GridRun> run);
@@ -91,7 +82,7 @@ class StreamScheduler {
   void begin_waiting_kernels(uint32_t device);
   void break_context(Process& process, uint32_t device, wire::Status status);
 
-  NodeServices& node_;
+  ProcessServices& node_;
   Operations operations_;
   std::map<uint64_t, std::shared_ptr<ValueWait>> value_waits_;         // by the operation's tie
   std::vector<std::multimap<int32_t, OperationPtr>> waiting_kernels_;  // by device, then priority: no grid slot is free

@@ -1,12 +1,10 @@
-// Graphs: each launch makes its operations anew, a conditional node those of its body each time it runs.
+#include "virtual_node/machine/requests/graphs.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
-
-#include "virtual_node/machine/libraries/blas/blas_operations.h"
-#include "virtual_node/machine/libraries/collective/collectives.h"
-#include "virtual_node/machine/process/stream_scheduler.h"
 
 namespace fb::machine {
 
@@ -14,7 +12,7 @@ using wire::Kind;
 using wire::Status;
 
 // Where a graph runs.
-struct StreamScheduler::GraphPlace {
+struct GraphLauncher::Place {
   uint32_t device = 0;
   int32_t priority = 0;
   uint64_t stream = 0;
@@ -51,39 +49,41 @@ GraphRef chosen_body(const wire::GraphConditional& m, uint32_t value, const std:
 }  // namespace
 
 // Checks the node and makes its operation, if it is one of a stream.
-Status StreamScheduler::make_node(Process& process, const GraphOperation& n, const GraphPlace& place,
-                                  OperationPtr& op) {
+Status GraphLauncher::make_node(Process& process, const GraphOperation& n, const Place& place, OperationPtr& op) {
   const auto device_ok = [&](uint32_t device) { return node_.memory.valid_device(device); };
   switch (n.kind) {
     case Kind::launch: {
       const auto m = body_of<wire::Launch>(n);
-      return device_ok(m.stream.device) ? make_launch(process, m, n.blob, place.priority, op) : Status::invalid_device;
+      return device_ok(m.stream.device) ? node_.streams.make_launch(process, m, n.blob, place.priority, op)
+                                        : Status::invalid_device;
     }
     case Kind::copy: {
       const auto m = body_of<wire::Copy>(n);
-      return device_ok(m.stream.device) ? make_copy(process, m, n.blob, op, nullptr) : Status::invalid_device;
+      return device_ok(m.stream.device) ? node_.streams.make_copy(process, m, n.blob, op, nullptr)
+                                        : Status::invalid_device;
     }
     case Kind::memset: {
       const auto m = body_of<wire::Memset>(n);
-      return device_ok(m.stream.device) ? make_memset(process, m, op) : Status::invalid_device;
+      return device_ok(m.stream.device) ? node_.streams.make_memset(process, m, op) : Status::invalid_device;
     }
     case Kind::stream_wait_value:
     case Kind::stream_write_value: {
       const auto m = body_of<wire::StreamValue>(n);
-      return device_ok(m.stream.device) ? make_stream_value(process, m, n.kind == Kind::stream_wait_value, op)
-                                        : Status::invalid_device;
+      return device_ok(m.stream.device)
+                 ? node_.streams.make_stream_value(process, m, n.kind == Kind::stream_wait_value, op)
+                 : Status::invalid_device;
     }
     case Kind::callback: {
       const auto m = body_of<wire::Callback>(n);
       if (!device_ok(m.stream.device)) return Status::invalid_device;
-      op = make_callback(process, m.stream.device, m.callback);
+      op = node_.streams.make_callback(process, m.stream.device, m.callback);
       return sticky_error(process, m.stream.device);
     }
     case Kind::event_record:
     case Kind::event_depend: {
       const auto m = body_of<wire::EventOnStream>(n);
       if (!process.events.contains(m.event) || !device_ok(m.stream.device)) return Status::invalid_handle;
-      op = make_operation(process, m.stream.device, "event");
+      op = StreamScheduler::make_operation(process, m.stream.device, "event");
       return sticky_error(process, m.stream.device);
     }
     case Kind::collective: {
@@ -96,16 +96,16 @@ Status StreamScheduler::make_node(Process& process, const GraphOperation& n, con
       return device_ok(m.stream.device) ? node_.blas.make(process, m, op) : Status::invalid_device;
     }
     case Kind::graph_conditional:
-      op = make_operation(process, place.device, "conditional node");
+      op = StreamScheduler::make_operation(process, place.device, "conditional node");
       return sticky_error(process, place.device);
     default:
-      op = make_operation(process, place.device, "");
+      op = StreamScheduler::make_operation(process, place.device, "");
       return Status::ok;
   }
 }
 
-Status StreamScheduler::make_graph(Process& process, const GraphRef& graph, const GraphPlace& place,
-                                   const OperationPtr& entry, const OperationPtr& exit) {
+Status GraphLauncher::make_graph(Process& process, const GraphRef& graph, const Place& place, const OperationPtr& entry,
+                                 const OperationPtr& exit) {
   std::vector<OperationPtr> operations(graph->nodes.size());
   for (size_t k = 0; k < operations.size(); ++k) {
     if (const Status s = make_node(process, graph->nodes[k], place, operations[k]); s != Status::ok) return s;
@@ -124,7 +124,7 @@ Status StreamScheduler::make_graph(Process& process, const GraphRef& graph, cons
     if (n.kind == Kind::event_depend)
       Operations::order(process.events.at(body_of<wire::EventOnStream>(n).event)->recorded, op);
     Operations::order(op, exit);
-    adopt(op);
+    node_.streams.adopt(op);
   }
   for (size_t k = 0; k < operations.size(); ++k) {
     const GraphOperation& n = graph->nodes[k];
@@ -133,44 +133,44 @@ Status StreamScheduler::make_graph(Process& process, const GraphRef& graph, cons
   }
   if (operations.empty()) Operations::order(entry, exit);
   exit->stream = place.stream;
-  adopt(exit);
+  node_.streams.adopt(exit);
   return Status::ok;
 }
 
 // The stream waits for an entry before all nodes and an exit behind all of them.
-Status StreamScheduler::launch_graph(HostThread& thread, Stream& stream, uint64_t stream_id, const GraphRef& graph) {
+Status GraphLauncher::launch(HostThread& thread, Stream& stream, uint64_t stream_id, const GraphRef& graph) {
   Process& process = *thread.process;
-  const OperationPtr entry = make_operation(process, stream.device, "graph"),
-                     exit = make_operation(process, stream.device, "");
-  const GraphPlace place{stream.device, stream.priority, stream_id, 1};
+  const OperationPtr entry = StreamScheduler::make_operation(process, stream.device, "graph"),
+                     exit = StreamScheduler::make_operation(process, stream.device, "");
+  const Place place{stream.device, stream.priority, stream_id, 1};
   if (const Status s = make_graph(process, graph, place, entry, exit); s != Status::ok) return s;
   if (!graph->bodies.empty()) {
     entry->work = [this, &process, graph](const OperationPtr& self) {
       assign_conditionals(process, *graph);
-      operations_.finish(self, self->begun);
+      node_.streams.finish(self, self->begun);
     };
   }
   entry->issued = node_.fabric.shares().later(thread.now, node_.platform.kernel.graph_launch, platform::Group::launch);
   thread.spend(node_.platform.calls.graph_launch);
-  enqueue(thread, stream, stream_id, entry);
+  node_.streams.enqueue(thread, stream, stream_id, entry);
   stream.last = exit;
   return Status::ok;
 }
 
 // The operations of a body inherit the node's clock, and what comes behind the node inherits theirs.
-void StreamScheduler::run_conditional(const OperationPtr& op, const wire::GraphConditional& m,
-                                      const std::vector<GraphRef>& bodies, const GraphPlace& place) {
+void GraphLauncher::run_conditional(const OperationPtr& op, const wire::GraphConditional& m,
+                                    const std::vector<GraphRef>& bodies, const Place& place) {
   Process& process = *op->process;
   const Time now = std::max(op->begun, node_.engine.now());
   const GraphRef body = chosen_body(m, process.conditionals[m.handle], bodies);
-  if (!body) return operations_.finish(op, now);
-  const OperationPtr entry = make_operation(process, place.device, "body of a graph"),
-                     exit = make_operation(process, place.device, "");
-  GraphPlace inside = place;
+  if (!body) return node_.streams.finish(op, now);
+  const OperationPtr entry = StreamScheduler::make_operation(process, place.device, "body of a graph"),
+                     exit = StreamScheduler::make_operation(process, place.device, "");
+  Place inside = place;
   inside.first_number = body->first_number;
   if (const Status s = make_graph(process, body, inside, entry, exit); s != Status::ok) {
     node_.lost.launch_failed(process, fmt::format("the body of a conditional node: {}", wire::to_string(s)), "");
-    return break_context(process, place.device, s);
+    return node_.streams.fail(process, place.device, s);
   }
   entry->stream = place.stream;
   entry->graph_node = exit->graph_node = op->graph_node;
@@ -178,13 +178,13 @@ void StreamScheduler::run_conditional(const OperationPtr& op, const wire::GraphC
   if (node_.checking) entry->incoming = node_.checking->so_far(*op);
   exit->on_end.push_back([this, op, exit, m, &bodies, place] {
     if (op->has_ended) return;
-    if (exit->status != Status::ok) return operations_.finish(op, exit->ended, exit->status);
+    if (exit->status != Status::ok) return node_.streams.finish(op, exit->ended, exit->status);
     if (node_.checking) node_.checking->inherit(*op, exit->outgoing);
     op->begun = std::max(op->begun, exit->ended);
     if (m.type == wire::ConditionalType::while_) return run_conditional(op, m, bodies, place);
-    operations_.finish(op, exit->ended);
+    node_.streams.finish(op, exit->ended);
   });
-  submit_part(entry);
+  node_.streams.submit_part(entry);
 }
 
 }  // namespace fb::machine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "virtual_node/machine/requests/graphs.h"
 #include "virtual_node/machine/requests/handlers.h"
 
 namespace fb::machine {
@@ -296,7 +297,7 @@ Status on_graph_launch(NodeServices& node, Call& call, const wire::GraphLaunch& 
   if (node.judge && node.judge->in_run()) {
     for (const GraphOperation& n : graph->second->nodes) node.log.count_in_run(n.kind);
   }
-  return node.streams.launch_graph(*call.thread, *stream, m.stream.stream, graph->second);
+  return node.graphs.launch(*call.thread, *stream, m.stream.stream, graph->second);
 }
 
 }  // namespace fb::machine

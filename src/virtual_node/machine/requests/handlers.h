@@ -4,8 +4,7 @@
 // (status and `reply`) or returns kLater and makes sure that the thread will be answered.
 
 #include "virtual_node/machine/process/call.h"
-#include "virtual_node/machine/process/services.h"
-#include "virtual_node/machine/process/stream_scheduler.h"
+#include "virtual_node/machine/requests/node_services.h"
 
 namespace fb::machine {
 

@@ -97,6 +97,7 @@ Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply
       report_([this](record::Incident incident) { lost_.report(std::move(incident)); }),
       budget_(platform.devices(), limits_.memory, options.memory),
       fabric_(platform),
+      network_(platform, fabric_.shares()),
       clock_(fabric_),
       engine_(engine_options(fabric_, options, clock_)),
       checking_(make_checking(options, clock_, report_)),
@@ -106,13 +107,18 @@ Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply
       modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
       threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
-      services_{platform_, options_, limits_,         report_,      processes_, budget_, fabric_, writes_,
-                clock_,    engine_,  checking_.get(), tokens_,      exports_,   log_,    lost_,   memory_,
-                modules_,  threads_, streams_,        collectives_, blas_,      verbs_},
+      services_{
+          {platform_, options_,        limits_, report_,  processes_, budget_, fabric_, network_, writes_,  clock_,
+           engine_,   checking_.get(), tokens_, exports_, log_,       lost_,   memory_, modules_, threads_, streams_},
+          collectives_,
+          blas_,
+          verbs_,
+          graphs_},
       streams_(services_),
       collectives_(services_),
       blas_(services_),
-      verbs_(services_) {
+      verbs_(services_),
+      graphs_(services_) {
   clock_.keep_history(&writes_);
   if (options.profile) clock_.profile();
   if (Timeline* timeline = log_.timeline()) engine_.watch_blocks(*timeline);
@@ -172,10 +178,6 @@ void Node::remove_process(Process& process) {
     for (const auto& [id, module] : context->modules) modules_.forget_code(*module.loaded);
   }
   process.reset();
-}
-
-std::string name_of(const Process& process) {
-  return process.rank >= 0 ? fmt::format("rank {}", process.rank) : fmt::format("process {}", process.number);
 }
 
 namespace {

@@ -14,11 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "virtual_node/machine/libraries/blas/blas_operations.h"
-#include "virtual_node/machine/libraries/collective/collectives.h"
-#include "virtual_node/machine/libraries/verbs/verbs.h"
-#include "virtual_node/machine/process/services.h"
-#include "virtual_node/machine/process/stream_scheduler.h"
+#include "virtual_node/machine/requests/graphs.h"
+#include "virtual_node/machine/requests/node_services.h"
 
 namespace fb::machine {
 
@@ -105,6 +102,7 @@ class Node {
   const Report report_;
   MemoryBudget budget_;  // before everything that may hold memory, which it counts
   fabric::Fabric fabric_;
+  fabric::Network network_;
   WriteHistory writes_;
   MemoryClock clock_;
   Engine engine_;
@@ -120,6 +118,7 @@ class Node {
   Collectives collectives_;
   BlasOperations blas_;
   Verbs verbs_;
+  GraphLauncher graphs_;
   std::vector<std::unique_ptr<Process>> processes_;
   bool only_polls_ = false;
 };

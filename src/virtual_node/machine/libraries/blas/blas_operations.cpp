@@ -286,7 +286,7 @@ Status BlasOperations::make(Process& process, const wire::Blas& m, OperationPtr&
   return Status::ok;
 }
 
-void BlasOperations::give_back(NodeServices& node, BlasLaunch& launch) {
+void BlasOperations::give_back(ProcessServices& node, BlasLaunch& launch) {
   if (const auto residents = std::exchange(launch.residents, std::nullopt)) node.engine.release(*residents);
 }
 

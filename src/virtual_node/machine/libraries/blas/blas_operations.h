@@ -20,7 +20,7 @@ struct BlasLaunch;
 
 class BlasOperations {
  public:
-  explicit BlasOperations(NodeServices& node) : node_(node) {}
+  explicit BlasOperations(ProcessServices& node) : node_(node) {}
 
   wire::Status make(Process& process, const wire::Blas& m, OperationPtr& op);
 
@@ -35,9 +35,9 @@ class BlasOperations {
   void compute(const LaunchPtr& launch);
   void note_accesses(BlasLaunch& launch);
   void finish(const LaunchPtr& launch);
-  static void give_back(NodeServices& node, BlasLaunch& launch);
+  static void give_back(ProcessServices& node, BlasLaunch& launch);
 
-  NodeServices& node_;
+  ProcessServices& node_;
 };
 
 // "cublasSgemm 128x64x32 f32".

@@ -13,7 +13,6 @@
 #include "virtual_node/fabric/nccl_cards.h"
 #include "virtual_node/machine/libraries/collective/collective_values.h"
 #include "virtual_node/machine/libraries/collective/reduction.h"
-#include "virtual_node/machine/libraries/verbs/verbs.h"
 #include "virtual_node/machine/process/operand_fault.h"
 #include "virtual_node/machine/process/stream_scheduler.h"
 
@@ -492,9 +491,9 @@ void Collectives::transfer(const std::shared_ptr<Communicator>& comm, const Exch
     }
     for (const fabric::CardEdge& edge : flow->cards) {
       const double bytes = kAlone * choice.wire * edge.share * static_cast<double>(choice.card_bytes);
-      end = std::max(
-          end, node_.verbs.network().stream(edge.from, edge.to,
-                                            static_cast<uint64_t>(bytes / static_cast<double>(flow->slices)), begin));
+      end =
+          std::max(end, node_.network.stream(edge.from, edge.to,
+                                             static_cast<uint64_t>(bytes / static_cast<double>(flow->slices)), begin));
     }
     flow->next = end;
     const bool last = ++flow->done == flow->slices;

@@ -30,7 +30,7 @@ namespace fb::machine {
 
 class Collectives {
  public:
-  explicit Collectives(NodeServices& node) : node_(node) {}
+  explicit Collectives(ProcessServices& node) : node_(node) {}
 
   // Communicators (communicators.cpp)
   // Of a communicator, or with its handle the one by which it grows.
@@ -121,7 +121,7 @@ class Collectives {
   bool in_windows(const Communicator& comm, const Exchange& exchange) const;
   void drop(const LaunchPtr& launch, const std::string& why);
 
-  NodeServices& node_;
+  ProcessServices& node_;
   std::map<uint64_t, std::shared_ptr<Communicator>> joining_;  // by token
   std::vector<std::weak_ptr<Communicator>> all_;
   std::map<std::pair<const Communicator*, uint64_t>, SplitRound> splits_;

@@ -23,7 +23,7 @@ namespace fb::machine {
 
 class CardOrder {
  public:
-  explicit CardOrder(NodeServices& node) : node_(node) {}
+  explicit CardOrder(ProcessServices& node) : node_(node) {}
 
   // For a request that is about to be posted; null: nothing is looked for. `where`: the line of the call.
   rdma::Token post(const Process& process, const rdma::QueuePair& pair, const rdma::SendWork& work,
@@ -51,7 +51,7 @@ class CardOrder {
   race::ClockRef up_to(const Pair& pair, std::initializer_list<Lane> lanes, uint64_t last) const;
   race::ClockRef join(const race::ClockRef& a, const race::ClockRef& b) const { return node_.checking->join(a, b); }
 
-  NodeServices& node_;
+  ProcessServices& node_;
   std::map<uint64_t, Pair> pairs_;              // by rdma::Object::id of the requester
   std::map<uint32_t, race::ClockRef> touched_;  // by process: what has been done to its memory
 };

@@ -23,7 +23,7 @@ class HostAccesses {
   // f(memory, bytes) for each piece of a range of a process.
   using Pieces = std::function<bool(uint32_t process, uint64_t address, uint64_t bytes,
                                     const std::function<void(const Bytes&, uint64_t, uint64_t)>& visit)>;
-  HostAccesses(NodeServices& node, Pieces pieces) : node_(node), pieces_(std::move(pieces)) {}
+  HostAccesses(ProcessServices& node, Pieces pieces) : node_(node), pieces_(std::move(pieces)) {}
 
   // Whether they are wanted.
   bool observe(Process& process, const wire::VerbsObserve& request);
@@ -59,7 +59,7 @@ class HostAccesses {
   void hear(const Ring& ring);
   race::Site site_of(const Ring& ring, uint32_t line) const;
 
-  NodeServices& node_;
+  ProcessServices& node_;
   Pieces pieces_;
   std::map<uint32_t, Ring> rings_;  // by process
   race::ClockRef told_by_gone_;     // all that processes knew which have ended

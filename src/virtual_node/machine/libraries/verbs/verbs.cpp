@@ -18,9 +18,9 @@ constexpr Time kPicosecondsPerNanosecond = 1000;
 
 }  // namespace
 
-Verbs::Verbs(NodeServices& node)
+Verbs::Verbs(ProcessServices& node)
     : node_(node),
-      network_(node.platform, node.fabric.shares()),
+      network_(node.network),
       cards_(*this, network_.cards(), rdma::CardLimits{},
              mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)),
       order_(node),

@@ -38,7 +38,7 @@ enum class OutsideWait : uint8_t {
 
 class Verbs final : rdma::Surroundings {
  public:
-  explicit Verbs(NodeServices& node);
+  explicit Verbs(ProcessServices& node);
   ~Verbs();
   Verbs(const Verbs&) = delete;
   Verbs& operator=(const Verbs&) = delete;
@@ -66,9 +66,7 @@ class Verbs final : rdma::Surroundings {
   void poll(HostThread& thread, const wire::VerbsPoll& request);
 
   uint32_t cards() const { return network_.cards(); }
-  fabric::Network::Carried carried(uint32_t card) const { return network_.carried(card); }
   // Shared with all that crosses nodes.
-  fabric::Network& network() { return network_; }
 
   // What a thread is about to wait for.
   void note(HostThread& thread, const wire::VerbsNote& note);
@@ -145,8 +143,8 @@ class Verbs final : rdma::Surroundings {
   // Up to `longest`, in one of so many cases; 0 in all others, and without a seed.
   Time draw_late(uint64_t one_in, Time longest);
 
-  NodeServices& node_;
-  fabric::Network network_;
+  ProcessServices& node_;
+  fabric::Network& network_;
   rdma::Cards cards_;
   CardOrder order_;
   HostAccesses host_accesses_;
