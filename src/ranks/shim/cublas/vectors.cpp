@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "common/wire/element_type.h"
 #include "ranks/shim/cublas/element_types.h"
 #include "ranks/shim/cublas/export.h"
 #include "ranks/shim/cublas/handle.h"
@@ -25,19 +26,6 @@ template <>
 constexpr ElementType kType<int> = ElementType::i32;
 template <>
 constexpr ElementType kType<int64_t> = ElementType::i64;
-
-size_t size_of(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-    case ElementType::i64:
-      return 8;
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
-    default:
-      return 4;
-  }
-}
 
 struct Vector {
   const void* at = nullptr;

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "common/wire/element_type.h"
 #include "virtual_node/fabric/cublas_model.h"
 #include "virtual_node/machine/libraries/blas/blas_elements.h"
 #include "virtual_node/machine/libraries/blas/blas_values.h"
-#include "virtual_node/machine/libraries/collective/reduction.h"
 #include "virtual_node/machine/process/operand_fault.h"
 #include "virtual_node/machine/process/stream_scheduler.h"
 

@@ -6,8 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "common/wire/element_type.h"
 #include "virtual_node/machine/libraries/blas/blas_elements.h"
-#include "virtual_node/machine/libraries/collective/reduction.h"
 #include "virtual_node/num/matrix/matrix_product.h"
 
 namespace fb::machine {

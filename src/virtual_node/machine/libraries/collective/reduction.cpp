@@ -15,24 +15,6 @@ namespace {
 using wire::ElementType;
 using wire::ReduceOp;
 
-struct TypeFacts {
-  uint64_t size;
-  std::string_view name;
-  bool is_float;
-};
-constexpr std::array<TypeFacts, 12> kTypes = {{{1, "i8", false},
-                                               {1, "u8", false},
-                                               {4, "i32", false},
-                                               {4, "u32", false},
-                                               {8, "i64", false},
-                                               {8, "u64", false},
-                                               {2, "f16", true},
-                                               {4, "f32", true},
-                                               {8, "f64", true},
-                                               {2, "bf16", true},
-                                               {1, "e4m3", true},
-                                               {1, "e5m2", true}}};
-
 // How a type is computed with: widened to Wide, and rounded back.
 template <class T>
 struct Plain {
@@ -191,10 +173,6 @@ void reduce_type(const Reduction& how, std::span<const ReductionInput> inputs, s
 }
 
 }  // namespace
-
-uint64_t size_of(ElementType type) { return kTypes[static_cast<size_t>(type)].size; }
-std::string_view name_of(ElementType type) { return kTypes[static_cast<size_t>(type)].name; }
-bool is_float(ElementType type) { return kTypes[static_cast<size_t>(type)].is_float; }
 
 std::string_view name_of(ReduceOp op) {
   constexpr std::array<std::string_view, 6> kNames = {"sum", "product", "max", "min", "average", "scaled sum"};

@@ -13,14 +13,12 @@
 #include <span>
 #include <string_view>
 
+#include "common/wire/element_type.h"
 #include "common/wire/messages.h"
 
 namespace fb::machine {
 
-uint64_t size_of(wire::ElementType type);
-std::string_view name_of(wire::ElementType type);  // "f32"
-std::string_view name_of(wire::ReduceOp op);       // "sum"
-bool is_float(wire::ElementType type);
+std::string_view name_of(wire::ReduceOp op);  // "sum"
 // Whether the switch adds this type with this operation.
 bool switch_reduces(wire::ElementType type, wire::ReduceOp op);
 
