@@ -3,7 +3,9 @@
 
 A wing is a folder of src/; a layer is a folder of a wing, or a wing itself, with a line `fb_layer(NAME … DEPS a b c)` in its
 CMakeLists.txt; ranks/shim/cuda is the layer shim_cuda. A file may include headers of its own layer and of the layers named
-there or below those, by their whole path from src, and may declare types of these layers alone. Process borders are borders
+there or below those, by their whole path from src, and may declare types of these layers alone. Floors of a layer, a line
+`FLOORS top a|b bottom`, are folders of it: a file may use its own folder's and those of lower floors, and what stands in no
+floor's folder is above them all. Process borders are borders
 of wings: what is on one side includes nothing of the other, but for the rows of ACROSS. Tests may include everything. The
 table of layers in ARCHITECTURE.md must state the same DEPS. Layers of the program `fabricbench` print by
 common/base/output.h and write files by write_file, where nothing is lost in silence.
@@ -25,9 +27,11 @@ ACROSS = {
     ("audit/inspect/coverage.cpp", "virtual_node/simt/exec/select.h"),
     ("audit/inspect/ptx_view.cpp", "virtual_node/simt/builtins.h"),
 }
+# (file, type): it owns such objects and knows nothing of them.
+OPAQUE = {("virtual_node/machine/process/process.h", "fb::machine::CommHandle")}
 # Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
 UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|ofstream)\b")
-KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD"}
+KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD", "FLOORS"}
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 # A comment, a literal, the rest of a directive, a namespace, a type that is declared or defined, a brace.
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
@@ -39,6 +43,7 @@ class Tree:
     def __init__(self, root):
         self.root, self.source = root, root / "src"
         self.layers, self.folders = {}, {}  # name → DEPS; folder → name
+        self.floors = {}  # folder → its height
         for cmake in sorted(self.source.rglob("CMakeLists.txt")):
             text = re.sub(r"#.*", "", cmake.read_text())
             found = re.search(r"fb_layer\((\w+)(.*?)\)", text, re.S)
@@ -52,18 +57,27 @@ class Tree:
             sys.exit(f"{folder}: the layer is called {name}")
         if wing not in WINGS:
             sys.exit(f"{folder}: {wing} is no wing")
-        deps, reading = [], False
+        lists, reading = {"DEPS": [], "FLOORS": []}, None
         for word in words:
-            if word in KEYWORDS:
-                reading = word == "DEPS"
-            elif reading:
-                deps.append(word)
-        self.layers[name], self.folders[folder] = deps, name
+            reading = word if word in KEYWORDS else reading
+            if reading in lists and word != reading:
+                lists[reading].append(word)
+        self.layers[name], self.folders[folder] = lists["DEPS"], name
+        for height, floor in enumerate(reversed(lists["FLOORS"])):
+            for part in floor.split("|"):
+                if not (self.source / folder / part).is_dir():
+                    sys.exit(f"{folder}: {part}, a floor, is no folder")
+                self.floors[f"{folder}/{part}"] = height
 
     def layer_of(self, path):
         """Of a path below src; None: it is in no layer's folder."""
         parts = path.split("/")
         return next((self.folders[folder] for k in range(len(parts) - 1, 0, -1) if (folder := "/".join(parts[:k])) in self.folders), None)
+
+    def floor_of(self, path):
+        """The folder and its height; None: above all floors."""
+        parts = path.split("/")
+        return next(((folder, self.floors[folder]) for k in range(len(parts) - 1, 0, -1) if (folder := "/".join(parts[:k])) in self.floors), None)
 
     def reachable(self, layer, path=()):
         if layer in path:
@@ -109,6 +123,11 @@ def may_use(tree, file, target):
     wing, to = file.split("/")[0], target.split("/")[0]
     if to != wing and to not in WINGS[wing] and (file, target) not in ACROSS:
         return f"{wing} and {to} are on two sides of a process border"
+    if layer == other:
+        here, there = tree.floor_of(file), tree.floor_of(target)
+        if here is None or here == there or (there is not None and there[1] < here[1]):
+            return None
+        return f"{there[0] if there else 'what is in no floor'} is not below {here[0]}"
     allowed = tree.reachable(layer)
     return None if other in allowed else f"layer {layer} may use: {' '.join(sorted(allowed))}"
 
@@ -145,8 +164,10 @@ def check(tree):
                 declared.append((name, number, space, type_name))
     for name, number, space, type_name in declared:
         reasons = [may_use(tree, name, home) for home in defined.get((space, type_name), [])]
-        if reasons and all(reasons):
+        if reasons and all(reasons) and (name, f"{space}::{type_name}") not in OPAQUE:
             bad.append(f"src/{name}:{number}: must not declare {space}::{type_name}: {reasons[0]}")
+    bad += [f"src/{file} does not declare {known}: its row of OPAQUE goes"
+            for file, known in sorted(OPAQUE - {(name, f"{space}::{type_name}") for name, _, space, type_name in declared})]
     bad += [f"{file} does not include {target}: its row of ACROSS goes" for file, target in sorted(ACROSS - crossed)]
     return bad
 

@@ -1,13 +1,15 @@
-# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [GUEST_VALUES] [COLD])
+# fb_layer(NAME SOURCES … DEPS … [LIBS …] [HEADERS json] [APART file…] [FLOORS folder…] [GUEST_VALUES]
+#          [COLD])
 #
 # FB_UNITY compiles the sources in batches of FB_BATCH, but those that are APART: files that declare functions of C with
 # other types than their headers, and files of equal names for different things. GUEST_VALUES: the layer computes with a
 # guest's values. COLD: it has no loop whose speed matters, and is compiled quickly.
 #
 # One layer = one folder of a wing of src/ = one namespace = one target. DEPS are the layers below that it may include;
-# tools/check_layers.py reads the same lines and fails on any other include.
+# tools/check_layers.py reads the same lines and fails on any other include. FLOORS are folders of the layer, from top to
+# bottom, a|b side by side: it fails on an include of a floor that is not below, too.
 function(fb_layer name)
-  cmake_parse_arguments(ARG "GUEST_VALUES;COLD" "HEADERS" "SOURCES;DEPS;LIBS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "GUEST_VALUES;COLD" "HEADERS" "SOURCES;DEPS;LIBS;APART;FLOORS" ${ARGN})
   # Built where something needs it.
   add_library(fb_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_include_directories(fb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)

@@ -12,7 +12,7 @@
 #include "toolchain/compile/cache.h"
 #include "toolchain/compile/compile.h"
 #include "toolchain/compile/locate.h"
-#include "toolchain/driver/program.h"
+#include "toolchain/compile/program_build.h"
 
 namespace fb::toolchain {
 

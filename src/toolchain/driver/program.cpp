@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -24,15 +23,6 @@ void write_program(const std::string& output, std::string_view program) {
   write_file(output, program);
   if (chmod(output.c_str(), 0755) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + output);
 }
-
-}  // namespace
-
-bool observes(const ProgramBuild& request) {
-  return request.runtime && !request.shared &&
-         std::ranges::find(request.libraries, "ibverbs") != request.libraries.end();
-}
-
-namespace {
 
 class ProgramBuilder {
  public:

@@ -2,42 +2,14 @@
 
 // From a user's sources to a program that runs on the virtual node.
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "common/base/result.h"
+#include "toolchain/compile/program_build.h"
 
 namespace fb::toolchain {
-
-// What a user would pass to nvcc.
-struct ProgramBuild {
-  std::vector<std::string> sources = {};  // .cu, .cpp, .cc, .cxx, .c, .o, .a, .so
-  std::string language = {};              // of all sources: cu, c++ or c; empty: by the ending
-  std::vector<std::string> include_dirs = {};
-  std::vector<std::string> defines = {};
-  std::vector<std::string> library_dirs = {};
-  std::vector<std::string> libraries = {};      // names without lib and .so; cuda and cudart are always linked
-  std::vector<std::string> extra_flags = {};    // for the host compiler and the linker
-  std::vector<std::string> compile_flags = {};  // for both sides of a source
-  std::vector<std::string> link_flags = {};     // for the linker alone
-  std::string cccl = {};                        // folder of a CCCL in place of the system's
-  std::string standard = {};                    // empty: nvcc's default
-  int optimisation = 2;
-  std::string gpu_arch = "sm_90";
-  bool relocatable = false;  // -rdc=true: device code may refer to that of other files
-  bool device_link = true;   // false: -nodlink, the device code has been linked before
-  bool runtime = true;       // false: -cudart none
-  bool shared = false;       // a shared object
-  bool mpi = false;
-  std::string mpi_compiler = "mpicxx";  // asked for MPI's flags
-  bool use_cache = true;
-  std::chrono::seconds time_limit{600};  // of each compiler and linker
-};
-
-// Host code of programs that use network cards is built so that it reports its accesses to registered memory.
-bool observes(const ProgramBuild& request);
 
 // Reads command-line words as nvcc would. Unknown ones are refused by name, with what `unknown` says of the word.
 Result<ProgramBuild> parse_compiler_words(const std::vector<std::string>& words,

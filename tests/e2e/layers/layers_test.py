@@ -14,7 +14,14 @@ spec.loader.exec_module(check_layers)
 # Layer → DEPS, by folder.
 LAYERS = {"common/base": "", "common/wire": "base", "virtual_node/mem": "base", "virtual_node/machine": "mem wire", "ranks/shim/cuda": "wire",
           "judge/catalog": "base", "judge": "catalog wire", "cli": "judge mem"}
+FLOORS = {"virtual_node/machine": "server time|process engine"}
 FILES = {
+    "virtual_node/machine/server/secret.h": "namespace fb::machine {\nstruct Secret {};\n}\n",
+    "virtual_node/machine/server/server.h": '#include "virtual_node/machine/process/process.h"\n#include "virtual_node/machine/time/clock.h"\n',
+    "virtual_node/machine/process/process.h": '#include "virtual_node/machine/engine/engine.h"\nnamespace fb::machine {\nstruct Engine;\nstruct Secret;\nstruct Process {};\n}\n',
+    "virtual_node/machine/time/clock.h": '#include "virtual_node/machine/engine/policies/policy.h"\nnamespace fb::machine {\nstruct Clock {};\n}\n',
+    "virtual_node/machine/engine/engine.h": '#include "virtual_node/machine/engine/policies/policy.h"\nnamespace fb::machine {\nstruct Engine {};\n}\n',
+    "virtual_node/machine/engine/policies/policy.h": "namespace fb::machine {\nstruct Engine;\n}\n",
     "common/base/result.h": "namespace fb {\ntemplate <class T>\nclass Result {};\nstruct Errors {\n  struct Line { int n; };\n};\n}  // namespace fb\n",
     "common/wire/messages.h": '#include "common/base/result.h"\nnamespace fb::wire {\nenum class Kind : int { hello };\nstruct Hello { Kind kind; };\n}\n',
     "virtual_node/mem/space.h": "namespace fb::mem {\nclass Space final {\n public:\n  int size = 0;\n};\n}\n",
@@ -25,6 +32,7 @@ FILES = {
     "cli/main.cpp": '#include "judge/judge.h"\n#include "virtual_node/mem/space.h"\n',
 }
 ACROSS = {("cli/main.cpp", "virtual_node/mem/space.h")}
+OPAQUE = {("virtual_node/machine/process/process.h", "fb::machine::Secret")}
 
 
 class Layers(unittest.TestCase):
@@ -32,13 +40,15 @@ class Layers(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        self.addCleanup(setattr, check_layers, "ACROSS", check_layers.ACROSS)
-        check_layers.ACROSS = ACROSS
+        for name, rows in (("ACROSS", ACROSS), ("OPAQUE", OPAQUE)):
+            self.addCleanup(setattr, check_layers, name, getattr(check_layers, name))
+            setattr(check_layers, name, rows)
         rows = []
         for place, deps in LAYERS.items():
             wing, _, below = place.partition("/")
             name = (below or wing).replace("/", "_")
-            self.write(f"src/{place}/CMakeLists.txt", f"fb_layer({name}\n  SOURCES a.cpp  # DEPS nothing\n  DEPS {deps}\n  COLD)\n")
+            self.write(f"src/{place}/CMakeLists.txt", f"fb_layer({name}\n  SOURCES a.cpp  # DEPS nothing\n  DEPS {deps}\n"
+                                                        f"  FLOORS {FLOORS.get(place, '')}\n  COLD)\n")
             rows.append(f"| `{name}` | `{deps}` |")
         self.write("ARCHITECTURE.md", "\n".join(rows) + "\n")
         for path, text in FILES.items():
@@ -110,6 +120,32 @@ class Layers(unittest.TestCase):
     def test_a_layer_declares_nothing_above(self):
         self.add("virtual_node/mem/space.h", "namespace fb::machine {\nstruct Node;\n}\n")
         self.refused("src/virtual_node/mem/space.h:8", "fb::machine::Node", "layer mem")
+
+    def test_a_floor_includes_nothing_above(self):
+        self.add("virtual_node/machine/engine/policies/policy.h", '#include "virtual_node/machine/process/process.h"\n')
+        self.refused("src/virtual_node/machine/engine/policies/policy.h:4", "machine/process is not below virtual_node/machine/engine")
+
+    def test_nor_beside_itself(self):
+        self.add("virtual_node/machine/process/process.h", '#include "virtual_node/machine/time/clock.h"\n')
+        self.refused("src/virtual_node/machine/process/process.h:7", "machine/time is not below")
+
+    def test_a_row_for_an_opaque_type_is_needed(self):
+        text = FILES["virtual_node/machine/process/process.h"]
+        self.write("src/virtual_node/machine/process/process.h", text.replace("struct Secret;", ""))
+        self.refused("process.h does not declare fb::machine::Secret")
+
+    def test_nor_what_is_above_all(self):
+        self.add("virtual_node/machine/server/server.h", '#include "virtual_node/machine/node.h"\n')
+        self.refused("src/virtual_node/machine/server/server.h:3", "in no floor")
+
+    def test_a_floor_declares_nothing_above(self):
+        self.add("virtual_node/machine/engine/engine.h", "namespace fb::machine {\nclass Process;\n}\n")
+        self.refused("src/virtual_node/machine/engine/engine.h:6", "fb::machine::Process")
+
+    def test_a_floor_is_a_folder(self):
+        self.write("src/virtual_node/machine/CMakeLists.txt", "fb_layer(machine SOURCES a.cpp DEPS mem wire FLOORS cellar)\n")
+        with self.assertRaisesRegex(SystemExit, "cellar"):
+            self.found()
 
     def test_comments_and_literals_declare_nothing(self):
         self.add("virtual_node/mem/space.h",
