@@ -58,8 +58,8 @@ uint32_t shareable_by(unsigned long long types) {
 }
 
 unsigned long long handle_types(uint32_t shareable) {
-  return (shareable & wire::kAsDescriptor ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0ull) |
-         (shareable & wire::kAsFabricHandle ? CU_MEM_HANDLE_TYPE_FABRIC : 0ull);
+  return (shareable & wire::kAsDescriptor ? uint64_t{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR} : 0) |
+         (shareable & wire::kAsFabricHandle ? uint64_t{CU_MEM_HANDLE_TYPE_FABRIC} : 0);
 }
 
 Error as_value(Error error) { return error == cudaErrorInvalidResourceHandle ? cudaErrorInvalidValue : error; }
