@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string>
 
 #include "common/base/strings.h"
@@ -90,11 +92,11 @@ class SyntaxReader {
 
   void add_plain_word(OpcodePart& part, std::string_view spelling, bool& first) {
     const auto word = find_word(spelling);
-    if (!word) return fail("unknown word \"" + std::string(spelling) + "\"");
+    if (!word) return fail(fmt::format("unknown word \"{}\"", spelling));
     const auto kind = word->kind == Word::Kind::type    ? OpcodePart::Kind::type
                       : word->kind == Word::Kind::space ? OpcodePart::Kind::space
                                                         : OpcodePart::Kind::mods;
-    if (!first && kind != part.kind) return fail("\"" + std::string(spelling) + "\" is of another kind than its group");
+    if (!first && kind != part.kind) return fail(fmt::format("\"{}\" is of another kind than its group", spelling));
     first = false;
     part.kind = kind;
     switch (kind) {
