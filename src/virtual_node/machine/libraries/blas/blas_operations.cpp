@@ -24,7 +24,22 @@ using wire::ElementType;
 using wire::ScalarFrom;
 using wire::Status;
 
+// Named outside, as BlasLaunch has them and other files are compiled together with this one.
+
+// How an operand is used.
+enum class OperandRole : uint8_t { reads, writes, updates };
+
+// Bytes of all batches, or of one of those that pointers name.
+struct OperandExtent {
+  uint64_t rows = 0, columns = 0;
+  int64_t before = 0;  // the first byte, from the first element; 0 or less
+  uint64_t bytes = 0;  // from there to behind the last
+};
+
 namespace {
+
+using Role = OperandRole;
+using Extent = OperandExtent;
 
 constexpr uint64_t kMostSize = uint64_t{1} << 31;   // of m, n, k and batches
 constexpr int64_t kMostStride = int64_t{1} << 40;   // in elements
@@ -36,16 +51,6 @@ constexpr uint64_t kMostAtOnce = uint64_t{1} << 27, kPerInstruction = 512;
 constexpr uint64_t kLeastRows = 12, kLeastColumns = 32;
 // Beyond so many runs of bytes an operand counts as accessed with its gaps.
 constexpr uint64_t kMostRuns = uint64_t{1} << 16;
-
-// How an operand is used.
-enum class Role : uint8_t { reads, writes, updates };
-
-// Bytes of all batches, or of one of those that pointers name.
-struct Extent {
-  uint64_t rows = 0, columns = 0;
-  int64_t before = 0;  // the first byte, from the first element; 0 or less
-  uint64_t bytes = 0;  // from there to behind the last
-};
 
 std::optional<Extent> extent_of(const wire::BlasOperand& o, uint64_t rows, uint64_t columns, uint64_t batches) {
   // Elements that are one would make large operations of little memory.
