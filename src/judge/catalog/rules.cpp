@@ -10,7 +10,7 @@ std::span<const Rule> rules() {
   static const std::vector<Rule> all = [] {
     std::vector<Rule> rules;
     for (const wire::MessageTraits& m : wire::kMessages) {
-      if ((m.flags & wire::message_flags::rule) != 0) rules.push_back({m.name, m.calls});
+      if ((m.flags & wire::message_flags::rule) != 0) rules.push_back({m.name, m.calls, m.about});
     }
     return rules;
   }();
