@@ -3,7 +3,6 @@
 
 Usage: run.py FABRICBENCH example NAME…     rows of tests/e2e/examples/matrix.txt, each with the fewest ranks that it is run with
        run.py FABRICBENCH repaired NAME…    programs of tests/e2e/bugs, repaired
-       run.py FABRICBENCH reference NAME…   solutions of problems, by the judge
        run.py FABRICBENCH right NAME…       right but unusual candidates of tests/e2e/candidates, by the judge
        Without a name: all of them; with --part K/LAST those with this remainder by LAST + 1, in the order of their names.
 
@@ -57,19 +56,6 @@ def judged(problem, path):
             problem, os.path.relpath(path, ROOT)]
 
 
-def references():
-    found = {}
-    for folder in map(os.path.dirname, glob.glob(os.path.join(ROOT, "problems", "*", "*", "*", "problem.toml"))):
-        # Some problems have no expert's reference: the baseline is their right answer.
-        answers = [os.path.join(folder, name) for name in ("reference.cu", "baseline.cu")]
-        found[os.path.basename(folder)] = judged(os.path.basename(folder), next(filter(os.path.exists, answers)))
-    for path in glob.glob(os.path.join(ROOT, "problems", "*", "*", "*", "variants", "*", "variant.toml")):
-        with open(path, encoding="utf-8") as file:
-            problem = re.search(r'^name = "(\w+)"$', file.read(), re.MULTILINE)[1]
-        found[problem] = judged(problem, os.path.join(os.path.dirname(path), "reference.cu"))
-    return found
-
-
 def right():
     found = {}
     for path in glob.glob(os.path.join(ROOT, "tests", "e2e", "candidates", "*.cu")):
@@ -80,7 +66,7 @@ def right():
     return found
 
 
-KINDS = {"example": examples, "repaired": repaired, "reference": references, "right": right}
+KINDS = {"example": examples, "repaired": repaired, "right": right}
 
 
 def clean(arguments, run):
