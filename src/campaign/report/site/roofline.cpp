@@ -22,8 +22,7 @@ void Roofline::set(const record::Peaks& peaks) {
 
 Html Roofline::figure() const {
   if (points_.empty() || peaks_.link_bytes_per_second <= 0) return {};
-  using Json = nlohmann::ordered_json;
-  Json points = Json::array();
+  auto points = nlohmann::ordered_json::array();
   for (const Point& p : points_) {
     points.push_back({{"series", p.series},
                       {"kind", p.kind},
@@ -32,15 +31,15 @@ Html Roofline::figure() const {
                       {"rate", p.flops_per_second},
                       {"seconds", p.seconds}});
   }
-  const Json data = {{"link", peaks_.link_bytes_per_second},
-                     {"products", on_tensor_cores_ ? peaks_.tensor_flops_per_second : 0},
-                     {"points", std::move(points)}};
+  const nlohmann::ordered_json data = {{"link", peaks_.link_bytes_per_second},
+                                       {"products", on_tensor_cores_ ? peaks_.tensor_flops_per_second : 0},
+                                       {"points", std::move(points)}};
   return html(
       "<figure><figcaption>Roofline: operations per second over operations for each byte on a link</figcaption>"
       "<div class=\"plot\" data-plot=\"intensity\" role=\"img\" aria-label=\"Operations per second over arithmetic "
       "intensity, both on logarithmic scales, below the roofs of links{}\"></div></figure>\n{}",
       on_tensor_cores_ ? " and tensor cores" : "",
-      Html::data("data-intensity", data.dump(-1, ' ', false, Json::error_handler_t::replace)));
+      Html::data("data-intensity", data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
 }
 
 const ProblemCost* cost_of(const Problem& problem, std::string_view size, int world) {
