@@ -54,7 +54,6 @@ struct Entry {
 };
 
 bool fetches(Opcode o) { return o == Opcode::read || o == Opcode::fetch_and_add || o == Opcode::compare_and_swap; }
-bool is_atomic(Opcode o) { return o == Opcode::fetch_and_add || o == Opcode::compare_and_swap; }
 bool sends(Opcode o) { return o == Opcode::send || o == Opcode::send_immediate; }
 
 struct ModelEnd {

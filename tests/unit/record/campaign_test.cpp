@@ -91,6 +91,10 @@ TEST_F(RunFolder, ADamagedRecordIsNamed) {
 }
 
 TEST_F(RunFolder, AnotherFolderIsNamed) {
+  const auto missing = read_run(folder_ + "/problems");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(to_string(missing.error(), "").find("there is no folder"), std::string::npos);
+  std::filesystem::create_directories(folder_ + "/problems");
   const auto run = read_run(folder_ + "/problems");
   ASSERT_FALSE(run);
   EXPECT_NE(to_string(run.error(), "").find("it has no campaign.json"), std::string::npos);

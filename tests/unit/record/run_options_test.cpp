@@ -27,6 +27,7 @@ RunOptions whole() {
   o.suppressions = "known.txt";
   o.allow = "volatile";
   o.sanitizer = false;
+  o.ignore_errors = true;
   o.why = "m7+0x40";
   o.weak_lines = 0;
   o.fresh_memory = 7;

@@ -1,13 +1,16 @@
 #include "ranks/shim/where/where.h"
 
 #include <backtrace.h>
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -25,13 +28,37 @@ struct Wanted {
   bool passed_over = false;
   size_t longest = 40;           // longer names of files lose their folders
   std::string_view kernel = {};  // functions that launch it for others are passed over; empty: none
+  std::string kernel_name = {};  // as debug information has it: without namespaces and parameters
 };
 
-// Host code of a kernel: clang's `__device_stub__sum`, and that of nvcc with the function `sum` that calls it.
+// "ns::sum<int>" of the symbol of `void ns::sum<int>(int*)` is "sum<int>".
+std::string name_in_debug_information(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                    &std::free);
+  const std::string_view whole = text ? std::string_view(text.get()) : std::string_view(symbol);
+  // Blanks, colons and parentheses inside of <…> belong to arguments.
+  size_t begin = 0, depth = 0;
+  for (size_t k = 0; k < whole.size(); ++k) {
+    const char c = whole[k];
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+    if (depth > 0) continue;
+    if (c == '(' && !whole.substr(k).starts_with("(anonymous namespace)"))
+      return std::string(whole.substr(begin, k - begin));
+    if (c == ' ' || c == ':') begin = k + 1;
+  }
+  return std::string(whole.substr(begin));
+}
+
+// Host code of a kernel: clang's `__device_stub__sum`, which is called `sum` where it is inlined, and that of nvcc with
+// the function `sum` that calls it.
 bool launches_for_others(const Wanted& wanted, const char* function) {
   if (wanted.kernel.empty() || !function) return false;
   const std::string_view name = function;
-  return name == wanted.kernel || name.contains("__device_stub__");
+  if (name == wanted.kernel || name.contains("__device_stub__")) return true;
+  // A function of the same name that launches the kernel comes behind it.
+  return !wanted.passed_over && name == wanted.kernel_name;
 }
 
 int note_line(void* into, uintptr_t, const char* file, int line, const char* function) {
@@ -142,7 +169,12 @@ Line line_of_launcher(const void* return_address, std::string_view kernel) {
   const auto [found, fresh] = known->try_emplace({return_address, std::string(kernel)});
   if (backtrace_state* const state = state_for(return_address); fresh && state) {
     constexpr size_t kLongest = 110;
-    Wanted wanted{&found->second.text, "/cuda_runtime.h", false, kLongest, kernel};
+    Wanted wanted{&found->second.text,
+                  "/cuda_runtime.h",
+                  false,
+                  kLongest,
+                  kernel,
+                  name_in_debug_information(std::string(kernel))};
     find_line(state, return_address, wanted);
     found->second.is_beyond = found->second.text.empty() && wanted.passed_over;
   }
