@@ -2,9 +2,9 @@
 
 The header is the comment lines `// key: value` at the top of the file; an answer that can't carry comments has them in
 a file NAME.expect beside it, without the slashes; in an answer that is kept as edits (NAME.toml, edits.py) they are keys. Keys:
-problem, expect (classes, separated by |), mode (quick or full),
-seconds (it must end within), about, and exploit or generate where they apply; explains: words that the verdict's summary and
-explanation must contain, separated by " | "; such a candidate is judged with a fixed seed.
+problem, expect (the class), mode (quick or full), seconds (it must end within), about, and exploit or generate where they apply;
+explains: words that the verdict's summary and explanation must contain, separated by " | "; such a candidate is judged with a
+fixed seed.
 """
 import json
 import os
@@ -37,11 +37,11 @@ class Candidate:
         if "generate" in self.header:
             self.make = GENERATED[self.header["generate"]]
         self.problem = self.header["problem"]
-        self.expected = set(self.header["expect"].split("|"))
+        self.expected = self.header["expect"]
         self.seconds = float(self.header.get("seconds", SECONDS))
         self.options = ["--full"] if self.header.get("mode") == "full" else ["--quick"]
-        if not self.expected <= CLASSES:
-            raise ValueError(f"{path}: no classes: {self.expected - CLASSES}")
+        if self.expected not in CLASSES:
+            raise ValueError(f"{path}: no class: {self.expected}")
 
     def header_in_comments(self, beside):
         header = {}
@@ -169,8 +169,8 @@ def complaints(candidate, judged):
         found.append("there is no verdict: stdout is no JSON object")
         found += [f"stderr: {line}" for line in judged.errors.splitlines()[-5:]]
         return found
-    if judged.verdict_class not in candidate.expected:
-        found.append(f"class {judged.verdict_class}, expected {candidate.header['expect']}")
+    if judged.verdict_class != candidate.expected:
+        found.append(f"class {judged.verdict_class}, expected {candidate.expected}")
         found += [f"explanation: {line}" for line in str(judged.verdict.get("explanation", "")).splitlines()[:12]]
     if judged.code is not None and judged.code != (0 if judged.verdict_class == "pass" else 1):
         found.append(f"exit code {judged.code} with class {judged.verdict_class}")
