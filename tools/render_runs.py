@@ -114,7 +114,7 @@ COUNTS = {"examples": lambda: files("examples/*.cu"), "tracks": lambda: files("p
           "kernel_references": lambda: files("problems/kernel/*/*/reference.cu"),
           "operators": lambda: len(matches(r'^ +Operator\{"', "src/audit/mutate/operators.cpp")),
           "figures": lambda: len(matches(r"^\[\[figure\]\]", "platforms/calibration/inside/figures.toml")),
-          "exploits": lambda: files("tests/e2e/exploits/*.cu")}
+          "exploits": lambda: files("tests/e2e/exploits/*.cu") + files("tests/e2e/exploits/*.toml")}
 
 
 def calibrated(platform, key):

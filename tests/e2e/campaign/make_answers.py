@@ -17,6 +17,8 @@ import tomllib
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 SAMPLE = 1
+sys.path.insert(0, os.path.join(HERE, "..", "candidates"))
+import edits  # noqa: E402
 
 # One change that makes a reference wrong for every seed, by problem.
 MISTAKES = {
@@ -137,8 +139,10 @@ CLOSINGS = {
 
 
 def borrowed(folder, name):
-    """A file of another suite, without the header that says what must become of it."""
-    lines = read("tests", "e2e", folder, name + ".cu").splitlines(keepends=True)
+    """An answer of another suite, without the header that says what must become of it."""
+    edited = os.path.join(ROOT, "tests", "e2e", folder, name + ".toml")
+    text = edits.read(edited)[1] if os.path.exists(edited) else read("tests", "e2e", folder, name + ".cu")
+    lines = text.splitlines(keepends=True)
     while re.match(r"// (\w+: |  )", lines[0]):
         del lines[0]
     return "".join(lines)
@@ -151,7 +155,7 @@ def second(problem, slip=None):
     if slip is None:
         return text
     mistake = tomllib.loads(read(*folder, "mistakes.toml"))["mistake"][slip - 1]
-    return replace_once(text, mistake["find"], mistake["replace"])
+    return edits.apply(text, [mistake], f"{problem.name}, mistake {slip}")
 
 
 def answer_of(recipe, problem, model, number):

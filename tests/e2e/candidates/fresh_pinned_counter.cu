@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: deadlock|wrong|race
+// expect: deadlock
 // mode: quick
 // seconds: 40
 // about: A counter of calls in pinned memory, which neither the host nor a device has written.

@@ -1,15 +1,21 @@
 """A candidate with what its header says of it, and what becomes of it in `fabricbench check`.
 
 The header is the comment lines `// key: value` at the top of the file; an answer that can't carry comments has them in
-a file NAME.expect beside it, without the slashes. Keys: problem, expect (classes, separated by |), mode (quick or full),
-seconds (it must end within), about, and exploit or generate where they apply; explains: words that the verdict's summary and
-explanation must contain, separated by " | "; such a candidate is judged with a fixed seed.
+a file NAME.expect beside it, without the slashes; in an answer that is kept as edits (NAME.toml, edits.py) they are keys. Keys:
+problem, expect (the class), mode (quick or full), seconds (it must end within), about, and exploit or generate where they apply;
+explains: words that the verdict's summary and explanation must contain, separated by " | "; such a candidate is judged with a
+fixed seed.
 """
 import json
 import os
 import re
 import subprocess
+import sys
+import tempfile
 import time
+
+import edits
+from generated import GENERATED
 
 CLASSES = {"pass", "compile_error", "rule_violation", "wrong", "race", "uninitialised", "deadlock", "fault", "budget", "cheat"}
 SECONDS = 60  # unless the header says less
@@ -22,20 +28,37 @@ class Candidate:
             path = next((stem + e for e in (".cu", ".md") if os.path.exists(stem + e)), path)
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
-        beside = stem + ".expect"
-        lines = open(beside if os.path.exists(beside) else path, encoding="utf-8").read().splitlines()
-        self.header = {}
-        for line in lines:
-            match = re.match(r"(?://\s*)?(\w+): (.*)$", line)
-            if not match:
-                break
-            self.header[match[1]] = match[2].strip()
+        self.make = None  # the bytes of an answer that is not kept as a file
+        if extension == ".toml":
+            self.header, text = edits.read(path)
+            self.make = text.encode
+        else:
+            self.header = self.header_in_comments(stem + ".expect")
+        if "generate" in self.header:
+            self.make = GENERATED[self.header["generate"]]
         self.problem = self.header["problem"]
-        self.expected = set(self.header["expect"].split("|"))
+        self.expected = self.header["expect"]
         self.seconds = float(self.header.get("seconds", SECONDS))
         self.options = ["--full"] if self.header.get("mode") == "full" else ["--quick"]
-        if not self.expected <= CLASSES:
-            raise ValueError(f"{path}: no classes: {self.expected - CLASSES}")
+        if self.expected not in CLASSES:
+            raise ValueError(f"{path}: no class: {self.expected}")
+
+    def header_in_comments(self, beside):
+        header = {}
+        with open(beside if os.path.exists(beside) else self.path, encoding="utf-8") as file:
+            for line in file:
+                match = re.match(r"(?://\s*)?(\w+): (.*)$", line)
+                if not match:
+                    break
+                header[match[1]] = match[2].strip()
+        return header
+
+    def answer(self):
+        """The bytes that are judged."""
+        if self.make:
+            return self.make()
+        with open(self.path, "rb") as file:
+            return file.read()
 
 
 def candidates_in(folder):
@@ -43,10 +66,21 @@ def candidates_in(folder):
     names = {}
     for name in sorted(os.listdir(folder)):
         stem, extension = os.path.splitext(name)
-        if extension in (".cu", ".md", ".expect") and name != "README.md":
+        if extension in (".cu", ".md", ".toml", ".expect") and name != "README.md":
+            if extension == ".toml" and stem in names:
+                raise ValueError(f"{os.path.join(folder, stem)}: there are two answers of this name")
             if extension != ".expect" or stem not in names:
                 names[stem] = os.path.join(folder, name)
     return [Candidate(path) for path in names.values()]
+
+
+def show(folder, name):
+    """Prints the answer of this name as it is judged."""
+    for candidate in candidates_in(folder):
+        if candidate.name == name:
+            sys.stdout.buffer.write(candidate.answer())
+            return
+    sys.exit(f"{folder} has no answer {name}")
 
 
 class Judged:
@@ -78,8 +112,19 @@ def what_came(descriptor):
             time.sleep(0.05)
 
 
-def check(tool, candidate, answer=None, seed=None, environment=None, limit=None):
-    command = [tool, "check", candidate.problem, answer or candidate.path, "--json", *candidate.options]
+def check(tool, candidate, seed=None, environment=None, limit=None):
+    """Judges the file itself, or what is made for it in a folder of its own."""
+    if candidate.make is None:
+        return check_file(tool, candidate, candidate.path, seed, environment, limit)
+    with tempfile.TemporaryDirectory(prefix="answer") as folder:
+        path = os.path.join(folder, candidate.name + ".cu")
+        with open(path, "wb") as file:
+            file.write(candidate.answer())
+        return check_file(tool, candidate, path, seed, environment, limit)
+
+
+def check_file(tool, candidate, path, seed, environment, limit):
+    command = [tool, "check", candidate.problem, path, "--json", *candidate.options]
     if seed is None and "explains" in candidate.header:  # words depend on the values that are drawn
         seed = 1
     if seed is not None:
@@ -124,8 +169,8 @@ def complaints(candidate, judged):
         found.append("there is no verdict: stdout is no JSON object")
         found += [f"stderr: {line}" for line in judged.errors.splitlines()[-5:]]
         return found
-    if judged.verdict_class not in candidate.expected:
-        found.append(f"class {judged.verdict_class}, expected {candidate.header['expect']}")
+    if judged.verdict_class != candidate.expected:
+        found.append(f"class {judged.verdict_class}, expected {candidate.expected}")
         found += [f"explanation: {line}" for line in str(judged.verdict.get("explanation", "")).splitlines()[:12]]
     if judged.code is not None and judged.code != (0 if judged.verdict_class == "pass" else 1):
         found.append(f"exit code {judged.code} with class {judged.verdict_class}")

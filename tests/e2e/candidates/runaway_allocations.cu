@@ -1,5 +1,5 @@
 // problem: all_reduce_one_shot
-// expect: budget|rule_violation
+// expect: budget
 // mode: quick
 // seconds: 15
 // about: The host allocates and frees for ever.

@@ -1,5 +1,5 @@
 // problem: all_gather_ll
-// expect: race|wrong
+// expect: race
 // mode: quick
 // seconds: 40
 // about: Three words and their number travel in one store of 16 bytes, although only 8 are indivisible.

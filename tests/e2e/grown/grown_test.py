@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the programs of this folder with --check: the right form must be clean, and its twin with -DMISTAKE reported.
+"""Runs the programs of this folder with --check: the right form must be clean, and its twin with -DMISTAKE reported. The right
+form must also notice a wrong value in each array that it reads back: -DWRONG_VALUE=N puts one there.
 
 Usage: grown_test.py FABRICBENCH [FILE…]     all programs of this folder where none is named
 
@@ -17,6 +18,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 SCHEDULES = os.environ.get("FABRICBENCH_SCHEDULES", "3")
+CHANGED = "a value was changed"
 RACE = re.compile(r"^fabricbench: race: ([^:(\n]+?)(?: \(.*?\))?: ", re.MULTILINE)
 
 
@@ -31,6 +33,18 @@ def run(tool, path, header, *more):
     return done.returncode, done.stdout, " ".join(command)
 
 
+def wrong_values(tool, path, header):
+    array, changed = 0, True
+    while changed:
+        array += 1
+        code, output, command = run(tool, path, header, f"-DWRONG_VALUE={array}")
+        changed = CHANGED in output
+        if changed and (code == 0 or "OK " in output):
+            yield f"a wrong value in array {array} is not noticed\n$ {command}\n{output}"
+    if array == 1:
+        yield f"no values are read back\n$ {command}\n{output}"
+
+
 def complaints(tool, path):
     with open(path, encoding="utf-8") as file:
         source = file.read()
@@ -38,6 +52,7 @@ def complaints(tool, path):
     code, output, command = run(tool, path, header, "--schedules", SCHEDULES)
     if code != 0 or "OK " not in output or RACE.search(output):
         yield f"the right form is not clean\n$ {command}\n{output}"
+    yield from wrong_values(tool, path, header)
     if "class" not in header:
         return
     code, output, command = run(tool, path, header, "--schedules", "20", "-DMISTAKE")

@@ -38,6 +38,7 @@ __global__ void receive(const Pair* lines, const unsigned long long* beside, uns
     value = load(lines + t);
     missing = has_flag && value.y != 1;
   } while (__any_sync(0xFFFFFFFF, missing));
+  value = load(lines + t);  // a lane may have been early: it was the flag's lane that has waited
   out[2 * t] = value.x;
   out[2 * t + 1] = value.y;
 #ifdef MISTAKE
@@ -57,6 +58,13 @@ int main() {
   CHECK(cudaSetDevice(1));
   receive<<<1, kThreads>>>(lines, beside, out);
   CHECK(cudaDeviceSynchronize());
+#ifndef MISTAKE
+  const auto got = read(out, 2 * kThreads);
+  for (int t = 0; t < kThreads; ++t) {
+    expect(static_cast<long long>(got[2 * t]), t + 1, "the first half of a pair");
+    expect(static_cast<long long>(got[2 * t + 1]), t % kLanes == kLanes - 1 ? 1 : t + 2, "the second half of a pair");
+  }
+#endif
   CHECK(cudaSetDevice(0));
   CHECK(cudaDeviceSynchronize());
   std::puts("OK lines of 128 bytes");

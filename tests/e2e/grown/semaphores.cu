@@ -31,7 +31,7 @@ __device__ void wait(Side* mine, unsigned int expected) {
 __global__ void exchange(Sides sides, int gpu, int* out) {
   Side *mine = sides.of[gpu], *peer = sides.of[1 - gpu];
   for (unsigned int round = 1; round <= kRounds; ++round) {
-    peer->data[threadIdx.x] = static_cast<int>(round * 1000 + threadIdx.x);  // [write]
+    peer->data[threadIdx.x] = static_cast<int>((gpu + 1) * 100000 + round * 1000 + threadIdx.x);  // [write]
     __syncthreads();
     if (threadIdx.x == 0) {
       signal(peer);
@@ -65,5 +65,12 @@ int main() {
     CHECK(cudaSetDevice(gpu));
     CHECK(cudaDeviceSynchronize());
   }
+#ifndef MISTAKE
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    CHECK(cudaSetDevice(gpu));
+    const auto got = read(out[gpu], kThreads);
+    for (int i = 0; i < kThreads; ++i) expect(got[i], (2 - gpu) * 100000 + kRounds * 1000 + i, "out");
+  }
+#endif
   std::puts("OK semaphores between two GPUs");
 }

@@ -33,8 +33,8 @@ int main() {
   consumer<<<1, kThreads, 0, streams[0]>>>(data, flag, out);
   producer<<<1, kThreads, 0, streams[1]>>>(data, flag);
   CHECK(cudaDeviceSynchronize());
-  for (const int value : read(out, kThreads)) {
-    if (value != 7 && value != 8) fail("out: %d", value);
-  }
+#ifndef MISTAKE
+  for (const int value : read(out, kThreads)) expect(value, 7, "out");
+#endif
   std::puts("OK volatile flags as they are meant");
 }

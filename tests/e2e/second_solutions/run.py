@@ -14,6 +14,9 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "candidates"))
+import edits  # noqa: E402
+
 CLASSES = {"wrong", "race", "deadlock", "uninitialised", "fault", "budget", "compile_error", "rule_violation"}
 KEYS = {"about", "find", "replace", "expect", "explains", "mode", "schedules"}
 MISTAKES = 3
@@ -38,9 +41,10 @@ def mistakes_of(folder, solution):
         about = mistake.get("about", "")
         if not about or set(mistake) - KEYS or mistake["expect"] not in CLASSES or mistake.get("mode", "quick") not in ("quick", "full"):
             sys.exit(f"{folder.name}: {about!r}: a key or a value that README.md does not know")
-        if solution.count(mistake["find"]) != 1:
-            sys.exit(f"{folder.name}: {about!r}: `find` occurs {solution.count(mistake['find'])} times in solution.cu")
-        yield mistake, solution.replace(mistake["find"], mistake["replace"])
+        try:
+            yield mistake, edits.apply(solution, [mistake], f"{folder.name}: {about!r}")
+        except edits.EditError as error:
+            sys.exit(str(error))
 
 
 def complaints(verdict, mistake):
