@@ -62,6 +62,7 @@ class ProblemRun {
     if (auto judged = judge_reference(); !judged) return std::unexpected(judged.error());
     if (auto built = build(); !built) return std::unexpected(built.error());
     judge();
+    if (!failure_.empty()) return error(failure_);
     return std::move(run_);
   }
 
@@ -180,7 +181,7 @@ class ProblemRun {
   }
 
   // First by running and comparing alone. The full plan has the same sessions and more, so what they kill, it kills.
-  std::string judge_one(const Mutant& mutant) const {
+  std::string judge_one(const Mutant& mutant) const try {
     const auto begin = Clock::now();
     const std::string stem = options_.out.empty() ? "" : options_.out + "/" + file_name(mutant);
     if (!stem.empty()) write_file(stem + ".cu", mutant.source);
@@ -193,12 +194,20 @@ class ProblemRun {
                                          {"ordinary", killed},
                                          {"seconds", std::chrono::duration<double>(Clock::now() - begin).count()}};
     return said.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  } catch (const std::exception& e) {
+    // What is to be kept of a mutant can't be written, or the judge fails: no run without it.
+    return nlohmann::ordered_json{{"failure", e.what()}}.dump(-1, ' ', false,
+                                                              nlohmann::ordered_json::error_handler_t::replace);
   }
 
   void take(MutantResult& result, const std::string& text) {
     const auto said = nlohmann::ordered_json::parse(text, nullptr, false);
     if (said.is_discarded()) {
       result.summary = "the process of its judgement was lost";
+      return;
+    }
+    if (said.contains("failure")) {
+      failure_ = result.summary = said.at("failure");
       return;
     }
     result.summary = said.at("summary");
@@ -229,6 +238,7 @@ class ProblemRun {
   size_t jobs_ = 1;
   Run run_;
   std::vector<size_t> to_judge_;
+  std::string failure_;
 };
 
 }  // namespace

@@ -11,20 +11,21 @@ namespace {
 
 enum class Ends : uint8_t { count, free };
 
-// Levenshtein distance, with one row. With free ends: the distance to the most similar part of `b`.
+// Letters that are missing, too many, others, or two in the wrong order. With free ends: the distance to the most
+// similar part of `b`.
 size_t distance(std::string_view a, std::string_view b, Ends ends) {
-  std::vector<size_t> row(b.size() + 1, 0);
-  if (ends == Ends::count) std::iota(row.begin(), row.end(), size_t{0});
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1, 0));
+  if (ends == Ends::count) std::iota(rows[0].begin(), rows[0].end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    rows[i][0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      const size_t change = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
   }
-  return ends == Ends::count ? row.back() : *std::ranges::min_element(row);
+  return ends == Ends::count ? rows.back().back() : *std::ranges::min_element(rows.back());
 }
 
 }  // namespace

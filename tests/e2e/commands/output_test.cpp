@@ -68,7 +68,7 @@ const std::map<std::string, OutputRow>& output_rows() {
        {.prints = "dev calibrate --inside --platform h100x8",
         .writes = {{"--report", "dev calibrate --platform h100x8 --report #"}}}},
       {"dev sensitivity", {.prints = "dev sensitivity no_such_problem"}},
-      {"dev times", {.prints = "dev times no_such_problem"}},
+      {"dev times", {.prints = "dev times peer_copy"}},
       {"dev sampling", {.prints = "dev sampling push_copy"}},
       {"dev completion", {.prints = "dev completion bash"}},
       {"dev man", {.prints = "dev man check", .writes = {{"--out", "dev man --out #"}}}},
@@ -100,9 +100,10 @@ int main() {
     folder_.write("kernel.ptx", ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  ret;\n}\n");
     folder_.write("answers/push_copy.md", "STUB pass\n```cuda\nint x;\n```\n");
     folder_.write("jobs", "/nowhere/1.job.json\n");
-    folder_.write("curves.toml",
-                  "[[curve]]\nid = \"c\"\nabout = \"nothing\"\nfrom = 0\nplatform = \"h100x8\"\nsplit = \"held_out\"\n"
-                  "program = \"curve\"\nranks = 1\npoints = [[8, 1.0]]\n");
+    folder_.write(
+        "curves.toml",
+        "pair = []\n[[curve]]\nid = \"c\"\nabout = \"nothing\"\nfrom = 0\nplatform = \"h100x8\"\nsplit = \"held_out\"\n"
+        "program = \"curve\"\nranks = 1\npoints = [[8, 1.0]]\n");
     folder_.write("curve.cu", "#include <cstdio>\nint main() { std::puts(\"8 1.0\"); }\n");
     folder_.write("inside/figures.toml",
                   "[arch]\nh100x8 = \"sm_90a\"\n[source]\ns = \"x\"\n[[figure]]\nid = \"f\"\nplatform = \"h100x8\"\n"
@@ -117,7 +118,7 @@ int main() {
   std::string completed(std::string words) {
     for (size_t at = words.find('@'); at != std::string::npos; at = words.find('@', at))
       words.replace(at, 1, folder_.path());
-    if (words.contains(folder_.path("done")) && !std::filesystem::exists(folder_.path("done"))) {
+    if (words.contains("report " + folder_.path("done")) && !std::filesystem::exists(folder_.path("done"))) {
       const Ran made = shell(kTool + " " + completed(kRun + "@/done"));
       EXPECT_EQ(made.exit_code, 0) << made.error;
     }

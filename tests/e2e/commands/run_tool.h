@@ -17,7 +17,7 @@ struct Output {
 
 // `arguments` as one would write them in a shell.
 inline Output run_tool(const std::string& arguments) {
-  const std::string command = std::string(FB_BINARY_DIR) + "/bin/fabricbench " + arguments + " 2>&1";
+  const std::string command = "{ " + std::string(FB_BINARY_DIR) + "/bin/fabricbench " + arguments + "\n} 2>&1";
   Output output;
   FILE* pipe = popen(command.c_str(), "r");
   std::array<char, 4096> buffer;

@@ -16,6 +16,7 @@ TEST(Spelling, TheNearestComesFirst) {
   EXPECT_EQ(did_you_mean("one_shott", known), "; did you mean 'all_reduce_one_shot'?");
   EXPECT_EQ(did_you_mean("layout", std::vector<std::string>{"about"}), "");
   EXPECT_EQ(did_you_mean("qqqqqqqq", known), "");
+  EXPECT_EQ(did_you_mean("prvoe", std::vector<std::string>{"prove", "prompt"}), "; did you mean 'prove'?");
 }
 
 }  // namespace
