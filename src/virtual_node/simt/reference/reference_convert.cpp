@@ -120,11 +120,11 @@ void to_tf32(Operation& o) {
 // Pairs: a goes to the upper part, b to the lower
 
 // Bits that one element of a packed type occupies.
-uint32_t element_bits(Type packed) { return ptx::bits_of(packed) / 2; }
+uint32_t packed_bits(Type packed) { return ptx::bits_of(packed) / 2; }
 
 void pack_pair(Operation& o) {
   const Format& f = format_of(o.type(0));
-  const uint32_t at = element_bits(o.type(0));
+  const uint32_t at = packed_bits(o.type(0));
   const auto one = [&](int k) { return Bits{narrow(o, code_of(o.in[k][0], kF32), kF32, f, conversion_rounding(o))}; };
   o.out[0][0] = one(1) << at | one(2);
 }
@@ -132,8 +132,8 @@ void pack_pair(Operation& o) {
 void pair_to_pair(Operation& o) {
   const Format &from = format_of(o.type(1)), &to = format_of(o.type(0));
   for (uint32_t k = 0; k < 2; ++k) {
-    const uint64_t code = code_of(o.in[1][0] >> (element_bits(o.type(1)) * k), from);
-    o.out[0][0] |= Bits{narrow(o, code, from, to, conversion_rounding(o))} << (element_bits(o.type(0)) * k);
+    const uint64_t code = code_of(o.in[1][0] >> (packed_bits(o.type(1)) * k), from);
+    o.out[0][0] |= Bits{narrow(o, code, from, to, conversion_rounding(o))} << (packed_bits(o.type(0)) * k);
   }
 }
 

@@ -39,7 +39,7 @@ bool is_float(Type type) {
 }
 
 // Bits of one element: a packed value has several.
-uint32_t element_bits(Type type) {
+uint32_t reduced_bits(Type type) {
   return is_float(type) ? static_cast<uint32_t>(total_bits(element_format(type))) : ptx::bits_of(type);
 }
 
@@ -131,7 +131,7 @@ const Inst* run_load_reduce(Warp& w, const Inst& i) {
   const Request request = find_request(w, i, operands, AccessKind::load);
   const MulticastLocations locations(w, i, request.address, request.bytes);
   if (w.recording) locations.note_reads(w, i, request.address);
-  const uint32_t bits = element_bits(request.inst.type());
+  const uint32_t bits = reduced_bits(request.inst.type());
   each_executing(w, [&](uint32_t lane) {
     for (uint32_t n = 0; n < request.registers; ++n) {
       Bits d = 0;
@@ -174,7 +174,7 @@ const Inst* run_reduce(Warp& w, const Inst& i) {
   const Operands operands(w, i);
   const Request request = find_request(w, i, operands, AccessKind::atomic);
   const MulticastLocations locations(w, i, request.address, request.bytes);
-  const uint32_t bits = element_bits(request.inst.type());
+  const uint32_t bits = reduced_bits(request.inst.type());
   each_executing(w, [&](uint32_t lane) {
     for (std::byte* host : locations.of(lane)) {
       bool changed = false;
