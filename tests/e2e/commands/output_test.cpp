@@ -102,7 +102,7 @@ int main() {
     folder_.write("jobs", "/nowhere/1.job.json\n");
     folder_.write("curves.toml",
                   "[[curve]]\nid = \"c\"\nabout = \"nothing\"\nfrom = 0\nplatform = \"h100x8\"\nsplit = \"held_out\"\n"
-                  "program = \"curve\"\nranks = 1\npoints = [[8, 1.0]]\n[[pair]]\ncurves = [\"c\", \"c\"]\n");
+                  "program = \"curve\"\nranks = 1\npoints = [[8, 1.0]]\n[[pair]]\ncurves = [\"c\", \"d\"]\n");
     folder_.write("curve.cu", "#include <cstdio>\nint main() { std::puts(\"8 1.0\"); }\n");
     folder_.write("inside/figures.toml",
                   "[arch]\nh100x8 = \"sm_90a\"\n[source]\ns = \"x\"\n[[figure]]\nid = \"f\"\nplatform = \"h100x8\"\n"
