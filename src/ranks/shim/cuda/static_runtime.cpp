@@ -19,9 +19,10 @@ struct FabricbenchRow {
   void* function;
   const char* name;
 };
-// Named by the linker.
+// Named by the linker. NOLINTBEGIN(bugprone-reserved-identifier)
 [[gnu::visibility("hidden")]] extern FabricbenchRow __start_fabricbench_runtime[];
 [[gnu::visibility("hidden")]] extern FabricbenchRow __stop_fabricbench_runtime[];
+// NOLINTEND(bugprone-reserved-identifier)
 
 // Before all constructors that register device code.
 [[gnu::constructor(101), gnu::visibility("hidden")]] void fabricbench_find_runtime() {
