@@ -14,7 +14,10 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CLASSES = {"wrong", "race", "deadlock", "uninitialised", "fault", "budget", "compile_error", "rule_violation"}
+sys.path.insert(0, str(HERE.parent / "candidates"))
+from judged import CLASSES  # noqa: E402
+
+MISTAKEN = CLASSES - {"pass", "cheat"}
 KEYS = {"about", "find", "replace", "expect", "explains", "mode", "schedules"}
 MISTAKES = 3
 SECONDS = 600  # ends a hang
@@ -36,7 +39,7 @@ def mistakes_of(folder, solution):
         sys.exit(f"{folder.name}: {len(listed)} mistakes, not {MISTAKES}")
     for mistake in listed:
         about = mistake.get("about", "")
-        if not about or set(mistake) - KEYS or mistake["expect"] not in CLASSES or mistake.get("mode", "quick") not in ("quick", "full"):
+        if not about or set(mistake) - KEYS or mistake["expect"] not in MISTAKEN or mistake.get("mode", "quick") not in ("quick", "full"):
             sys.exit(f"{folder.name}: {about!r}: a key or a value that README.md does not know")
         if solution.count(mistake["find"]) != 1:
             sys.exit(f"{folder.name}: {about!r}: `find` occurs {solution.count(mistake['find'])} times in solution.cu")
