@@ -62,7 +62,8 @@ class GroupProduct {
     for (int first = 0; first < o_.count(0); first += per_block) {
       read_block(static_cast<uint32_t>(first / per_block), first, type);
       each_accumulator(type, kMostRows, [&](uint32_t lane, int reg, uint32_t index, uint32_t row, uint32_t column) {
-        d[static_cast<size_t>(first + reg)][lane] |= Bits{result_code(*m_, o_.inst(), row, column)} << (16 * index);
+        d[static_cast<size_t>(first) + static_cast<size_t>(reg)][lane] |= Bits{result_code(*m_, o_.inst(), row, column)}
+                                                                          << (16 * index);
       });
     }
     return d;
