@@ -1,21 +1,19 @@
 #include "ranks/shim/where/where.h"
 
 #include <backtrace.h>
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "common/base/demangle.h"
 #include "common/wire/library_link.h"
 #include "common/wire/messages.h"
 
@@ -31,24 +29,16 @@ struct Wanted {
   std::string kernel_name = {};  // as debug information has it: without namespaces and parameters
 };
 
-// "ns::sum<int>" of the symbol of `void ns::sum<int>(int*)` is "sum<int>".
+// Debug information names `void ns::sum<int>(int*)` "sum<int>". Colons inside of <…> belong to arguments.
 std::string name_in_debug_information(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                                    &std::free);
-  const std::string_view whole = text ? std::string_view(text.get()) : std::string_view(symbol);
-  // Blanks, colons and parentheses inside of <…> belong to arguments.
+  const std::string name = short_function_name(demangle(symbol));
   size_t begin = 0, depth = 0;
-  for (size_t k = 0; k < whole.size(); ++k) {
-    const char c = whole[k];
-    if (c == '<') ++depth;
-    if (c == '>' && depth > 0) --depth;
-    if (depth > 0) continue;
-    if (c == '(' && !whole.substr(k).starts_with("(anonymous namespace)"))
-      return std::string(whole.substr(begin, k - begin));
-    if (c == ' ' || c == ':') begin = k + 1;
+  for (size_t k = 0; k < name.size(); ++k) {
+    if (name[k] == '<') ++depth;
+    if (name[k] == '>' && depth > 0) --depth;
+    if (name[k] == ':' && depth == 0) begin = k + 1;
   }
-  return std::string(whole.substr(begin));
+  return name.substr(begin);
 }
 
 // Host code of a kernel: clang's `__device_stub__sum`, which is called `sum` where it is inlined, and that of nvcc with
