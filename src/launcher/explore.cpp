@@ -128,7 +128,7 @@ std::string describe_seeds(const Explored& explored, const ExploreLimits& limits
 }
 
 std::string describe_all(const Explored& explored, uint32_t preemptions) {
-  const std::string some =
+  std::string some =
       fmt::format("{} with up to {}", count_of(explored.schedules, "schedule"), count_of(preemptions, "preemption"));
   switch (explored.end) {
     case Explored::End::all:

@@ -56,7 +56,7 @@ Built deliver(const Files& files, const std::string& folder) {
       }
       continue;
     }
-    const std::string path = folder + "/" + name;
+    const std::string path = fmt::format("{}/{}", folder, name);
     write_file(path, content);
     if (!name.ends_with(".so")) continue;
     if (chmod(path.c_str(), 0755) != 0) throw std::system_error(errno, std::generic_category(), "chmod " + path);

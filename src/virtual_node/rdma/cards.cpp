@@ -78,7 +78,9 @@ T* Cards::add(T object) {
   if (objects_[object.process] >= limits_.objects) return nullptr;
   ++objects_[object.process];
   object.id = next_id_++;
-  return (table<T>()[object.id] = std::make_unique<T>(std::move(object))).get();
+  std::unique_ptr<T>& kept = table<T>()[object.id];
+  kept = std::make_unique<T>(std::move(object));
+  return kept.get();
 }
 
 // Those that xrc.cpp makes.
