@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/record/json_fields.h"
+#include "common/record/attempt_fields.h"
 
 namespace fb::record {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/record/json_fields.h"
+#include "common/record/verdict_fields.h"
 
 namespace fb::record {
 namespace {
