@@ -2,7 +2,7 @@
 """Fills a document's code, outputs and counts from the sources and from real runs, so that they can't go stale.
 
 Usage: render_runs.py FABRICBENCH DOCUMENT.md [--check] [--installed SHELL]
-       render_runs.py --counts DOCUMENT.md… [--check]      their counts alone, without a program
+       render_runs.py --counts DOCUMENT.md… [--check]      without a program: their counts, tables and names alone
 
 A comment before a fenced block says what the block holds:
   <!-- code: FILE -->                      the file
@@ -14,6 +14,10 @@ A comment before a fenced block says what the block holds:
   <!-- run 9: ARGUMENTS OF fabricbench --> the command and the first 9 lines of its output
   <!-- console -->, <!-- console 9 -->     the block's own lines `$ COMMAND`, each with (the first 9 lines of) its output
   <!-- packages: build run -->             the apt-get line of these groups of .ci/packages
+A comment before something else than a block:
+  <!-- table: FILE.def MACRO 1 3 -->       a table, of which two lines are its head: a line for each row MACRO(…) of FILE.def, of
+                                           its arguments 1 and 3. Names are shown as code, texts as they are
+  <!-- names: FILE.def MACRO… -->          a paragraph: the first argument of each row of these macros, in their order
 Commands of `console` blocks are a shell's, as a reader types them. Those of one document share a folder, empty at first. By
 default FABRICBENCH is the `fabricbench` of that shell, and this source tree stands for /usr/share/fabricbench. With
 --installed, the shell is `SHELL -c …`, which must have the package and an empty current folder: `--installed 'bwrap --bind
@@ -39,6 +43,9 @@ import textwrap
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"(<!-- (code|change|rows|run|packages)(?: (\d+))?: (.*?) -->\n```(?:\w+)\n).*?(^```$)", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"(<!-- console(?: (\d+))? -->\n```console\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
+TABLE = re.compile(r"(<!-- table: (\S+) (\w+)((?: \d+)+) -->\n\|.*\n\|[-|]+\n)((?:\|.*\n)*)")
+NAMES = re.compile(r"(<!-- names: (\S+)((?: \w+)+) -->\n)((?:.+\n)*)")
+ARGUMENT = re.compile(r'\s*(?:((?:"(?:[^"\\]|\\.)*"\s*)+)|([^",()]+))\s*(,|\))')
 COUNT = re.compile(r"(<!-- count: ([\w:]+) -->).*?(<!-- /count -->)")
 FASTER = re.compile(r"(<!-- faster -->).*?(<!-- /faster -->)")
 LONGEST = re.compile(r": \d+ launch(?:es)?, the longest ([\d.]+) (ns|us|ms)$", re.MULTILINE)
@@ -92,6 +99,39 @@ def rows(path, macro):
     return [f"{label:{width}}  {meaning}" for label, meaning in found]
 
 
+def arguments_of(path, macros):
+    """Of each row MACRO(…) of a file, in its order: whether each argument is a text, and what it says."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        text = file.read()
+    found = []
+    for begin in re.finditer(rf"^(?:{'|'.join(macros)})\(", text, re.MULTILINE):
+        row, at, end = [], begin.end(), ","
+        while end == ",":
+            match = ARGUMENT.match(text, at)
+            if not match:
+                sys.exit(f"{path}: the row that begins {text[begin.start():begin.end() + 40]!r} is not understood")
+            texts = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', match[1])).replace('\\"', '"') if match[1] else ""
+            row.append((bool(match[1]), texts or (match[2] or "").strip()))
+            at, end = match.end(), match[3]
+        found.append(row)
+    if not found:
+        sys.exit(f"{path} has no rows {' or '.join(macros)}")
+    return found
+
+
+def table(path, macro, columns):
+    lines = []
+    for row in arguments_of(path, [macro]):
+        cells = [row[int(column) - 1] for column in columns]
+        lines.append("| " + " | ".join(cell if is_text or cell.isdigit() else f"`{cell}`" for is_text, cell in cells) + " |\n")
+    return "".join(lines)
+
+
+def names(path, macros):
+    words = ", ".join(f"`{row[0][1]}`" for row in arguments_of(path, macros)) + "."
+    return textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
 def files(pattern):
     return len(glob.glob(os.path.join(ROOT, pattern)))
 
@@ -143,6 +183,8 @@ def count(name):
 
 
 def with_counts(text):
+    text = TABLE.sub(lambda match: match[1] + table(match[2], match[3], match[4].split()), text)
+    text = NAMES.sub(lambda match: match[1] + names(match[2], match[3].split()), text)
     return COUNT.sub(lambda match: match[1] + count(match[2]) + match[3], text)
 
 

@@ -1,6 +1,6 @@
 #include "campaign/judge_job.h"
 
-#include "common/record/json_fields.h"
+#include "common/record/verdict_fields.h"
 
 namespace fb::campaign {
 

@@ -128,8 +128,7 @@ int check(const CheckOptions& o) {
     }
   }
   if (!o.trace.empty() && !deliver_timeline(request.trace, o.trace)) return kExitUsage;
-  if (verdict.verdict == record::VerdictClass::infra) return kExitUsage;
-  return verdict.verdict == record::VerdictClass::pass ? kExitDone : kExitNo;
+  return exit_code_of(verdict.verdict);
 }
 
 }  // namespace

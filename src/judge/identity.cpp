@@ -10,6 +10,7 @@
 #include <map>
 #include <system_error>
 
+#include "common/base/checksum.h"
 #include "common/base/content_hash.h"
 #include "common/base/installed.h"
 #include "common/base/unique_fd.h"
@@ -24,35 +25,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Hashed where the kernel has it: a copy would take longer than the hash.
-std::string hash_of_content(const std::string& path) {
+// Where the kernel has it: a copy would take longer than the sum.
+std::string checksum_of_content(const std::string& path) {
   const auto fail = [&] { throw std::system_error(errno, std::generic_category(), "cannot read " + path); };
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts{};
   if (!file || fstat(file.get(), &facts) != 0) fail();
   const auto bytes = static_cast<size_t>(facts.st_size);
-  if (bytes == 0) return hash_bytes({});
+  if (bytes == 0) return checksum({});
   void* const at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(), 0);
   if (at == MAP_FAILED) fail();
-  std::string hash = hash_bytes({static_cast<const char*>(at), bytes});
+  std::string sum = checksum({static_cast<const char*>(at), bytes});
   munmap(at, bytes);
-  return hash;
+  return sum;
 }
 
-// Programs have 20 MiB or so: read again only where the file is another one.
-std::string hash_of_file(const std::string& path) {
+// Our own programs, 20 MiB or so: read again only where the file is another one.
+std::string checksum_of_file(const std::string& path) {
   struct stat facts{};
   if (path.empty() || stat(path.c_str(), &facts) != 0) return "missing";
   const std::string known =
       fmt::format("{} {} {} {}.{} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
                   facts.st_mtim.tv_nsec, facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec);
-  static std::map<std::string, std::pair<std::string, std::string>> hashes;  // path → facts, hash
-  auto& [about, hash] = hashes[path];
+  static std::map<std::string, std::pair<std::string, std::string>> sums;  // path → facts, checksum
+  auto& [about, sum] = sums[path];
   if (about != known) {
-    hash = hash_of_content(path);
+    sum = checksum_of_content(path);
     about = known;
   }
-  return hash;
+  return sum;
 }
 
 template <class T>
@@ -74,8 +75,8 @@ IdentityParts identity_parts(const std::string& platform) {
 }
 
 std::string identity_of(const IdentityParts& parts) {
-  std::vector<std::string> words = {"identity"};
-  for (const std::string& program : parts.programs) words.push_back(hash_of_file(program));
+  std::vector<std::string> words = {"identity 2"};
+  for (const std::string& program : parts.programs) words.push_back(checksum_of_file(program));
   words.push_back(parts.toolchain);
   words.push_back(parts.platform);
   return hash_words(words);

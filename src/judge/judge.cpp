@@ -520,7 +520,7 @@ Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request,
   const std::string platform = request.platform.empty() ? request.problem->platform : request.platform;
   toolchain::Cache cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   if (const auto known = platform::load_platform(platform); !known) return std::unexpected(known.error());
-  const std::string key = hash_words({baseline ? "baseline times" : "reference times",
+  const std::string key = hash_words({baseline ? "baseline times 2" : "reference times 2",
                                       request.measure_sensitivity ? "with sensitivities" : "alone",
                                       request.problem->hash, identity(platform)});
   if (const auto kept = cache.get(key)) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/wire/collectives.h"
 #include "tests/fuzz/reader.h"
 #include "tests/fuzz/verbs_requests.h"
 #include "tests/unit/machine/node_kernels.h"
@@ -468,7 +469,7 @@ class Session {
     };
     for (uint32_t k = 0; k < std::min(m.calls, 4u); ++k) {
       wire::CollectiveCall c;
-      c.kind = static_cast<wire::CollectiveKind>(in_.below(14));
+      c.kind = static_cast<wire::CollectiveKind>(in_.below(wire::kCollectives.size() + 1));
       c.type = static_cast<wire::ElementType>(in_.below(13));
       c.op = static_cast<wire::ReduceOp>(in_.below(7));
       c.peer = in_.one_in(16) ? static_cast<int32_t>(odd()) : static_cast<int32_t>(in_.below(2));

@@ -1,6 +1,6 @@
 #include "campaign/llm/exchange.h"
 
-#include "common/record/json_fields.h"
+#include "common/record/attempt_fields.h"
 
 namespace fb::llm {
 

@@ -14,7 +14,7 @@ namespace fb::report {
 namespace {
 
 void fill_counts(std::span<const record::Run> runs, Model& model) {
-  for (const std::string_view outcome : kOutcomes) model.outcomes.push_back({.outcome = outcome});
+  for (const record::Outcome& outcome : kOutcomes) model.outcomes.push_back({.outcome = outcome.name});
   for (const Cell& cell : model.cells) {
     if (cell.attempts > 0) ++model.problems_tried;
     model.attempts += cell.attempts;
@@ -121,7 +121,7 @@ std::string reason_of(std::span<const record::Run> runs, const Cell& cell) {
   }
   std::vector<std::string> parts;
   for (const auto& [outcome, times] : seen)
-    parts.push_back(times == 1 ? std::string(kOutcomes[outcome]) : fmt::format("{} ×{}", kOutcomes[outcome], times));
+    parts.push_back(fmt::format("{}{}", kOutcomes[outcome].name, times == 1 ? "" : fmt::format(" ×{}", times)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -64,7 +64,7 @@ void usage_names(Csv& csv) {
 void attempt_row(Csv& csv, const record::Attempt& a) {
   csv.count(a.round);
   csv.yes(a.for_speed);
-  csv.text(kOutcomes[outcome_index(a)]);
+  csv.text(kOutcomes[outcome_index(a)].name);
   csv.yes(counts(a));
   csv.number(a.verdict ? a.verdict->speed : std::nullopt);
   csv.number(a.verdict ? a.verdict->sol : std::nullopt);

@@ -30,7 +30,7 @@ Sample sample_of(std::span<const record::Run> runs, size_t run, size_t first, ui
     sample.sol = best->verdict->sol;
     last = outcome_index(*best);
   }
-  sample.outcome = kOutcomes[last];
+  sample.outcome = kOutcomes[last].name;
   return sample;
 }
 
@@ -55,7 +55,7 @@ void fill_cell(std::span<const record::Run> runs, Cell& cell, double good) {
     if (sample.speed && (!cell.best_speed || *sample.speed > *cell.best_speed)) cell.best_speed = sample.speed;
     for (const record::Attempt& attempt : attempts_of(runs, sample)) best = std::min(best, outcome_index(attempt));
   }
-  if (best < std::size(kOutcomes)) cell.outcome = kOutcomes[best];
+  if (best < std::size(kOutcomes)) cell.outcome = kOutcomes[best].name;
 }
 
 }  // namespace fb::report

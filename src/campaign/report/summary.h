@@ -211,10 +211,7 @@ struct Summary {
   std::vector<std::string> notes = {};  // sentences that a reader needs to interpret the figures
 };
 
-// Outcomes (record::outcome) from best to worst. Those from `unsupported` on never count.
-inline constexpr std::string_view kOutcomes[] = {
-    "pass",           "race",          "uninitialised", "wrong", "deadlock", "budget",      "fault", "cheat",
-    "rule_violation", "compile_error", "truncated",     "empty", "refused",  "unsupported", "infra", "failed"};
+using record::kOutcomes;
 
 // CommBench's four tiers of speed, and the samples without a speed. `on_par` begins at SummaryOptions::good, `better`
 // at 1.2, `severely_degraded` is below 0.6.

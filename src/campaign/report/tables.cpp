@@ -158,7 +158,7 @@ Table outcome_table(const Summary& summary) {
   for (size_t k = 0; k < std::size(kOutcomes); ++k) {
     if (std::ranges::any_of(summary.models, [&](const Model& m) { return m.outcomes[k].attempts > 0; })) {
       seen.push_back(k);
-      table.columns.push_back({.title = std::string(kOutcomes[k])});
+      table.columns.push_back({.title = std::string(kOutcomes[k].name)});
     }
   }
   for (const Model& model : summary.models) {

@@ -9,7 +9,7 @@ namespace fb::report {
 namespace {
 
 constexpr size_t index_of(std::string_view outcome) {
-  return static_cast<size_t>(std::ranges::find(kOutcomes, outcome) - std::begin(kOutcomes));
+  return static_cast<size_t>(std::ranges::find(kOutcomes, outcome, &record::Outcome::name) - std::begin(kOutcomes));
 }
 
 // pass@k of problems with at least k samples.
@@ -37,7 +37,7 @@ size_t outcome_index(const record::Attempt& attempt) {
   return index < std::size(kOutcomes) ? index : index_of("infra");
 }
 
-bool counts(const record::Attempt& attempt) { return outcome_index(attempt) < index_of("unsupported"); }
+bool counts(const record::Attempt& attempt) { return kOutcomes[outcome_index(attempt)].counts; }
 
 const record::Attempt* best_attempt(std::span<const record::Attempt> attempts, uint32_t last_round) {
   const record::Attempt* best = nullptr;

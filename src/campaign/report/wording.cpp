@@ -76,7 +76,8 @@ std::string outcome_words(const Model& model) {
   std::vector<OutcomeCount> seen;
   std::ranges::copy_if(model.outcomes, std::back_inserter(seen), [](const OutcomeCount& o) { return o.attempts > 0; });
   std::ranges::sort(seen, {}, [](const OutcomeCount& o) {
-    return std::pair(-static_cast<int64_t>(o.attempts), std::ranges::find(kOutcomes, o.outcome));
+    return std::pair(-static_cast<int64_t>(o.attempts),
+                     std::ranges::find(kOutcomes, o.outcome, &record::Outcome::name));
   });
   std::vector<std::string> parts;
   for (const OutcomeCount& o : seen) parts.push_back(fmt::format("{} {}", o.attempts, o.outcome));

@@ -1,15 +1,23 @@
 #include "common/base/content_hash.h"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <array>
+
+#include "common/base/check.h"
 
 namespace fb {
 
 std::string hash_bytes(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  static const bool ready = sodium_init() >= 0;  // chooses the code for this processor
+  FB_CHECK(ready);
+  std::array<unsigned char, kContentHashLength / 2> hash;
+  FB_CHECK(crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                              bytes.size(), nullptr, 0) == 0);
+  std::string digits;
+  for (const unsigned char byte : hash) digits += fmt::format("{:02x}", byte);
+  return digits;
 }
 
 std::string hash_words(const std::vector<std::string>& words) {

@@ -6,18 +6,16 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/record/json_fields.h"
+#include "common/record/attempt_fields.h"
 
 namespace fb::record {
 namespace {
 
-constexpr std::array<std::pair<AnswerEnd, std::string_view>, 5> kAnswerEnds = {{
-    {AnswerEnd::complete, "complete"},
-    {AnswerEnd::truncated, "truncated"},
-    {AnswerEnd::refused, "refused"},
-    {AnswerEnd::empty, "empty"},
-    {AnswerEnd::failed, "failed"},
-}};
+constexpr std::array<std::string_view, kAnswerEnds.size()> kNames = {
+    "complete",
+#define ANSWER_END(name, ...) #name,
+#include "common/record/verdict_classes.def"
+};
 
 }  // namespace
 
@@ -30,18 +28,16 @@ bool is_label(std::string_view text) {
          });
 }
 
-std::string_view to_string(AnswerEnd end) {
-  return std::ranges::find(kAnswerEnds, end, &std::pair<AnswerEnd, std::string_view>::first)->second;
-}
+std::string_view to_string(AnswerEnd end) { return kNames[static_cast<size_t>(end)]; }
 
 std::optional<AnswerEnd> answer_end_from(std::string_view name) {
-  const auto found = std::ranges::find(kAnswerEnds, name, &std::pair<AnswerEnd, std::string_view>::second);
-  return found == kAnswerEnds.end() ? std::nullopt : std::optional(found->first);
+  const auto found = std::ranges::find(kNames, name);
+  return found == kNames.end() ? std::nullopt : std::optional(kAnswerEnds[static_cast<size_t>(found - kNames.begin())]);
 }
 
 bool Attempt::counts() const {
-  if (!verdict) return call.end != AnswerEnd::failed;
-  return verdict->verdict != VerdictClass::infra && verdict->verdict != VerdictClass::unsupported;
+  const Outcome* const known = outcome_named(outcome(*this));
+  return known == nullptr || known->counts;
 }
 
 std::string_view outcome(const Attempt& attempt) {

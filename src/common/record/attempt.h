@@ -4,6 +4,7 @@
 // their JSON. The words: a *sample* is one independent try of a model at a problem; it has *rounds*, each after the
 // first with feedback about the one before; one round is one attempt.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,10 +41,13 @@ struct Usage {
 
 enum class AnswerEnd : uint8_t {
   complete,
-  truncated,  // by a limit of tokens: never judged as code
-  refused,    // by the model or a filter
-  empty,
-  failed,  // no answer: the provider said no, or could not be reached. Never counted against the model
+#define ANSWER_END(name, ...) name,
+#include "common/record/verdict_classes.def"
+};
+inline constexpr std::array kAnswerEnds = {
+    AnswerEnd::complete,
+#define ANSWER_END(name, ...) AnswerEnd::name,
+#include "common/record/verdict_classes.def"
 };
 std::string_view to_string(AnswerEnd end);
 std::optional<AnswerEnd> answer_end_from(std::string_view name);
@@ -73,11 +77,11 @@ struct Attempt {
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   bool passed() const { return verdict && verdict->verdict == VerdictClass::pass; }
-  // Whether it says something about the model: neither a failed call nor class infra or unsupported.
+  // Whether it says something about the model (kOutcomes).
   bool counts() const;
 };
 
-// The verdict's class, or truncated, refused, empty, failed.
+// The verdict's class, else the end of the answer: of kOutcomes, or complete.
 std::string_view outcome(const Attempt& attempt);
 
 std::string to_json(const Attempt& attempt);

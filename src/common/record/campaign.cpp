@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "common/base/strings.h"
-#include "common/record/json_fields.h"
+#include "common/record/campaign_fields.h"
 
 namespace fb::record {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/record/json_fields.h"
+#include "common/record/incident_fields.h"
 
 namespace fb::record {
 namespace {

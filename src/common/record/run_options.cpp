@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "common/record/json_fields.h"
+#include "common/record/run_options_fields.h"
 
 namespace fb::record {
 namespace {

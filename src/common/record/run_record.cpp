@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/record/json_fields.h"
+#include "common/record/run_record_fields.h"
 
 namespace fb::record {
 

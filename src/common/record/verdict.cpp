@@ -3,17 +3,24 @@
 #include <algorithm>
 #include <array>
 
-#include "common/record/json_fields.h"
+#include "common/record/verdict_fields.h"
 
 namespace fb::record {
 namespace {
 
 constexpr std::array<std::string_view, kVerdictClasses.size()> kNames = {
-#define VERDICT_CLASS(name) #name,
+#define VERDICT_CLASS(name, ...) #name,
+#include "common/record/verdict_classes.def"
+};
+
+constexpr std::array<int, kVerdictClasses.size()> kExitCodes = {
+#define VERDICT_CLASS(name, counts, exit, ...) exit,
 #include "common/record/verdict_classes.def"
 };
 
 }  // namespace
+
+int exit_code_of(VerdictClass verdict) { return kExitCodes[static_cast<size_t>(verdict)]; }
 
 std::string_view to_string(VerdictClass verdict) { return kNames[static_cast<size_t>(verdict)]; }
 

@@ -526,19 +526,8 @@ struct CommWindow {
 };
 
 enum class CollectiveKind : uint32_t {
-  all_reduce,
-  broadcast,
-  reduce,
-  all_gather,
-  reduce_scatter,
-  all_to_all,
-  gather,
-  scatter,
-  send,
-  receive,
-  put_signal,   // to `peer`, from `send` to offset `receive` of its window that belongs to the caller's `window`
-  signal,       // to `peer`
-  wait_signal,  // for `count` signals from `peer`
+#define COLLECTIVE(name, ...) name,
+#include "common/wire/collectives.def"
 };
 // The numbers of NCCL.
 enum class ElementType : uint32_t { i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, e4m3, e5m2 };

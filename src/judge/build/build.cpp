@@ -110,7 +110,7 @@ Result<Built> build_candidate(const BuildRequest& request) {
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
   const bool driven = !request.sources.driver.empty();
-  Words words = {"candidate 3", identity, request.sources.candidate, request.sources.driver, request.args_header};
+  Words words = {"candidate 4", identity, request.sources.candidate, request.sources.driver, request.args_header};
   add(words, toolchain::language_flags(unit, where.sdk));
   add(words, toolchain::device_flags(unit));
   add(words, toolchain::host_flags(unit));

@@ -1,13 +1,11 @@
 #include "judge/build/symbols.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "common/base/elf_view.h"
 #include "common/base/strings.h"
 #include "judge/catalog/libraries.h"
 
@@ -45,25 +43,17 @@ bool is_allowed(std::string_view symbol, const catalog::Rules& rules) {
   return library != nullptr && rules.allows(library->name);
 }
 
-// The dynamic part of an object, by the addresses that the loader uses. Every read is checked against the file's end.
+// The dynamic part of an object, by the addresses that the loader uses.
 class Object {
  public:
-  explicit Object(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit Object(std::string_view bytes) : elf_(ElfView::of(bytes)) {}
 
   // Reads the headers; false where this is no object that our linkers make.
   bool open() {
-    const auto header = at<Elf64_Ehdr>(0);
-    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN || header->e_machine != EM_X86_64 ||
-        header->e_phentsize != sizeof(Elf64_Phdr)) {
-      return false;
-    }
+    if (!elf_ || elf_->header().e_type != ET_DYN || elf_->header().e_machine != EM_X86_64) return false;
     std::optional<Elf64_Phdr> dynamic;
-    for (uint64_t i = 0; i < header->e_phnum; ++i) {
-      const auto segment = at<Elf64_Phdr>(header->e_phoff + i * sizeof(Elf64_Phdr));
-      if (!segment) return false;
-      if (segment->p_type == PT_LOAD) loads_.push_back(*segment);
-      if (segment->p_type == PT_DYNAMIC) dynamic = segment;
+    for (const Elf64_Phdr& segment : elf_->segments()) {
+      if (segment.p_type == PT_DYNAMIC) dynamic = segment;
     }
     return dynamic && read_dynamic(*dynamic);
   }
@@ -71,84 +61,61 @@ class Object {
   // Names; false where one lies outside the file.
   bool read_needed(std::vector<std::string>& names) const {
     for (const uint64_t offset : needed_) {
-      const auto name = string_at(offset);
+      const auto name = string_at(strings_, offset);
       if (!name) return false;
-      names.push_back(*name);
+      names.emplace_back(*name);
     }
     return true;
   }
 
   bool read_undefined(std::vector<std::string>& names) const {
     // The hash table's second word is the number of symbols.
-    const auto table = in_file(hash_), symbols = in_file(symbols_);
-    const auto count = table ? at<uint32_t>(*table + sizeof(uint32_t)) : std::nullopt;
-    if (!count || !symbols) return false;
-    for (uint64_t i = 1; i < *count; ++i) {
-      const auto symbol = at<Elf64_Sym>(*symbols + i * sizeof(Elf64_Sym));
-      if (!symbol) return false;
-      if (symbol->st_shndx != SHN_UNDEF) continue;
-      const auto name = string_at(symbol->st_name);
+    const auto table = elf_->place_of(hash_), first = elf_->place_of(symbols_);
+    const auto count = table ? struct_at<uint32_t>(elf_->file(), *table + sizeof(uint32_t)) : std::nullopt;
+    if (!count || !first) return false;
+    const ElfTable<Elf64_Sym> symbols(elf_->file(), *first, *count);
+    if (symbols.size() != *count) return false;
+    for (uint64_t i = 1; i < symbols.size(); ++i) {
+      const Elf64_Sym symbol = *symbols.at(i);
+      if (symbol.st_shndx != SHN_UNDEF) continue;
+      const auto name = string_at(strings_, symbol.st_name);
       if (!name) return false;
-      if (!name->empty()) names.push_back(*name);
+      if (!name->empty()) names.emplace_back(*name);
     }
     return true;
   }
 
  private:
-  template <class T>
-  std::optional<T> at(uint64_t offset) const {
-    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
-  }
-
-  // Where the file holds an address.
-  std::optional<uint64_t> in_file(uint64_t address) const {
-    for (const auto& load : loads_) {
-      if (address >= load.p_vaddr && address - load.p_vaddr < load.p_filesz) {
-        const uint64_t offset = load.p_offset + (address - load.p_vaddr);
-        if (offset >= load.p_offset && offset < bytes_.size()) return offset;
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::string> string_at(uint64_t offset) const {
-    const auto strings = in_file(strings_);
-    if (!strings || offset >= strings_size_ || *strings + offset >= bytes_.size()) return std::nullopt;
-    const std::string_view rest = std::string_view(bytes_).substr(*strings + offset);
-    const size_t end = rest.find('\0');
-    if (end == std::string_view::npos) return std::nullopt;
-    return std::string(rest.substr(0, end));
-  }
-
   bool read_dynamic(const Elf64_Phdr& segment) {
-    for (uint64_t i = 0; (i + 1) * sizeof(Elf64_Dyn) <= segment.p_filesz; ++i) {
-      const auto entry = at<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn));
-      if (!entry) return false;
-      if (entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_NEEDED) needed_.push_back(entry->d_un.d_val);
-      if (entry->d_tag == DT_STRTAB) strings_ = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_STRSZ) strings_size_ = entry->d_un.d_val;
-      if (entry->d_tag == DT_SYMTAB) symbols_ = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_HASH) hash_ = entry->d_un.d_ptr;
+    const auto entries = part_of(elf_->file(), segment.p_offset, segment.p_filesz);
+    if (!entries) return false;
+    uint64_t strings = 0, strings_size = 0;
+    for (const Elf64_Dyn& entry : ElfTable<Elf64_Dyn>(*entries)) {
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) needed_.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_STRSZ) strings_size = entry.d_un.d_val;
+      if (entry.d_tag == DT_SYMTAB) symbols_ = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_HASH) hash_ = entry.d_un.d_ptr;
     }
-    return strings_ != 0 && symbols_ != 0 && hash_ != 0;
+    const auto place = elf_->place_of(strings);
+    const auto table = place ? part_of(elf_->file(), *place, strings_size) : std::nullopt;
+    strings_ = table.value_or(std::string_view());
+    return table && strings != 0 && symbols_ != 0 && hash_ != 0;
   }
 
-  std::string bytes_;
-  std::vector<Elf64_Phdr> loads_;
+  std::optional<ElfView> elf_;
   std::vector<uint64_t> needed_;
-  uint64_t strings_ = 0, strings_size_ = 0, symbols_ = 0, hash_ = 0;
+  std::string_view strings_;
+  uint64_t symbols_ = 0, hash_ = 0;
 };
 
 struct Names {
   std::vector<std::string> undefined, needed;
 };
 
-Result<Names> read_names(std::string bytes) {
-  Object object(std::move(bytes));
+Result<Names> read_names(std::string_view bytes) {
+  Object object(bytes);
   Names names;
   if (!object.open() || !object.read_undefined(names.undefined) || !object.read_needed(names.needed)) {
     return error("this is no shared object, or a broken one");
@@ -168,8 +135,8 @@ Result<std::vector<Violation>> check_symbols(const std::string& path, const cata
   return check_object(read_file(path), rules);
 }
 
-Result<std::vector<Violation>> check_object(std::string bytes, const catalog::Rules& rules) {
-  const auto names = read_names(std::move(bytes));
+Result<std::vector<Violation>> check_object(std::string_view bytes, const catalog::Rules& rules) {
+  const auto names = read_names(bytes);
   if (!names) return std::unexpected(names.error());
   std::vector<Violation> found;
   for (const auto& symbol : names->undefined) {

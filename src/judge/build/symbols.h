@@ -4,6 +4,7 @@
 // believed.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.h"
@@ -24,6 +25,6 @@ struct Violation {
 // names.
 Result<std::vector<Violation>> check_symbols(const std::string& path, const catalog::Rules& rules);
 // Likewise, of a file's content.
-Result<std::vector<Violation>> check_object(std::string bytes, const catalog::Rules& rules);
+Result<std::vector<Violation>> check_object(std::string_view bytes, const catalog::Rules& rules);
 
 }  // namespace fb::judge

@@ -1,7 +1,5 @@
 #include "judge/data/dictionary.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,7 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "common/base/content_hash.h"
+#include "common/base/elf_view.h"
 #include "common/base/strings.h"
 #include "judge/data/call_data.h"
 
@@ -113,7 +111,7 @@ void collect_ptx(std::string_view ptx, Collection& values) {
 template <class T>
 T read_at(std::span<const std::byte> bytes, size_t at) {
   T value{};
-  if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+  if (at <= bytes.size() && bytes.size() - at >= sizeof value) std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
 }
 
@@ -160,25 +158,6 @@ void collect_data(std::span<const std::byte> data, Collection& values) {
   }
 }
 
-// f(name, contents) for each section of an ELF file; none if it is damaged.
-template <class F>
-void each_section(std::span<const std::byte> file, F f) {
-  const auto header = read_at<Elf64_Ehdr>(file, 0);
-  if (file.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
-  const auto section = [&](size_t k) { return read_at<Elf64_Shdr>(file, header.e_shoff + k * sizeof(Elf64_Shdr)); };
-  const auto contents = [&](const Elf64_Shdr& s) {
-    const bool inside = s.sh_type != SHT_NOBITS && s.sh_offset <= file.size() && s.sh_size <= file.size() - s.sh_offset;
-    return inside ? file.subspan(s.sh_offset, s.sh_size) : std::span<const std::byte>{};
-  };
-  const auto names = contents(section(header.e_shstrndx));
-  for (size_t k = 0; k < header.e_shnum; ++k) {
-    const Elf64_Shdr s = section(k);
-    std::string name;
-    for (size_t c = s.sh_name; c < names.size() && names[c] != std::byte{0}; ++c) name += static_cast<char>(names[c]);
-    f(name, contents(s));
-  }
-}
-
 // A number that the fill could have drawn, or zero.
 bool is_in_range(const std::string& fill, double value) {
   if (value == 0) return true;
@@ -210,10 +189,14 @@ std::vector<uint64_t> constants_of_object(const std::string& path) {
   if (std::filesystem::exists(beside)) collect_ptx(read_file(beside), values);
   for (size_t at = file.find("\n.version "); at != std::string::npos; at = file.find("\n.version ", at + 1))
     collect_ptx(std::string_view(file).substr(at, file.find('\0', at) - at), values);
-  each_section(std::as_bytes(std::span(file)), [&](const std::string& name, std::span<const std::byte> contents) {
+  const auto elf = ElfView::of(file);
+  if (!elf) return values.take();
+  for (const Elf64_Shdr& section : elf->sections()) {
+    const std::string_view name = elf->name(section).value_or(std::string_view());
+    const auto contents = std::as_bytes(std::span(elf->contents(section)));
     if (name == ".text") collect_immediates(contents, values);
     if (name == ".data" || name.starts_with(".rodata.cst")) collect_data(contents, values);
-  });
+  }
   return values.take();
 }
 

@@ -29,7 +29,7 @@ Result<void> build(const catalog::Problem& problem, const std::string& output) {
   toolchain::Cache cache = toolchain::Cache::of_user();
   const std::vector<std::string> flags = {
       "-std=c++20", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"};
-  std::vector<std::string> identity = {"oracle",
+  std::vector<std::string> identity = {"oracle 2",
                                        where->compiler,
                                        read_file(problem.oracle),
                                        problem.mathematics,

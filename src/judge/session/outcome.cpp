@@ -1,6 +1,7 @@
 #include "judge/session/outcome.h"
 
-#include "common/record/json_fields.h"
+#include "common/record/run_record_fields.h"
+#include "common/record/verdict_fields.h"
 
 namespace fb::judge {
 

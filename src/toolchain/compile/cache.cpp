@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "common/base/content_hash.h"
+#include "common/base/checksum.h"
 #include "common/base/installed.h"
 #include "common/base/strings.h"
 
@@ -92,19 +92,19 @@ std::optional<std::string> Cache::get(const std::string& key) const {
   } catch (const std::system_error&) {
     return std::nullopt;
   }
-  if (entry.size() < kContentHashLength ||
-      hash_bytes(std::string_view(entry).substr(kContentHashLength)) != entry.substr(0, kContentHashLength)) {
+  if (entry.size() < kChecksumLength ||
+      checksum(std::string_view(entry).substr(kChecksumLength)) != entry.substr(0, kChecksumLength)) {
     unlink(path.c_str());
     return std::nullopt;
   }
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now: trim() keeps it
-  return entry.substr(kContentHashLength);
+  return entry.substr(kChecksumLength);
 }
 
 void Cache::put(const std::string& key, std::string_view content) {
   if (!keeps()) return;
   try {
-    write_and_rename(path_of(key), hash_bytes(content) + std::string(content));
+    write_and_rename(path_of(key), checksum(content) + std::string(content));
   } catch (const std::system_error& e) {
     if (problem_.empty()) problem_ = e.what();
   }

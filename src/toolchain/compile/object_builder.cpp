@@ -129,7 +129,7 @@ Result<std::string> ObjectBuilder::object_of(const std::string& source) {
     return key;
   }
   DeviceCompile unit = unit_of(source);
-  Words words = {"object", identity_, source, text};
+  Words words = {"object 2", identity_, source, text};
   if (!unit.cccl.empty()) words.push_back(cccl_facts(unit.cccl));
   add(words, language_flags(unit, where_.sdk));
   add(words, device_flags(unit));
@@ -139,7 +139,7 @@ Result<std::string> ObjectBuilder::object_of(const std::string& source) {
   if (unit.relocatable) {
     // Two files of the same name may be linked, and the same file twice, with other macros.
     words.push_back(std::filesystem::absolute(source).lexically_normal().string());
-    unit.unique_id = hash_words(words);
+    unit.unique_id = hash_words(words).substr(0, 32);
   }
   const std::string key = hash_words(words);
   if (const auto manifest = cache_.get(key)) {

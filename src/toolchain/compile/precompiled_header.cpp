@@ -11,6 +11,7 @@
 #include <functional>
 #include <system_error>
 
+#include "common/base/checksum.h"
 #include "common/base/content_hash.h"
 #include "common/base/process.h"
 #include "common/base/strings.h"
@@ -33,7 +34,7 @@ bool is_whole(const Cache& cache, const std::string& file, const std::string& ke
   const auto expected = cache.get(key);
   if (!expected) return false;
   try {
-    return hash_bytes(read_file(file)) == *expected;
+    return checksum(read_file(file)) == *expected;
   } catch (const std::system_error&) {
     return false;
   }
@@ -95,7 +96,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
 
   const std::string text = prelude_text(unit, where.sdk);
   auto words = flags;
-  add(words, {"precompiled header", identity, text});
+  add(words, {"precompiled header 2", identity, text});
   const std::string key = hash_words(words);
   PrecompiledHeader header{cache.path_of(key + ".pch"), cache.path_of(fmt::format("prelude-{}.h", hash_bytes(text)))};
   if (is_whole(cache, header.file, key)) {
@@ -118,7 +119,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
     if (run.exit_code != 0) return std::nullopt;
     const std::string bytes = read_file(made);
     Cache writable = cache;
-    writable.put(key, hash_bytes(bytes));
+    writable.put(key, checksum(bytes));
     write_file(fresh, bytes);
     fs::rename(fresh, header.file);
   } catch (const std::system_error&) {

@@ -1,11 +1,11 @@
 #include "toolchain/device/kernel_names.h"
 
-#include <elf.h>
-
 #include <charconv>
 #include <cstring>
 #include <set>
 #include <vector>
+
+#include "common/base/elf_view.h"
 
 namespace fb::toolchain {
 namespace {
@@ -14,12 +14,6 @@ constexpr std::string_view kStub = "__device_stub__";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-template <class T>
-T read_at(const std::string& bytes, uint64_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 template <class T>
 void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -43,24 +37,25 @@ std::string kernel_of_stub(std::string_view symbol) {
 // Tables with the new symbols are appended to the file; the numbers of the old ones stay.
 std::string with_kernel_names(std::string object) {
   if (object.find(kStub) == std::string::npos) return object;
-  const auto header = read_at<Elf64_Ehdr>(object, 0);
-  const auto section_at = [&](uint64_t k) { return header.e_shoff + k * sizeof(Elf64_Shdr); };
+  const auto elf = ElfView::of(object);
+  if (!elf) return object;
   uint64_t symbols_number = 0;
-  while (symbols_number < header.e_shnum &&
-         read_at<Elf64_Shdr>(object, section_at(symbols_number)).sh_type != SHT_SYMTAB)
+  for (const Elf64_Shdr& section : elf->sections()) {
+    if (section.sh_type == SHT_SYMTAB) break;
     ++symbols_number;
-  if (symbols_number == header.e_shnum) return object;
-  auto symbols = read_at<Elf64_Shdr>(object, section_at(symbols_number));
-  auto strings = read_at<Elf64_Shdr>(object, section_at(symbols.sh_link));
-  std::string table = object.substr(symbols.sh_offset, symbols.sh_size);
-  std::string names = object.substr(strings.sh_offset, strings.sh_size);
+  }
+  if (symbols_number == elf->sections().size()) return object;
+  auto symbols = *elf->sections().at(symbols_number);
+  const auto old = elf->symbols(symbols);
+  if (!old || old->table.size() * sizeof(Elf64_Sym) != symbols.sh_size) return object;
+  auto strings = *elf->sections().at(symbols.sh_link);
+  std::string table(elf->contents(symbols)), names(old->strings);
 
   std::set<std::string> known;
   std::vector<Elf64_Sym> stubs;
   std::vector<std::string> kernels;
-  for (uint64_t at = 0; at < table.size(); at += sizeof(Elf64_Sym)) {
-    const auto symbol = read_at<Elf64_Sym>(table, at);
-    const std::string name = names.c_str() + symbol.st_name;
+  for (const Elf64_Sym& symbol : old->table) {
+    const std::string name(old->name(symbol).value_or(std::string_view()));
     known.insert(name);
     const std::string kernel = kernel_of_stub(name);
     if (kernel.empty() || symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) continue;
@@ -76,6 +71,7 @@ std::string with_kernel_names(std::string object) {
   }
   if (table.size() == symbols.sh_size) return object;
 
+  const auto section_at = [table_at = elf->header().e_shoff](uint64_t k) { return table_at + k * sizeof(Elf64_Shdr); };
   object.resize((object.size() + alignof(Elf64_Sym) - 1) / alignof(Elf64_Sym) * alignof(Elf64_Sym));
   symbols.sh_offset = object.size();
   symbols.sh_size = table.size();

@@ -66,7 +66,7 @@ class ProgramBuilder {
     add(flags, request_.extra_flags);
     add(flags, request_.link_flags);
 
-    Words words = {"program", objects_.identity()};
+    Words words = {"program 2", objects_.identity()};
     add(words, keys);
     add(words, flags);
     add(words, libraries());

@@ -14,12 +14,23 @@ namespace {
 // than this on each: larger messages use Simple.
 constexpr uint64_t kMostMessageLl = 16384;
 
-constexpr std::array<std::string_view, 9> kOps = {"all_reduce", "broadcast", "reduce",  "all_gather",  "reduce_scatter",
-                                                  "all_to_all", "gather",    "scatter", "send_receive"};
+struct OpFacts {
+  std::string_view name;
+  uint32_t passes;
+  bool whole;
+};
+constexpr std::array<OpFacts, kNcclOps.size()> kOps = {{
+#define NCCL_OP(name, passes, whole) {#name, passes, whole},
+#include "virtual_node/fabric/nccl_ops.def"
+}};
+constexpr const OpFacts& facts_of(NcclOp op) { return kOps[static_cast<size_t>(op)]; }
+
 // A packet of LL carries a flag for each word, one of LL128 one for 120 bytes.
 constexpr double kWireLl = 2, kWireLl128 = 128.0 / 120;
 // Sizes up to which kernels on windows send data with flags in it.
 constexpr uint64_t kMostSymmetricLl = 512 << 10;
+
+bool is_direct(NcclOp op) { return facts_of(op).passes == 0; }
 
 double seconds(Time t) { return static_cast<double>(t) * 1e-12; }
 Time picoseconds(double s) { return static_cast<Time>(std::llround(s * 1e12)); }
@@ -34,36 +45,9 @@ struct Model {
   uint32_t inside() const { return std::max(1u, n / std::max(1u, q.nodes)); }  // ranks of a node
 
   // Through the busiest device's port, each way.
-  double port_bytes() const {
-    const double s = static_cast<double>(q.bytes), others = static_cast<double>(n - 1) / n;
-    switch (q.op) {
-      case NcclOp::all_reduce:
-        return 2 * others * s;
-      case NcclOp::broadcast:
-      case NcclOp::reduce:
-      case NcclOp::send_receive:
-        return s;
-      default:
-        return others * s;
-    }
-  }
-  uint32_t steps() const {
-    switch (q.op) {
-      case NcclOp::all_reduce:
-        return 2 * (n - 1);
-      case NcclOp::all_gather:
-      case NcclOp::reduce_scatter:
-      case NcclOp::broadcast:
-      case NcclOp::reduce:
-        return n - 1;
-      default:
-        return 1;
-    }
-  }
-  uint32_t steps_between_nodes() const {
-    if (q.nodes < 2) return 0;
-    return q.op == NcclOp::all_reduce ? 2 * (q.nodes - 1) : q.nodes - 1;
-  }
+  double port_bytes() const { return bus_factor(q.op, n) * static_cast<double>(q.bytes); }
+  uint32_t steps() const { return is_direct(q.op) ? 1 : facts_of(q.op).passes * (n - 1); }
+  uint32_t steps_between_nodes() const { return q.nodes < 2 ? 0 : std::max(1u, facts_of(q.op).passes) * (q.nodes - 1); }
 
   // What the links between devices carry at most.
   double limit(double bandwidth) const {
@@ -189,16 +173,12 @@ struct Model {
   }
 };
 
-bool is_direct(NcclOp op) {
-  return op == NcclOp::all_to_all || op == NcclOp::gather || op == NcclOp::scatter || op == NcclOp::send_receive;
-}
-
 }  // namespace
 
-std::string_view name_of(NcclOp op) { return kOps[static_cast<size_t>(op)]; }
+std::string_view name_of(NcclOp op) { return facts_of(op).name; }
 
 std::optional<NcclOp> nccl_op_from(std::string_view name) {
-  const auto found = std::ranges::find(kOps, name);
+  const auto found = std::ranges::find(kOps, name, &OpFacts::name);
   if (found == kOps.end()) return std::nullopt;
   return static_cast<NcclOp>(found - kOps.begin());
 }
@@ -226,17 +206,8 @@ NcclNetwork nccl_network(const platform::Platform& p, uint32_t ranks_of_a_node) 
 }
 
 double bus_factor(NcclOp op, uint32_t ranks) {
-  const double others = static_cast<double>(ranks - 1) / ranks;
-  switch (op) {
-    case NcclOp::all_reduce:
-      return 2 * others;
-    case NcclOp::broadcast:
-    case NcclOp::reduce:
-    case NcclOp::send_receive:
-      return 1;
-    default:
-      return others;
-  }
+  if (facts_of(op).whole) return 1;
+  return std::max(1u, facts_of(op).passes) * (static_cast<double>(ranks - 1) / ranks);
 }
 
 std::vector<NcclChoice> nccl_choices(const platform::Platform& platform, const NcclQuestion& question) {

@@ -4,6 +4,7 @@
 // by bandwidth, over algorithms and protocols) with the constants of a platform's section [nccl].
 // docs/reference/nccl.md says how these were fitted and how far modelled times are from measured ones.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,15 +18,12 @@ namespace fb::fabric {
 using platform::Time;
 
 enum class NcclOp : uint8_t {
-  all_reduce,
-  broadcast,
-  reduce,
-  all_gather,
-  reduce_scatter,
-  all_to_all,
-  gather,
-  scatter,
-  send_receive,
+#define NCCL_OP(name, ...) name,
+#include "virtual_node/fabric/nccl_ops.def"
+};
+inline constexpr std::array kNcclOps = {
+#define NCCL_OP(name, ...) NcclOp::name,
+#include "virtual_node/fabric/nccl_ops.def"
 };
 enum class NcclAlgorithm : uint8_t {
   ring,

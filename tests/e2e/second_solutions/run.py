@@ -16,8 +16,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "candidates"))
 import edits  # noqa: E402
+from judged import CLASSES  # noqa: E402
 
-CLASSES = {"wrong", "race", "deadlock", "uninitialised", "fault", "budget", "compile_error", "rule_violation"}
+MISTAKEN = CLASSES - {"pass", "cheat"}
 KEYS = {"about", "find", "replace", "expect", "explains", "mode", "schedules"}
 MISTAKES = 3
 SECONDS = 600  # ends a hang
@@ -39,7 +40,7 @@ def mistakes_of(folder, solution):
         sys.exit(f"{folder.name}: {len(listed)} mistakes, not {MISTAKES}")
     for mistake in listed:
         about = mistake.get("about", "")
-        if not about or set(mistake) - KEYS or mistake["expect"] not in CLASSES or mistake.get("mode", "quick") not in ("quick", "full"):
+        if not about or set(mistake) - KEYS or mistake["expect"] not in MISTAKEN or mistake.get("mode", "quick") not in ("quick", "full"):
             sys.exit(f"{folder.name}: {about!r}: a key or a value that README.md does not know")
         try:
             yield mistake, edits.apply(solution, [mistake], f"{folder.name}: {about!r}")

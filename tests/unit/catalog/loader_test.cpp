@@ -1,5 +1,6 @@
 // load_problem: what a folder becomes, and a located message for every mistake.
 
+#include "common/base/content_hash.h"
 #include "judge/catalog/pack.h"
 #include "sample.h"
 
@@ -109,7 +110,7 @@ TEST_F(Loader, ThePathMayEndWithASlash) {
 
 TEST_F(Loader, TheHashKnowsNamesAndContentsOfAllFiles) {
   const std::string before = load().hash;
-  EXPECT_EQ(before.size(), 32u);
+  EXPECT_EQ(before.size(), kContentHashLength);
   EXPECT_EQ(load().hash, before);
   write(".oracle.cpp.swp", "an editor's");
   EXPECT_EQ(load().hash, before);

@@ -7,6 +7,7 @@
 
 #include "common/api/rows.h"
 #include "common/base/strings.h"
+#include "common/wire/collectives.h"
 
 namespace fb::catalog {
 namespace {
@@ -33,6 +34,42 @@ TEST(Rules, EveryWordIsACallOrHowOneBegins) {
       EXPECT_TRUE(found || word == "<<<") << word;
     }
   }
+}
+
+// wire/messages.def, api/nccl.def and wire/collectives.def name the same functions.
+TEST(Rules, CollectivesAreTheRowsOfTheirTable) {
+  const Rule* const rule = find_rule("collective");
+  ASSERT_NE(rule, nullptr);
+  const auto words = split(rule->words, ' ');
+  ASSERT_EQ(words.size(), wire::kCollectives.size());
+  for (size_t k = 0; k < words.size(); ++k) {
+    const wire::CollectiveFacts& facts = wire::kCollectives[k];
+    EXPECT_EQ(words[k], facts.function);
+    EXPECT_EQ(&facts_of(facts.kind), &facts);
+    const auto row = std::ranges::find(api::nccl(), facts.function, &api::Row::name);
+    ASSERT_NE(row, api::nccl().end()) << facts.function;
+    EXPECT_TRUE(row->real) << facts.function;
+  }
+}
+
+// What the checks on either side of the wire take for granted.
+TEST(Collectives, TheirColumnsAgree) {
+  using wire::CollectiveFamily, wire::CollectivePeer, wire::CollectiveSpan;
+  const auto is_of_root = [](CollectiveSpan s) {
+    return s == CollectiveSpan::root_one || s == CollectiveSpan::root_all;
+  };
+  const auto is_of_all = [](CollectiveSpan s) { return s == CollectiveSpan::all || s == CollectiveSpan::root_all; };
+  for (const wire::CollectiveFacts& f : wire::kCollectives) {
+    EXPECT_TRUE(is_known(f.kind));
+    const bool ends = f.peer == CollectivePeer::to || f.peer == CollectivePeer::from;
+    EXPECT_EQ(ends, f.family != CollectiveFamily::all_ranks) << f.function << ": one other rank, or all";
+    EXPECT_EQ(is_of_root(f.send) || is_of_root(f.receive), f.peer == CollectivePeer::root) << f.function;
+    EXPECT_FALSE(is_of_all(f.send) && ends) << f.function;
+    EXPECT_FALSE(f.reduces && f.family != CollectiveFamily::all_ranks) << f.function;
+    const bool message = f.family == CollectiveFamily::message, to = f.peer == CollectivePeer::to;
+    EXPECT_TRUE(!message || (f.send == CollectiveSpan::one) == to) << f.function;
+  }
+  EXPECT_FALSE(wire::is_known(static_cast<wire::CollectiveKind>(wire::kCollectives.size())));
 }
 
 TEST(Rules, AreFoundByKind) {

@@ -254,11 +254,11 @@ TEST(NcclModel, ErrorsAgainstMeasuredTimesAreWithinTheirBounds) {
 TEST(NcclModel, LargerSizesTakeLonger) {
   for (const char* name : {"h100x8", "b300x8", "pcie_x4"}) {
     const platform::Platform p = platform(name);
-    for (int op = 0; op <= static_cast<int>(NcclOp::send_receive); ++op) {
+    for (const NcclOp op : kNcclOps) {
       Time before = 0;
       for (uint64_t bytes = 8; bytes <= uint64_t{1} << 33; bytes *= 2) {
-        const Time time = choose_nccl(p, question(static_cast<NcclOp>(op), p.node.devices, bytes)).time();
-        EXPECT_GE(time, before) << name << " " << name_of(static_cast<NcclOp>(op)) << " " << bytes;
+        const Time time = choose_nccl(p, question(op, p.node.devices, bytes)).time();
+        EXPECT_GE(time, before) << name << " " << name_of(op) << " " << bytes;
         before = time;
       }
     }
@@ -366,8 +366,7 @@ TEST(NcclModel, AHopBetweenNodesIsWhatCardsAndTheirThreadsTake) {
 }
 
 TEST(NcclModel, NamesOfOperationsAreFoundAgain) {
-  for (int op = 0; op <= static_cast<int>(NcclOp::send_receive); ++op)
-    EXPECT_EQ(nccl_op_from(name_of(static_cast<NcclOp>(op))), static_cast<NcclOp>(op));
+  for (const NcclOp op : kNcclOps) EXPECT_EQ(nccl_op_from(name_of(op)), op);
   EXPECT_EQ(nccl_op_from("all_reduces"), std::nullopt);
 }
 

@@ -44,31 +44,51 @@ TEST(Container, WhatFollowsIsIgnored) {
 TEST(Container, CompressedTextIsExpanded) {
   std::string text = ".version 8.0\n";
   for (int k = 0; k < 1000; ++k) text += "// line " + std::to_string(k % 7) + "\n";
-  const std::string packed = zstd_of(text);
   const std::string image =
-      container(entry_bytes({.flags = 0x11 | kZstdFlag, .payload = packed, .expanded_bytes = text.size()}) +
-                // "abcabcabcabcd": three literals, a match of nine at distance three, one literal
+      container(entry_bytes({.flags = 0x11 | kZstdFlag, .payload = zstd_of(text), .expanded_bytes = text.size()}) +
+                entry_bytes({.flags = 0x11 | kLz4Flag, .payload = lz4_of(text), .expanded_bytes = text.size()}) +
+                // By hand: "abc", a match of nine at distance three, and letters to the end
                 entry_bytes({.flags = 0x11 | kLz4Flag,
                              .payload = std::string("\x35"
-                                                    "abc\x03\0\x10"
-                                                    "d",
-                                                    8),
-                             .expanded_bytes = 13}));
+                                                    "abc\x03\0"
+                                                    "\xc0"
+                                                    "defghijklmno",
+                                                    19),
+                             .expanded_bytes = 24}));
   const auto entries = read_container(bytes_of(image));
   ASSERT_TRUE(entries);
   EXPECT_EQ(expand_text((*entries)[0]).value(), text);
-  EXPECT_EQ(expand_text((*entries)[1]).value(), "abcabcabcabcd");
+  EXPECT_EQ(expand_text((*entries)[1]).value(), text);
+  EXPECT_EQ(expand_text((*entries)[2]).value(), "abcabcabcabcdefghijklmno");
+}
+
+Result<std::string> expanded(uint64_t flag, const std::string& packed, uint64_t said) {
+  const std::string image = container(entry_bytes({.flags = 0x11 | flag, .payload = packed, .expanded_bytes = said}));
+  return expand_text(read_container(bytes_of(image)).value().front());
 }
 
 TEST(Container, DataThatDoesNotExpandIsAnError) {
-  const std::string packed = zstd_of("some text that is long enough");
+  const std::string text = "some text that is long enough";
   for (const uint64_t said : {uint64_t{1}, uint64_t{28}, uint64_t{30}, uint64_t{1} << 40}) {
-    const std::string image =
-        container(entry_bytes({.flags = 0x11 | kZstdFlag, .payload = packed, .expanded_bytes = said}));
-    const auto entries = read_container(bytes_of(image));
-    ASSERT_TRUE(entries);
-    EXPECT_FALSE(expand_text(entries->front())) << said;
+    EXPECT_FALSE(expanded(kZstdFlag, zstd_of(text), said)) << said;
+    EXPECT_FALSE(expanded(kLz4Flag, lz4_of(text), said)) << said;
   }
+}
+
+TEST(Container, DamagedLz4IsAnError) {
+  const std::string text = "abcabcabcabcabcabcabcabcabcabcabc, and an end without repetition";
+  const std::string good = lz4_of(text);
+  ASSERT_LT(good.size(), text.size()) << "has a match";
+  ASSERT_EQ(expanded(kLz4Flag, good, text.size()).value(), text);
+  for (size_t bytes = 0; bytes < good.size(); ++bytes)
+    EXPECT_FALSE(expanded(kLz4Flag, good.substr(0, bytes), text.size())) << bytes;
+  const size_t distance = good.find("abc") + 3;
+  for (const char other : {'\x09', '\xff'}) {  // places before the beginning
+    std::string bad = good;
+    bad[distance] = other;
+    EXPECT_FALSE(expanded(kLz4Flag, bad, text.size())) << static_cast<int>(other);
+  }
+  EXPECT_FALSE(expanded(kLz4Flag, std::string(200, '\xff'), 600)) << "a length without an end";
 }
 
 TEST(Container, MalformedContainersAreErrors) {

@@ -2,6 +2,7 @@
 
 // Containers made field by field.
 
+#include <lz4.h>
 #include <zstd.h>
 
 #include <cstring>
@@ -69,6 +70,13 @@ inline std::string container(const std::string& entries) {
   put<uint16_t>(all, 16);
   put<uint64_t>(all, entries.size());
   return all + entries;
+}
+
+inline std::string lz4_of(std::string_view text) {
+  std::string packed(static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size()))), '\0');
+  packed.resize(static_cast<size_t>(LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()),
+                                                         static_cast<int>(packed.size()))));
+  return packed;
 }
 
 inline std::string zstd_of(std::string_view text) {

@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <string>
 
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
 #include "judge/data/call_data.h"
 
 namespace fb::judge {
@@ -49,7 +52,22 @@ TEST(Dictionary, TakesImmediatesFromHostCode) {
     EXPECT_TRUE(has(values, value)) << std::hex << value;
 }
 
-TEST(Dictionary, ADamagedObjectHasNoConstants) { EXPECT_TRUE(constants_of_object("/dev/null").empty()); }
+TEST(Dictionary, ADamagedObjectHasNoConstants) {
+  EXPECT_TRUE(constants_of_object("/dev/null").empty());
+  // The section headers begin 32 bytes before the file, where addresses wrap around.
+  const TempDir scratch;
+  const std::string path = scratch.path() + "/candidate.so";
+  std::string file(
+      "\x7f"
+      "ELF\x02\x01\x01",
+      7);
+  file.resize(4096, '\xb8');
+  const uint64_t before = ~uint64_t{0} - 31;
+  file.replace(0x28, sizeof before, reinterpret_cast<const char*>(&before), sizeof before);
+  file.replace(0x3a, 2, "\x40\0", 2);  // their size
+  write_file(path, file);
+  EXPECT_TRUE(constants_of_object(path).empty());
+}
 
 catalog::Tensor tensor(DType type, const char* fill) {
   catalog::Tensor t;

@@ -149,9 +149,9 @@ TEST(FeedbackPrompt, IsAsApprovedForEveryClass) {
   expect("failed", ended(record::AnswerEnd::failed));
 }
 
-// A class without its file would end the campaigns of all models that make this mistake. The golden files say more, and
-// are one for each class, too.
-TEST(FeedbackPrompt, IsThereForEveryClass) {
+// A class, or an end of an answer, without its file would end the campaigns of all models that make this mistake. The
+// golden files say more, and are one for each, too.
+TEST(FeedbackPrompt, IsThereForEveryOutcome) {
   std::set<std::string> seen;
   for (const VerdictClass verdict : record::kVerdictClasses) {
     if (verdict == VerdictClass::pass) continue;
@@ -164,6 +164,16 @@ TEST(FeedbackPrompt, IsThereForEveryClass) {
     const std::string advice = text->substr(text->find("what the judge saw"));
     EXPECT_GT(advice.size(), 200u) << name;
     EXPECT_TRUE(seen.insert(advice).second) << name << " has the advice of another class";
+    EXPECT_TRUE(
+        std::filesystem::exists(std::string(FB_SOURCE_DIR) + "/tests/unit/prompts/golden/feedback_" + name + ".md"))
+        << name;
+  }
+  for (const record::AnswerEnd end : record::kAnswerEnds) {
+    if (end == record::AnswerEnd::complete) continue;
+    const std::string name(to_string(end));
+    const auto text = feedback_prompt(problem("all_reduce_one_shot"), ended(end), sample_answer(), {}, false);
+    ASSERT_TRUE(text) << name << ": " << message_of(text);
+    EXPECT_TRUE(seen.insert(*text).second) << name << " has the advice of another end";
     EXPECT_TRUE(
         std::filesystem::exists(std::string(FB_SOURCE_DIR) + "/tests/unit/prompts/golden/feedback_" + name + ".md"))
         << name;

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
+#include <string_view>
+
+#include "common/record/attempt.h"
 
 namespace fb::record {
 namespace {
@@ -77,13 +81,38 @@ TEST(Verdict, KeepsDefaultsThroughJson) {
 }
 
 TEST(Verdict, EveryClassHasANameThatIsReadBack) {
-  for (int k = 0; k <= static_cast<int>(VerdictClass::infra); ++k) {
-    const auto one = static_cast<VerdictClass>(k);
+  for (const VerdictClass one : kVerdictClasses) {
     EXPECT_EQ(verdict_class_from(to_string(one)), one);
     Verdict v;
     v.verdict = one;
     EXPECT_EQ(again(v).verdict, one);
   }
+}
+
+TEST(Outcomes, HaveARowForEveryClassAndEveryEnd) {
+  std::set<std::string_view> names, labels, signs;
+  for (const VerdictClass one : kVerdictClasses) names.insert(to_string(one));
+  for (const AnswerEnd end : kAnswerEnds) {
+    if (end != AnswerEnd::complete) names.insert(to_string(end));
+    EXPECT_EQ(answer_end_from(to_string(end)), end);
+  }
+  EXPECT_EQ(names.size(), kVerdictClasses.size() + kAnswerEnds.size() - 1);
+  EXPECT_EQ(names.size(), kOutcomes.size());
+  for (const Outcome& outcome : kOutcomes) {
+    EXPECT_TRUE(names.contains(outcome.name)) << outcome.name;
+    EXPECT_EQ(outcome_named(outcome.name), &outcome);
+    EXPECT_TRUE(labels.insert(outcome.label).second) << outcome.label;
+    EXPECT_TRUE(signs.insert(outcome.sign).second) << outcome.sign;
+    EXPECT_TRUE(outcome.meaning.ends_with('.')) << outcome.name;
+    EXPECT_EQ(outcome.counts, !outcome.meaning.ends_with("Not counted against the model.")) << outcome.name;
+  }
+  EXPECT_EQ(outcome_named("complete"), nullptr);
+}
+
+// Scripts depend on it: 0 for a pass alone, 2 where there is no judgement.
+TEST(Outcomes, ExitCodesFollowFromTheClass) {
+  for (const VerdictClass one : kVerdictClasses)
+    EXPECT_EQ(exit_code_of(one), one == VerdictClass::pass ? 0 : one == VerdictClass::infra ? 2 : 1) << to_string(one);
 }
 
 TEST(Verdict, AClassOfALaterVersionIsOursToFix) {

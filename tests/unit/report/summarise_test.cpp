@@ -239,11 +239,6 @@ TEST(Summarise, OutcomesAreCountedByAttemptAndBySample) {
   EXPECT_EQ(summary.models[0].outcomes.size(), std::size(kOutcomes));
 }
 
-TEST(Summarise, HasAnOutcomeForEveryClass) {
-  for (const record::VerdictClass verdict : record::kVerdictClasses)
-    EXPECT_NE(std::ranges::find(kOutcomes, to_string(verdict)), std::end(kOutcomes)) << to_string(verdict);
-}
-
 TEST(Summarise, TiersAreSharesOfAllSamples) {
   Runs runs = {made_run({"a"}, {"p", "q"})};
   // p: better, on a par, degraded, severely degraded: 1/8 each; q: 1/2 not passed.

@@ -24,8 +24,8 @@ std::vector<Segment> segments_of(const Model& model) {
       {"untimed", "Passed, speed not measured", "✓", tier_samples(model, "unscored")},
   };
   for (const OutcomeCount& count : model.outcomes) {
-    if (count.outcome == "unsupported") break;
-    if (count.outcome == "pass") continue;
+    const record::Outcome* const known = record::outcome_named(count.outcome);
+    if (count.outcome == "pass" || !known || !known->counts) continue;
     const OutcomeWords words = outcome_words(count.outcome);
     segments.push_back({std::string(words.name), std::string(words.label), std::string(words.sign), count.samples});
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -16,28 +15,6 @@ std::string three_digits(double value) {
          : size >= 10             ? fmt::format("{:.1f}", value)
                                   : fmt::format("{:.2f}", value);
 }
-
-constexpr auto kOutcomeWords = std::to_array<OutcomeWords>({
-    {"pass", "Pass", "✓", "Every value of every call on every rank was right, under all schedules that were tried."},
-    {"race", "Race", "⇄", "Two accesses to the same memory are not ordered, and at least one of them writes."},
-    {"uninitialised", "Uninitialised", "◌", "It reads memory that nothing has written: the value is not defined."},
-    {"wrong", "Wrong", "≠", "It ran to completion, but some values differ from the expected ones."},
-    {"deadlock", "Deadlock", "∞", "All threads wait and nothing is in flight: no thread will ever be woken."},
-    {"budget", "Over budget", "↻", "It exceeded its limit of time, instructions or memory."},
-    {"fault", "Fault", "✱", "A kernel or a process made an illegal access or call, and was stopped."},
-    {"cheat", "Cheat", "!", "It worked outside of its call, or was faster than the links allow."},
-    {"rule_violation", "Rule broken", "§", "It uses calls or symbols that the problem forbids."},
-    {"compile_error", "Compile error", "×",
-     "The code does not compile, or the answer has no code in the expected form."},
-    {"truncated", "Truncated", "…", "The answer was cut off by a limit of tokens and was not judged."},
-    {"empty", "Empty", "∅", "The answer was empty."},
-    {"refused", "Refused", "⊘", "The model, or a filter, refused to answer."},
-    {"unsupported", "Unsupported", "?",
-     "The virtual node lacks something that the code uses. Not counted against the model."},
-    {"infra", "Our failure", "⚠",
-     "The judgement failed for reasons that are not the candidate's. Not counted against the model."},
-    {"failed", "No answer", "–", "The call of the model failed. Not counted against the model."},
-});
 
 }  // namespace
 
@@ -105,8 +82,9 @@ std::string place_text(const record::FailureLocation& place) {
 }
 
 OutcomeWords outcome_words(std::string_view outcome) {
-  const auto found = std::ranges::find(kOutcomeWords, outcome, &OutcomeWords::name);
-  return found == kOutcomeWords.end() ? OutcomeWords{"other", outcome, "?", ""} : *found;
+  const record::Outcome* const known = record::outcome_named(outcome);
+  if (!known) return {"other", outcome, "?", ""};
+  return {known->name, known->label, known->sign, known->meaning};
 }
 
 }  // namespace fb::report::site

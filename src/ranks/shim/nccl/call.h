@@ -19,7 +19,6 @@ struct Call {
   ncclDataType_t type{};
   ncclRedOp_t op = ncclSum;
   int peer = 0;
-  bool has_peer = false, reduces = false;
   const void* caller = nullptr;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/wire/collectives.h"
 #include "ranks/shim/nccl/call.h"
 #include "ranks/shim/nccl/export.h"
 #include "ranks/shim/where/where.h"
@@ -10,6 +11,10 @@ namespace fb::shim::nccl {
 namespace {
 
 using Kind = wire::CollectiveKind;
+
+// NCCL's header declares the functions of the table.
+#define COLLECTIVE(name, function, ...) static_assert(sizeof(&::function) == sizeof(void*));
+#include "common/wire/collectives.def"
 
 constexpr wire::ReduceOp kOps[] = {wire::ReduceOp::sum, wire::ReduceOp::product, wire::ReduceOp::max,
                                    wire::ReduceOp::min, wire::ReduceOp::average};
@@ -44,7 +49,7 @@ ncclResult_t check(const Call& c, ncclComm_t handle, GroupCall& into) {
   if (comm.was_launched.exchange(false) && !in_group())
     return fail(ncclInvalidArgument, fmt::format("{}: the call before is in progress", c.name));
   if (c.type < 0 || c.type >= ncclNumTypes) return fail(ncclInvalidArgument, fmt::format("{}: no such type", c.name));
-  if (c.has_peer && (c.peer < 0 || c.peer >= comm.ranks))
+  if (has_peer(c.kind) && (c.peer < 0 || c.peer >= comm.ranks))
     return fail(ncclInvalidArgument, fmt::format("{}: rank {} is none of 0 to {}", c.name, c.peer, comm.ranks - 1));
   wire::CollectiveCall& to = into.call;
   to.kind = c.kind;
@@ -53,7 +58,7 @@ ncclResult_t check(const Call& c, ncclComm_t handle, GroupCall& into) {
   to.send = reinterpret_cast<uint64_t>(c.ends.send);
   to.receive = reinterpret_cast<uint64_t>(c.ends.receive);
   to.count = c.count;
-  if (c.reduces) {
+  if (facts_of(c.kind).reduces) {
     if (const ncclResult_t r = set_op(c, comm, to); r != ncclSuccess) return r;
   }
   line_of(c.caller, to.where);
@@ -74,8 +79,7 @@ ncclResult_t call(const Call& c, ncclComm_t comm, cudaStream_t stream) {
   }
   Scope scope;
   // A collective of nothing is dropped; a message of nothing has to be matched.
-  const bool message = c.kind == Kind::send || c.kind == Kind::receive;
-  if (checked == ncclSuccess && (c.count != 0 || message)) add_call(std::move(into));
+  if (checked == ncclSuccess && (c.count != 0 || is_message(c.kind))) add_call(std::move(into));
   return scope.end(checked);
 }
 
@@ -92,7 +96,6 @@ FB_NCCL(ncclResult_t, ncclAllReduce, const void* send, void* receive, size_t cou
                .count = count,
                .type = type,
                .op = op,
-               .reduces = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -105,7 +108,6 @@ FB_NCCL(ncclResult_t, ncclBroadcast, const void* send, void* receive, size_t cou
                .count = count,
                .type = type,
                .peer = root,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -118,7 +120,6 @@ FB_NCCL(ncclResult_t, ncclBcast, void* buffer, size_t count, ncclDataType_t type
                .count = count,
                .type = type,
                .peer = root,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -132,8 +133,6 @@ FB_NCCL(ncclResult_t, ncclReduce, const void* send, void* receive, size_t count,
                .type = type,
                .op = op,
                .peer = root,
-               .has_peer = true,
-               .reduces = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -157,7 +156,6 @@ FB_NCCL(ncclResult_t, ncclReduceScatter, const void* send, void* receive, size_t
                .count = count,
                .type = type,
                .op = op,
-               .reduces = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -181,7 +179,6 @@ FB_NCCL(ncclResult_t, ncclGather, const void* send, void* receive, size_t count,
                .count = count,
                .type = type,
                .peer = root,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -194,7 +191,6 @@ FB_NCCL(ncclResult_t, ncclScatter, const void* send, void* receive, size_t count
                .count = count,
                .type = type,
                .peer = root,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -207,7 +203,6 @@ FB_NCCL(ncclResult_t, ncclSend, const void* send, size_t count, ncclDataType_t t
                .count = count,
                .type = type,
                .peer = peer,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }
@@ -220,7 +215,6 @@ FB_NCCL(ncclResult_t, ncclRecv, void* receive, size_t count, ncclDataType_t type
                .count = count,
                .type = type,
                .peer = peer,
-               .has_peer = true,
                .caller = FB_CALLER},
               comm, stream);
 }

@@ -63,7 +63,6 @@ FB_NCCL(ncclResult_t, ncclPutSignal, const void* local, size_t count, ncclDataTy
                         .count = count,
                         .type = type,
                         .peer = peer,
-                        .has_peer = true,
                         .caller = FB_CALLER},
                        window, offset, comm, calls[0]);
   if (r == ncclSuccess) r = check_reserved(kName, signal, context, flags);
@@ -75,9 +74,8 @@ FB_NCCL(ncclResult_t, ncclSignal, int peer, int signal, int context, unsigned in
   constexpr const char* kName = "ncclSignal";
   std::vector<GroupCall> calls(1);
   calls[0].stream = stream;
-  ncclResult_t r = check_one_sided(
-      {.kind = Kind::signal, .name = kName, .ends = {}, .peer = peer, .has_peer = true, .caller = FB_CALLER}, comm,
-      calls[0]);
+  ncclResult_t r = check_one_sided({.kind = Kind::signal, .name = kName, .ends = {}, .peer = peer, .caller = FB_CALLER},
+                                   comm, calls[0]);
   if (r == ncclSuccess) r = check_reserved(kName, signal, context, flags);
   return write_down(r, std::move(calls));
 }
@@ -100,7 +98,6 @@ FB_NCCL(ncclResult_t, ncclWaitSignal, int descriptors, ncclWaitSignalDesc_t* des
                          .ends = {},
                          .count = static_cast<size_t>(d.opCnt),
                          .peer = d.peer,
-                         .has_peer = true,
                          .caller = FB_CALLER},
                         comm, calls.back());
     if (r == ncclSuccess) r = check_reserved(kName, d.sigIdx, d.ctx, 0);

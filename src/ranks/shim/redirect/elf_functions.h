@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-namespace fb::redirect {
+#include "common/base/elf_view.h"
 
-struct SectionFacts;
+namespace fb::redirect {
 
 struct ElfFunction {
   const char* name;
@@ -26,17 +26,8 @@ class ElfFunctions {
   bool next(ElfFunction& function);
 
  private:
-  template <class T>
-  bool read(uint64_t at, T& value) const;
-  bool section(uint32_t index, SectionFacts& facts) const;
-  // The string at `at` of a table of strings; null: it is not inside, or does not end there.
-  const char* text(uint64_t table, uint64_t table_bytes, uint64_t at) const;
-
-  std::span<const std::byte> file_;
-  uint64_t sections_ = 0;
-  uint32_t section_count_ = 0;
-  uint64_t symbols_ = 0, symbol_count_ = 0, next_ = 0;
-  uint64_t strings_ = 0, string_bytes_ = 0;
+  ElfSymbols symbols_;
+  uint64_t next_ = 0;
 };
 
 }  // namespace fb::redirect

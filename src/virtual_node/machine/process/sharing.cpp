@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sodium.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -21,41 +21,19 @@ uint64_t pipe_of(int descriptor) {
   return fstat(descriptor, &facts) == 0 && S_ISFIFO(facts.st_mode) ? facts.st_ino : 0;
 }
 
-// SipHash-2-4 of one word, with a result of 128 bits: it can't be computed, nor the key be found, without the key.
-std::array<uint64_t, 2> siphash(uint64_t key, uint64_t word) {
-  const std::array<uint64_t, 2> keys = {key, ~key};
-  std::array<uint64_t, 4> v = {0x736f6d6570736575 ^ keys[0], 0x646f72616e646f6d ^ keys[1] ^ 0xee,
-                               0x6c7967656e657261 ^ keys[0], 0x7465646279746573 ^ keys[1]};
-  const auto rounds = [&v](int count) {
-    for (int k = 0; k < count; ++k) {
-      v[0] += v[1];
-      v[1] = std::rotl(v[1], 13) ^ v[0];
-      v[0] = std::rotl(v[0], 32);
-      v[2] += v[3];
-      v[3] = std::rotl(v[3], 16) ^ v[2];
-      v[0] += v[3];
-      v[3] = std::rotl(v[3], 21) ^ v[0];
-      v[2] += v[1];
-      v[1] = std::rotl(v[1], 17) ^ v[2];
-      v[2] = std::rotl(v[2], 32);
-    }
-  };
-  for (const uint64_t block : {word, uint64_t{sizeof word} << 56}) {
-    v[3] ^= block;
-    rounds(2);
-    v[0] ^= block;
-  }
-  v[2] ^= 0xee;
-  rounds(4);
-  const uint64_t first = v[0] ^ v[1] ^ v[2] ^ v[3];
-  v[1] ^= 0xdd;
-  rounds(4);
-  return {first, v[0] ^ v[1] ^ v[2] ^ v[3]};
-}
-
 }  // namespace
 
-std::array<uint64_t, 2> IpcTokens::proof_of(uint64_t token) const { return siphash(secret_, token); }
+// SipHash-2-4 with a result of 128 bits: it can't be computed, nor the key be found, without the key.
+std::array<uint64_t, 2> IpcTokens::proof_of(uint64_t token) const {
+  const std::array<uint64_t, 2> key = {secret_, ~secret_};
+  std::array<uint64_t, 2> proof;
+  static_assert(sizeof key == crypto_shorthash_siphashx24_KEYBYTES &&
+                sizeof proof == crypto_shorthash_siphashx24_BYTES);
+  crypto_shorthash_siphashx24(reinterpret_cast<unsigned char*>(proof.data()),
+                              reinterpret_cast<const unsigned char*>(&token), sizeof token,
+                              reinterpret_cast<const unsigned char*>(key.data()));
+  return proof;
+}
 
 wire::IpcToken IpcTokens::handle_of(uint64_t magic, uint64_t token) const {
   const auto proof = proof_of(token);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "common/wire/collectives.h"
 #include "tests/unit/machine/node_host.h"
 
 namespace fb::machine {
@@ -101,7 +102,8 @@ TEST_F(NodeCollective, WhatCannotBeIsRefused) {
     change(c);
     return collect(a, comm_a, c, 0);
   };
-  EXPECT_EQ(with([](auto& c) { c.kind = static_cast<CollectiveKind>(13); }), Status::invalid_value);
+  EXPECT_EQ(with([](auto& c) { c.kind = static_cast<CollectiveKind>(wire::kCollectives.size()); }),
+            Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.type = static_cast<wire::ElementType>(12); }), Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.op = static_cast<wire::ReduceOp>(6); }), Status::invalid_value);
   EXPECT_EQ(with([](auto& c) { c.scalar_from = static_cast<wire::ScalarFrom>(3); }), Status::invalid_value);

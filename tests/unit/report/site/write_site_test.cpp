@@ -229,7 +229,11 @@ TEST(SiteWords, FiguresReadWell) {
 }
 
 TEST(SiteWords, EveryOutcomeHasWords) {
-  for (const std::string_view outcome : kOutcomes) EXPECT_EQ(site::outcome_words(outcome).name, outcome);
+  const std::string style = read_file(std::string(FB_SOURCE_DIR) + "/src/campaign/report/web/site.css");
+  for (const record::Outcome& outcome : kOutcomes) {
+    EXPECT_EQ(site::outcome_words(outcome.name).name, outcome.name);
+    EXPECT_NE(style.find(fmt::format(".o-{}", outcome.name)), std::string::npos) << outcome.name << " has no colours";
+  }
   EXPECT_EQ(site::outcome_words("new").label, "new");
 }
 

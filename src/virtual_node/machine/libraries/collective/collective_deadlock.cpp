@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/text_limits.h"
+#include "common/wire/collectives.h"
 #include "virtual_node/machine/deadlock/causes.h"
 #include "virtual_node/machine/libraries/collective/collectives.h"
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "common/wire/collectives.h"
 #include "virtual_node/fabric/nccl_cards.h"
 #include "virtual_node/machine/libraries/collective/collective_values.h"
 #include "virtual_node/machine/libraries/collective/reduction.h"
@@ -20,6 +21,8 @@ namespace fb::machine {
 
 using fabric::NcclOp;
 using wire::CollectiveKind;
+using wire::CollectivePeer;
+using wire::CollectiveSpan;
 using wire::Status;
 
 namespace {
@@ -34,57 +37,31 @@ constexpr double kAlone = 0.97;
 // Of a block of NCCL's kernels.
 constexpr uint32_t kRegistersPerThread = 96;
 
-NcclOp op_of(CollectiveKind kind) {
-  return is_message(kind) || is_one_sided(kind) ? NcclOp::send_receive
-                                                : static_cast<NcclOp>(static_cast<uint8_t>(kind));
-}
+constexpr auto kModels = std::to_array<NcclOp>({
+#define COLLECTIVE(name, function, family, peer, reduces, send, receive, model) NcclOp::model,
+#include "common/wire/collectives.def"
+});
 
-bool has_root(CollectiveKind kind) {
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce || kind == CollectiveKind::gather ||
-         kind == CollectiveKind::scatter;
-}
+NcclOp op_of(CollectiveKind kind) { return kModels[static_cast<size_t>(kind)]; }
 
-bool is_reduction(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter;
-}
-
-struct Sizes {
-  uint64_t send = 0, receive = 0;
-};
-
-// Bytes that a rank brings and gets.
-Sizes sizes_of(const wire::CollectiveCall& c, uint32_t rank, uint32_t ranks) {
-  const uint64_t one = c.count * size_of(c.type), all = one * ranks;
-  const bool root = static_cast<int64_t>(rank) == c.peer;
-  switch (c.kind) {
-    case CollectiveKind::all_reduce:
-      return {one, one};
-    case CollectiveKind::broadcast:
-      return {root ? one : 0, one};
-    case CollectiveKind::reduce:
-      return {one, root ? one : 0};
-    case CollectiveKind::all_gather:
-      return {one, all};
-    case CollectiveKind::reduce_scatter:
-      return {all, one};
-    case CollectiveKind::all_to_all:
-      return {all, all};
-    case CollectiveKind::gather:
-      return {one, root ? all : 0};
-    case CollectiveKind::scatter:
-      return {root ? all : 0, one};
-    case CollectiveKind::send:
-      return {one, 0};
-    case CollectiveKind::receive:
-      return {0, one};
-    case CollectiveKind::put_signal:
-      return {one, 0};
-    case CollectiveKind::signal:
-    case CollectiveKind::wait_signal:
-      return {};
+// Bytes of a buffer of which one part has `one`.
+uint64_t bytes_of(CollectiveSpan span, uint64_t one, uint32_t ranks, bool root) {
+  switch (span) {
+    case CollectiveSpan::none:
+      return 0;
+    case CollectiveSpan::one:
+      return one;
+    case CollectiveSpan::all:
+      return one * ranks;
+    case CollectiveSpan::root_one:
+      return root ? one : 0;
+    case CollectiveSpan::root_all:
+      return root ? one * ranks : 0;
   }
-  return {};
+  return 0;
 }
+
+bool has_parts_of_all(CollectiveSpan span) { return span == CollectiveSpan::all || span == CollectiveSpan::root_all; }
 
 // What differs between calls that should match; empty: nothing.
 std::string difference(const wire::CollectiveCall& a, const wire::CollectiveCall& b) {
@@ -96,7 +73,7 @@ std::string difference(const wire::CollectiveCall& a, const wire::CollectiveCall
   if (a.count != b.count) return "count";
   if (a.type != b.type) return "type";
   if (has_root(a.kind) && a.peer != b.peer) return "root";
-  if (is_reduction(a.kind) && a.op != b.op) return "operation";
+  if (facts_of(a.kind).reduces && a.op != b.op) return "operation";
   return "";
 }
 
@@ -122,30 +99,16 @@ PortUse port_use(CollectiveKind kind, uint64_t port, uint32_t ranks, bool root) 
 
 }  // namespace
 
-bool is_message(CollectiveKind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::receive; }
-
-bool is_one_sided(CollectiveKind kind) {
-  return kind == CollectiveKind::put_signal || kind == CollectiveKind::signal || kind == CollectiveKind::wait_signal;
-}
-
-std::string_view call_name(CollectiveKind kind) {
-  constexpr std::array<std::string_view, 13> kNames = {
-      "ncclAllReduce", "ncclBroadcast", "ncclReduce",    "ncclAllGather", "ncclReduceScatter",
-      "ncclAlltoAll",  "ncclGather",    "ncclScatter",   "ncclSend",      "ncclRecv",
-      "ncclPutSignal", "ncclSignal",    "ncclWaitSignal"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 std::string name_without_line(const wire::CollectiveCall& c) {
   if (c.kind == CollectiveKind::signal) return fmt::format("ncclSignal to rank {}", c.peer);
   if (c.kind == CollectiveKind::wait_signal)
     return fmt::format("ncclWaitSignal for {} signal{} of rank {}", c.count, c.count == 1 ? "" : "s", c.peer);
-  std::string text = fmt::format("{} of {} {}", call_name(c.kind), c.count, name_of(c.type));
-  if (is_reduction(c.kind)) text += fmt::format(" ({})", name_of(c.op));
-  if (has_root(c.kind)) text += fmt::format(", root {}", c.peer);
-  if (c.kind == CollectiveKind::send || c.kind == CollectiveKind::put_signal)
-    text += fmt::format(" to rank {}", c.peer);
-  if (c.kind == CollectiveKind::receive) text += fmt::format(" from rank {}", c.peer);
+  const wire::CollectiveFacts& facts = facts_of(c.kind);
+  std::string text = fmt::format("{} of {} {}", facts.function, c.count, name_of(c.type));
+  if (facts.reduces) text += fmt::format(" ({})", name_of(c.op));
+  if (facts.peer == CollectivePeer::root) text += fmt::format(", root {}", c.peer);
+  if (facts.peer == CollectivePeer::to) text += fmt::format(" to rank {}", c.peer);
+  if (facts.peer == CollectivePeer::from) text += fmt::format(" from rank {}", c.peer);
   return text;
 }
 
@@ -178,16 +141,16 @@ Status Collectives::read_calls(Process& process, const wire::Collective& m, std:
     for (char& letter : c.where) {
       if (letter != '\0' && (letter < ' ' || letter > '~')) letter = '?';
     }
-    if (c.kind > CollectiveKind::wait_signal || c.type > wire::ElementType::e5m2 || c.op > wire::ReduceOp::scaled_sum ||
+    if (!is_known(c.kind) || c.type > wire::ElementType::e5m2 || c.op > wire::ReduceOp::scaled_sum ||
         c.scalar_from > wire::ScalarFrom::device)
       return Status::invalid_value;
     const bool one_sided = is_one_sided(c.kind);
-    if ((has_root(c.kind) || is_message(c.kind) || one_sided) && (c.peer < 0 || static_cast<uint32_t>(c.peer) >= n))
-      return Status::invalid_value;
+    if (has_peer(c.kind) && (c.peer < 0 || static_cast<uint32_t>(c.peer) >= n)) return Status::invalid_value;
     if (c.count > kMostBytes / 8 / n) return Status::invalid_value;
-    const Sizes sizes = sizes_of(c, launch.rank, n);
-    part.send_bytes = sizes.send;
-    part.receive_bytes = sizes.receive;
+    const uint64_t one = c.count * size_of(c.type);
+    const bool root = static_cast<int64_t>(launch.rank) == c.peer;
+    part.send_bytes = bytes_of(facts_of(c.kind).send, one, n, root);
+    part.receive_bytes = bytes_of(facts_of(c.kind).receive, one, n, root);
     if (c.kind == CollectiveKind::wait_signal && (c.count == 0 || c.count > INT32_MAX)) return Status::invalid_value;
     if (c.kind == CollectiveKind::put_signal) {
       const auto& windows = launch.comm->members[launch.rank].windows;
@@ -385,8 +348,8 @@ fabric::NcclQuestion Collectives::question_of(const Communicator& comm, const wi
   fabric::NcclQuestion q;
   q.op = op_of(c.kind);
   const uint64_t one = c.count * size_of(c.type);
-  const bool of_all = c.kind != CollectiveKind::all_reduce && c.kind != CollectiveKind::broadcast &&
-                      c.kind != CollectiveKind::reduce && !is_message(c.kind);
+  const wire::CollectiveFacts& facts = facts_of(c.kind);
+  const bool of_all = has_parts_of_all(facts.send) || has_parts_of_all(facts.receive) || is_one_sided(c.kind);
   q.ranks = is_message(c.kind) ? 2 : comm.ranks();
   q.bytes = of_all ? one * comm.ranks() : one;
   std::set<uint32_t> nodes;

@@ -132,13 +132,8 @@ class Collectives {
   size_t prune_at_ = 64;
 };
 
-// "ncclAllReduce".
-std::string_view call_name(wire::CollectiveKind kind);
 // "ncclAllReduce of 1024 f32 (sum)", and with the line of the call.
 std::string name_without_line(const wire::CollectiveCall& call);
 std::string describe(const wire::CollectiveCall& call);
-bool is_message(wire::CollectiveKind kind);
-// A put, a signal or a wait for signals: calls that no other rank has to match.
-bool is_one_sided(wire::CollectiveKind kind);
 
 }  // namespace fb::machine

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/wire/collectives.h"
 #include "virtual_node/machine/libraries/collective/collectives.h"
 #include "virtual_node/machine/process/carry_on.h"
 #include "virtual_node/machine/process/stream_scheduler.h"
