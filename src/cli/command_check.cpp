@@ -1,10 +1,6 @@
 #include <fmt/format.h>
 
-#include <array>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -15,6 +11,7 @@
 #include "cli/problem_choice.h"
 #include "cli/profile_text.h"
 #include "cli/progress.h"
+#include "cli/read_answer_file.h"
 #include "cli/seed_text.h"
 #include "cli/verdict_text.h"
 #include "common/base/interruption.h"
@@ -37,30 +34,10 @@ struct CheckOptions {
   uint32_t schedules = 0;
 };
 
-// Files may have no end (/dev/zero). What is merely too long gets a verdict.
-constexpr size_t kLongestAnswer = size_t{256} << 20;
-
-Result<std::string> read_answer(std::istream& in, const std::string& name) {
-  std::string text;
-  std::array<char, 1 << 16> part;
-  while (text.size() <= kLongestAnswer && (in.read(part.data(), part.size()) || in.gcount() > 0))
-    text.append(part.data(), static_cast<size_t>(in.gcount()));
-  if (in.bad()) return error("cannot read " + name);
-  if (text.size() > kLongestAnswer) return error(name + " has more than 256 MiB: that is no solution");
-  return text;
-}
-
-Result<std::string> read_answer_file(const CheckOptions& o) {
-  if (o.file == "-") return read_answer(std::cin, "standard input");
-  std::ifstream in(o.file, std::ios::binary);
-  const int why = in ? 0 : errno;
-  if (std::filesystem::is_directory(o.file))
-    return error(fmt::format("cannot read {}: it is a folder; name the file of the solution", o.file));
-  if (why == ENOENT)
-    return error(fmt::format("cannot read {}: there is no such file (`fabricbench template {} -o {}` begins one)",
-                             o.file, o.problem, o.file));
-  if (why != 0) return error(fmt::format("cannot read {}: {}", o.file, std::generic_category().message(why)));
-  return read_answer(in, o.file);
+// Verdicts come from the virtual node alone; the option had a value that compiled for GPUs, and ran nothing.
+std::string why_no_backend(const std::string& value) {
+  if (value == "virtual") return "";
+  return "GPUs can't be judged; `fabricbench export PROBLEM --solution FILE` writes a folder that runs on yours";
 }
 
 // Problem and file in the wrong order: the command that was meant.
@@ -88,7 +65,7 @@ int check(const CheckOptions& o) {
   if (!o.platform.empty()) {
     if (const auto platform = platform::load_platform(o.platform); !platform) return fail(platform.error());
   }
-  auto answer = read_answer_file(o);
+  auto answer = read_answer_file(o.problem, o.file);
   if (!answer) return fail(answer.error());
   if (o.verbose) cut_nothing();
   judge::JudgeRequest request;
@@ -97,7 +74,6 @@ int check(const CheckOptions& o) {
   request.problem = &pack->problems.front();
   request.answer = std::move(*answer);
   request.answer_file = o.file == "-" ? "answer" : o.file;
-  request.backend = o.backend == "cuda" ? judge::Backend::cuda : judge::Backend::virtual_node;
   request.thoroughness = o.quick ? judge::Thoroughness::quick : judge::Thoroughness::full;
   if (!o.seed.empty()) request.seed = std::stoull(o.seed);
   request.schedules = o.schedules;
@@ -149,9 +125,7 @@ void add_check(Command& program, CommandRun& command_run) {
   command.add_option("file", o.file, "The solution; - reads it from standard input").required();
   command.add_flag("--json", o.json, "Print the verdict as JSON");
   command.add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
-  command.add_option("--backend", o.backend, "virtual: on the virtual node; cuda: compile and link with nvcc only")
-      .show_default()
-      .check(one_of({"virtual", "cuda"}));
+  command.add_option("--backend", o.backend, "Was compiling for GPUs").hidden().check({why_no_backend, "TEXT"});
   command.add_option("--seed", o.seed, "Replay a verdict").check({why_no_seed, "UINT"});
   command
       .add_option("--schedules", o.schedules,

@@ -12,6 +12,7 @@
 #include "campaign/report/summary.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/measured_results.h"
 #include "cli/problem_choice.h"
 #include "common/base/output.h"
 #include "common/base/terminal.h"
@@ -21,7 +22,8 @@ namespace fb::cli {
 namespace {
 
 struct ReportOptions {
-  std::vector<std::string> folders;
+  std::vector<std::string> folders, measured;
+  std::string problems;
   bool json = false, csv = false, attempts = false, markdown = false, matrix = false;
   std::string html, title;
   size_t attempt_pages = report::SiteOptions{}.attempt_pages;
@@ -54,8 +56,11 @@ Result<std::vector<record::Run>> read_runs(const std::vector<std::string>& folde
 int report_runs(const ReportOptions& o) {
   const auto runs = read_runs(o.folders);
   if (!runs) return fail(runs.error());
-  const auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
+  auto summary = report::summarise(*runs, {.good = o.good, .k = o.k});
   if (!summary) return fail(summary.error());
+  auto measured = read_measured(o.measured, *runs, o.problems);
+  if (!measured) return fail(measured.error());
+  summary->measured = std::move(*measured);
   if (!o.html.empty()) {
     const report::SiteOptions pages{.title = o.title, .attempt_pages = o.attempt_pages};
     const auto written = report::write_site(*summary, *runs, pages, o.html);
@@ -102,6 +107,12 @@ void add_report(Command& program, CommandRun& command_run) {
   attempts.excludes(markdown);
   command.add_flag("--matrix", options->matrix, "On the console: models × problems as well");
   auto html = command.add_option("--html", options->html, "Write a static site into this folder").output_folder();
+  command
+      .add_option("--measured", options->measured,
+                  "results.json of an exported folder: self-reported times, beside modelled ones and verdicts")
+      .type_name("FILE")
+      .one_value_each();
+  add_problems_option(command, options->problems);
   command.add_option("--title", options->title, "Of the site; else the campaign's name").needs(html);
   command.add_option("--attempt-pages", options->attempt_pages, "Of the site: most pages for single attempts")
       .needs(html)

@@ -288,7 +288,7 @@ Finding find_nvcc() {
     return {.name = "nvcc", .text = path_text(*found, word_behind(attempt({*found, "--version"}).output, "release "))};
   return {.name = "nvcc",
           .health = Health::absent,
-          .text = "not found: for check --backend cuda, and prove for GPUs",
+          .text = "not found: for exported folders, and dev prove for GPUs",
           .remedy = "https://developer.nvidia.com/cuda-downloads (apt install cuda-nvcc-13-0)"};
 }
 

@@ -17,7 +17,7 @@
 //   }
 //   FABRICBENCH_ORACLE(expect)                            // or FABRICBENCH_ORACLE(expect, fill)
 //
-// Loaded by the judge; never seen by a candidate.
+// Loaded by the judge and by folders that `fabricbench export` writes; never seen by a candidate.
 
 #include <bit>
 #include <cmath>
@@ -45,11 +45,43 @@ struct bf16 {
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
+// What f16 is where the compiler has no type for it.
+inline uint16_t half_bits(float value) {
+  const auto word = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = word >> 16 & 0x8000, magnitude = word & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return static_cast<uint16_t>(sign | 0x7E00 | (magnitude >> 13 & 0x3FF));
+  // Beyond half of the last step above 65504.
+  if (magnitude >= 0x477FF000) return static_cast<uint16_t>(sign | 0x7C00);
+  // To nearest, ties to even, by an addition whose sum has its last bit where the half has it.
+  if (magnitude < 0x38800000) {
+    const float sum = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3F000000));
+  }
+  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1)) >> 13));
+}
+inline float half_value(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, magnitude = bits & 0x7FFF;
+  if (magnitude >= 0x7C00) {
+    const uint32_t quiet = magnitude > 0x7C00 ? 0x400000 : 0;
+    return std::bit_cast<float>(sign | 0x7F800000 | quiet | (magnitude & 0x3FF) << 13);
+  }
+  if (magnitude < 0x400) {
+    const float value = static_cast<float>(magnitude) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+  }
+  return std::bit_cast<float>(sign | (magnitude + 0x1C000) << 13);
+}
+
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
+#if defined(__FLT16_MAX__) && !defined(__CUDACC__)
   explicit f16(float value) : bits(std::bit_cast<uint16_t>(static_cast<_Float16>(value))) {}
   operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+#else  // before g++ 12, and what nvcc reads
+  explicit f16(float value) : bits(half_bits(value)) {}
+  operator float() const { return half_value(bits); }
+#endif
 };
 
 // In the order of the judge's own list.
@@ -113,6 +145,8 @@ struct RawTensor {
   void* data;        // inputs: in the tensor's format
   double* expected;  // outputs; of a replicated one only rank 0 has them
   double* bound;     // |got - expected| may be this much; infinity: any value will do
+  uint64_t first;    // of the elements that `expected` and `bound` keep; others are computed and dropped
+  uint64_t kept;
 };
 struct RawParameter {
   const char* name;
@@ -166,8 +200,10 @@ class Output {
  private:
   void put(int64_t i, double value, double bound) {
     if (i < 0 || i >= size()) throw std::out_of_range(std::string(raw_->name) + ": no element " + std::to_string(i));
-    raw_->expected[i] = value;
-    raw_->bound[i] = bound;
+    const uint64_t at = static_cast<uint64_t>(i) - raw_->first;
+    if (at >= raw_->kept) return;
+    raw_->expected[at] = value;
+    raw_->bound[at] = bound;
   }
   RawTensor* raw_;
 };

@@ -48,6 +48,10 @@ std::string to_console(const Summary& summary, const ConsoleOptions& options) {
     text += "\n" + styled(named.title, Style::bold, look) + "\n";
     text += styled(wrapped(named.about, look.width, 0), Style::dim, look) + as_text_in_parts(named.table, 1, look);
   }
+  if (const NamedTable measured = measured_table(summary); !measured.table.rows.empty()) {
+    text += "\n" + styled(measured.title, Style::bold, look) + "\n";
+    text += styled(wrapped(measured.about, look.width, 0), Style::dim, look) + as_text(measured.table, look);
+  }
   if (options.matrix) {
     text += "\n" + styled("Problems", Style::bold, look) + "\n";
     text += styled(wrapped("Speed of passed samples (and their number), or the best outcome.", look.width, 0),

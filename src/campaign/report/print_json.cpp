@@ -76,6 +76,16 @@ Json to_value(const RunFacts& run) {
           {"attempts", run.attempts}};
 }
 
+Json to_value(const MeasuredTime& m) {
+  const auto known = [](double us) { return us > 0 ? Json(us) : Json(nullptr); };
+  return {{"problem", m.problem},     {"size", m.size},
+          {"world", m.world},         {"gpu", m.gpu},
+          {"solution", m.solution},   {"right", m.right},
+          {"us", known(m.us)},        {"us_low", known(m.low)},
+          {"us_high", known(m.high)}, {"modelled_us", known(m.modelled_us)},
+          {"model", m.label},         {"outcome", m.outcome}};
+}
+
 Json to_value(const Problem& p) {
   return {{"name", p.name},
           {"title", p.title},
@@ -170,10 +180,11 @@ Json to_value(const Summary& summary, const Model& m) {
 }  // namespace
 
 std::string to_json(const Summary& summary) {
-  Json runs = Json::array(), problems = Json::array(), models = Json::array();
+  Json runs = Json::array(), problems = Json::array(), models = Json::array(), measured = Json::array();
   for (const RunFacts& run : summary.runs) runs.push_back(to_value(run));
   for (const Problem& problem : summary.problems) problems.push_back(to_value(problem));
   for (const Model& model : summary.models) models.push_back(to_value(summary, model));
+  for (const MeasuredTime& m : summary.measured) measured.push_back(to_value(m));
   const Json json = {{"schema", "fabricbench.summary/1"},
                      {"good", number(summary.options.good)},
                      {"ranked_by", summary.ranked_by},
@@ -181,7 +192,8 @@ std::string to_json(const Summary& summary) {
                      {"runs", runs},
                      {"models", models},
                      {"problems", problems},
-                     {"notes", summary.notes}};
+                     {"notes", summary.notes},
+                     {"measured", measured}};
   // Names and notes may come from foreign files: invalid UTF-8 must not end a report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -46,6 +46,8 @@ std::string to_markdown(const Summary& summary) {
       summary.options.good);
   for (const NamedTable& named : breakdowns(summary))
     text += fmt::format("## {}\n\n{}\n\n{}\n", named.title, named.about, as_markdown(named.table));
+  if (const NamedTable measured = measured_table(summary); !measured.table.rows.empty())
+    text += fmt::format("## {}\n\n{}\n\n{}\n", measured.title, measured.about, as_markdown(measured.table));
   text += fmt::format("## Outcomes\n\nAttempts.\n\n{}\n", as_markdown(outcome_table(summary)));
   text += fmt::format("## Problems\n\nSpeed of passed samples (and their number), or the best outcome.\n\n{}\n",
                       as_markdown(matrix(summary)));

@@ -200,6 +200,18 @@ struct RunFacts {
   uint32_t attempts = 0;
 };
 
+// A time that a user measured on GPUs of their own, with what is known of the same solution here. Figures of different
+// origin, never part of one number.
+struct MeasuredTime {
+  std::string problem = {}, size = {}, solution = {}, gpu = {};
+  int world = 0;
+  bool right = false;
+  double us = 0, low = 0, high = 0;  // median and range of one call; 0: not timed
+  double modelled_us = 0;            // of the same solution, by the judge; 0: not known
+  std::string label = {};            // the model whose attempt `solution` is; empty: no attempt of these runs
+  std::string outcome = {};          // of that attempt
+};
+
 struct Summary {
   SummaryOptions options = {};
   std::vector<RunFacts> runs = {};
@@ -209,6 +221,7 @@ struct Summary {
   std::string_view ranked_by = "pass_gm";
   uint32_t attempts = 0;
   std::vector<std::string> notes = {};  // sentences that a reader needs to interpret the figures
+  std::vector<MeasuredTime> measured = {};
 };
 
 using record::kOutcomes;

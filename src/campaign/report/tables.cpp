@@ -124,6 +124,30 @@ Table leaderboard(const Summary& summary) {
   return table;
 }
 
+NamedTable measured_table(const Summary& summary) {
+  NamedTable named{.title = "Measured, self-reported",
+                   .about =
+                       "Microseconds of one call on users' GPUs, beside the modelled time and the verdict of the same "
+                       "code. Not seen by a judge, and part of no score.",
+                   .table = {.columns = {{.title = "problem", .right = false},
+                                         {.title = "size", .right = false},
+                                         {.title = "solution", .right = false},
+                                         {.title = "GPUs", .right = false},
+                                         {.title = "right", .right = false},
+                                         {.title = "measured"},
+                                         {.title = "low–high", .keep = 50},
+                                         {.title = "modelled"},
+                                         {.title = "verdict", .right = false}}}};
+  const auto number = [](double us) { return us > 0 ? fmt::format("{:.1f}", us) : std::string(kNothing); };
+  for (const MeasuredTime& m : summary.measured) {
+    named.table.rows.push_back({m.problem, m.size, m.label.empty() ? m.solution : m.label,
+                                fmt::format("{} × {}", m.world, m.gpu), m.right ? "yes" : "no", number(m.us),
+                                m.us > 0 ? fmt::format("{:.1f}–{:.1f}", m.low, m.high) : std::string(kNothing),
+                                number(m.modelled_us), m.outcome.empty() ? std::string(kNothing) : m.outcome});
+  }
+  return named;
+}
+
 std::vector<NamedTable> breakdowns(const Summary& summary) {
   std::vector<NamedTable> tables;
   if (summary.models.empty()) return tables;

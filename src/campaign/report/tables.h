@@ -18,6 +18,9 @@ Table leaderboard(const Summary& summary);
 // where there are several; tiers of speed where there are speeds.
 std::vector<NamedTable> breakdowns(const Summary& summary);
 
+// Times that users measured; none: no rows.
+NamedTable measured_table(const Summary& summary);
+
 // Models × outcomes, attempts.
 Table outcome_table(const Summary& summary);
 

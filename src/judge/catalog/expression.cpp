@@ -207,6 +207,50 @@ Result<int64_t> Expression::evaluate(const Values& values) const {
   return stack.back();
 }
 
+std::string Expression::cxx() const {
+  std::vector<std::string> stack;
+  const auto take = [&] {
+    std::string top = std::move(stack.back());
+    stack.pop_back();
+    return top;
+  };
+  for (const Step& step : steps_) {
+    if (step.op == Op::number || step.op == Op::name) {
+      stack.push_back(step.op == Op::name ? step.name : fmt::format("int64_t{{{}}}", step.number));
+      continue;
+    }
+    const std::string right = take();
+    if (step.op == Op::negate) {
+      stack.push_back(fmt::format("(-{})", right));
+      continue;
+    }
+    const std::string left = take();
+    constexpr auto kSpelling = [](Op op) -> std::string_view {
+      switch (op) {
+        case Op::add:
+          return "({} + {})";
+        case Op::subtract:
+          return "({} - {})";
+        case Op::multiply:
+          return "({} * {})";
+        case Op::divide:
+          return "floor_div({}, {})";
+        case Op::modulo:
+          return "floor_mod({}, {})";
+        case Op::ceil_div:
+          return "ceil_div({}, {})";
+        case Op::min:
+          return "std::min({}, {})";
+        default:
+          return "std::max({}, {})";
+      }
+    };
+    stack.push_back(fmt::format(fmt::runtime(kSpelling(step.op)), left, right));
+  }
+  FB_CHECK(stack.size() == 1);
+  return stack.back();
+}
+
 std::set<std::string> Expression::names() const {
   std::set<std::string> names;
   for (const Step& step : steps_) {

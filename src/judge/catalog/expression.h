@@ -28,6 +28,9 @@ class Expression {
   Result<int64_t> evaluate(const Values& values) const;
 
   const std::string& text() const { return text_; }
+  // As C++, over variables int64_t of these names and the functions floor_div, floor_mod, ceil_div and those of
+  // <algorithm>.
+  std::string cxx() const;
   std::set<std::string> names() const;
 
  private:

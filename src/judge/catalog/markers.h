@@ -2,6 +2,7 @@
 
 // The comments that divide a source into regions.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,5 +24,8 @@ std::string marker_text(std::string_view name);
 
 // The lines of a text; the last one may have no newline.
 std::vector<std::string_view> lines_of(std::string_view text);
+// Those of a temporary would outlive it.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> lines_of(Temporary&& text) = delete;
 
 }  // namespace fb::catalog

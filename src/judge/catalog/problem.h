@@ -76,6 +76,7 @@ struct Problem {
   int level = 0;
   std::vector<std::string> tags;
   std::vector<std::string> parallelism;  // "TP", "EP": how the work is split; of track kernel
+  std::string collective;                // of collectives.h, whose result this is; or empty
   std::vector<int> worlds;               // the first is that of a quick check
   std::string group;                     // the parameter that is the size of a group of ranks; or none
   std::vector<std::pair<std::string, std::string>> parameters;  // name and what it is; in the order of Args

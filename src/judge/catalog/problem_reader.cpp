@@ -9,6 +9,7 @@
 #include "common/base/spelling.h"
 #include "common/base/strings.h"
 #include "common/base/toml_reader.h"
+#include "judge/catalog/collectives.h"
 #include "judge/catalog/libraries.h"
 #include "judge/catalog/names.h"
 #include "judge/catalog/rules.h"
@@ -53,7 +54,7 @@ class ProblemReader {
     reader_.refuse_unknown(
         file, {"title",       "track",      "category", "library", "level",     "level_reason", "tags",
                "parallelism", "provenance", "worlds",   "group",   "platform",  "atomic_bytes", "parameters",
-               "size",        "tensor",     "rules",    "cost",    "interface", "unreached"});
+               "size",        "tensor",     "rules",    "cost",    "interface", "unreached",    "collective"});
     read_facts(file);
     read_worlds(file);
     read_parameters(file);
@@ -138,6 +139,15 @@ void ProblemReader::read_facts(const toml::table& file) {
       if (!is_parallelism(way))
         reader_.complain(at, fmt::format("parallelism '{}': there are {}", way, fmt::join(kParallelism, ", ")));
       problem_.parallelism.push_back(std::move(way));
+    }
+  }
+  if (const toml::node* collective = file.get("collective")) {
+    problem_.collective = reader_.text(file, "collective");
+    if (!problem_.collective.empty() && find_collective(problem_.collective) == nullptr) {
+      std::vector<std::string_view> names;
+      for (const Collective& known : collectives()) names.push_back(known.name);
+      reader_.complain(*collective,
+                       fmt::format("collective '{}': there are {}", problem_.collective, fmt::join(names, ", ")));
     }
   }
   if (problem_.track == "kernel" && problem_.parallelism.empty())

@@ -1,6 +1,6 @@
 #include "judge/data/call_data.h"
 
-#include <fabricbench/oracle.h>
+#include <fabricbench/elements.h>
 #include <fmt/format.h>
 
 #include <bit>
@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "common/base/hash.h"
-#include "common/base/rng.h"
 
 namespace fb::judge {
 namespace {
@@ -18,124 +17,18 @@ namespace {
 using catalog::DType;
 namespace oracle_sdk = fabricbench::oracle;
 
-template <class T>
-void put(std::byte*& to, T value) {
-  std::memcpy(to, &value, sizeof value);
-  to += sizeof value;
-}
-
-// Rounding to float before rounding to less must not make ties: what is lost leaves a trace in the last bit.
-float to_odd(double value) {
-  const auto rounded = static_cast<float>(value);
-  if (static_cast<double>(rounded) == value || !std::isfinite(rounded)) return rounded;
-  auto bits = std::bit_cast<uint32_t>(rounded);
-  if (std::fabs(static_cast<double>(rounded)) > std::fabs(value)) --bits;
-  return std::bit_cast<float>(bits | 1);
-}
-
-// f(store): store(to, value) writes one element of the type and moves on.
-template <class F>
-void by_type(DType type, F f) {
-  switch (type) {
-    case DType::f32:
-      return f([](std::byte*& to, double value) { put(to, static_cast<float>(value)); });
-    case DType::f16:
-      return f([](std::byte*& to, double value) { put(to, oracle_sdk::f16(to_odd(value))); });
-    case DType::bf16:
-      return f([](std::byte*& to, double value) { put(to, oracle_sdk::bf16(to_odd(value))); });
-    case DType::f64:
-      return f([](std::byte*& to, double value) { put(to, value); });
-    case DType::i32:
-      return f([](std::byte*& to, double value) { put(to, static_cast<int32_t>(value)); });
-    case DType::u32:
-      return f([](std::byte*& to, double value) { put(to, static_cast<uint32_t>(static_cast<int64_t>(value))); });
-    case DType::i64:
-      return f([](std::byte*& to, double value) { put(to, static_cast<int64_t>(value)); });
-    case DType::u64:
-      return f([](std::byte*& to, double value) {
-        put(to, value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value));
-      });
-    case DType::u8:
-      return f([](std::byte*& to, double value) { put(to, static_cast<uint8_t>(static_cast<int64_t>(value))); });
-  }
-}
-
-// Random sign, magnitude and fraction: ±1.fraction · 2^(-4 … 4), put together bit by bit because there are millions.
-double spread(uint64_t bits) {
-  constexpr uint64_t kBias = 1023, kFractionBits = 52;
-  const uint64_t exponent = kBias - 4 + bits % 9;
-  return std::bit_cast<double>((bits & uint64_t{1} << 63) | exponent << kFractionBits |
-                               (bits >> 9 & ((uint64_t{1} << kFractionBits) - 1)));
-}
-
-double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-template <class T>
-double read_as(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return static_cast<double>(value);
-}
+oracle_sdk::DType sdk_type(DType type) { return static_cast<oracle_sdk::DType>(type); }
 
 }  // namespace
 
-double read_element(DType type, const std::byte* at) {
-  switch (type) {
-    case DType::f32:
-      return read_as<float>(at);
-    case DType::f16: {
-      oracle_sdk::f16 value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    case DType::bf16: {
-      oracle_sdk::bf16 value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    case DType::f64:
-      return read_as<double>(at);
-    case DType::i32:
-      return read_as<int32_t>(at);
-    case DType::u32:
-      return read_as<uint32_t>(at);
-    case DType::i64:
-      return read_as<int64_t>(at);
-    case DType::u64:
-      return read_as<uint64_t>(at);
-    case DType::u8:
-      return read_as<uint8_t>(at);
-  }
-  return 0;
-}
+double read_element(DType type, const std::byte* at) { return oracle_sdk::read_element(sdk_type(type), at); }
 
-void write_element(DType type, std::byte* at, double value) {
-  by_type(type, [&](auto store) { store(at, value); });
-}
+void write_element(DType type, std::byte* at, double value) { oracle_sdk::write_element(sdk_type(type), at, value); }
 
 void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint64_t seed) {
-  Rng rng(seed);
-  std::byte* to = bytes.data();
-  std::byte* const end = to + bytes.size();
-  if (tensor.fill == "bits" || tensor.fill == "none") {
-    // Also where the oracle writes: elements that it leaves out must be unpredictable.
-    while (end - to >= 8) put(to, rng.next());
-    for (uint64_t rest = rng.next(); to < end; rest >>= 8) put(to, static_cast<uint8_t>(rest));
-    return;
-  }
-  // There are millions of elements: what depends on the tensor alone is decided before the loop.
-  const auto fill_by = [&](auto draw) {
-    by_type(tensor.dtype, [&](auto store) {
-      while (to < end) store(to, draw(rng.next()));
-    });
-  };
-  if (tensor.fill == "integers") {
-    fill_by([](uint64_t bits) { return static_cast<double>(bits % 17) - 8; });
-  } else if (tensor.fill == "unit") {
-    fill_by([](uint64_t bits) { return 2 * unit(bits) - 1; });
-  } else {
-    fill_by(spread);
-  }
+  // The loader has refused other names.
+  const oracle_sdk::Fill fill = oracle_sdk::fill_named(tensor.fill).value_or(oracle_sdk::Fill::spread);
+  oracle_sdk::fill_elements(sdk_type(tensor.dtype), fill, bytes.data(), bytes.size(), seed);
 }
 
 Layout::Layout(const catalog::Problem& of_problem, const catalog::SizeClass& of_size, int of_world)
@@ -166,7 +59,7 @@ CallData::CallData(const Layout& layout, const Oracle& oracle, uint64_t seed, ui
       Contents& contents = at(rank, t);
       if (!slot.tensor->output) {
         contents.bytes.resize(slot.bytes());
-        fill_tensor(*slot.tensor, contents.bytes, mix(seed, {static_cast<uint64_t>(rank), t}));
+        fill_tensor(*slot.tensor, contents.bytes, oracle_sdk::seed_of_tensor(seed, rank, t));
         if (dictionary != nullptr)
           plant(*slot.tensor, contents.bytes, *dictionary, call, mix(seed, {static_cast<uint64_t>(rank), t, 1}));
       } else {
@@ -225,7 +118,9 @@ void CallData::ask(Task task) {
                          .elements = static_cast<uint64_t>(slot.elements),
                          .data = contents.bytes.data(),
                          .expected = has_expected ? contents.expected.value.data() : nullptr,
-                         .bound = has_expected ? contents.expected.bound.data() : nullptr});
+                         .bound = has_expected ? contents.expected.bound.data() : nullptr,
+                         .first = 0,
+                         .kept = contents.expected.value.size()});
     }
   }
   std::vector<oracle_sdk::RawParameter> parameters;

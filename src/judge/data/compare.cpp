@@ -1,6 +1,6 @@
 #include "judge/data/compare.h"
 
-#include <fabricbench/oracle.h>
+#include <fabricbench/elements.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 
 namespace fb::judge {
 namespace {
+
+namespace oracle_sdk = fabricbench::oracle;
 
 // More are no rounding.
 constexpr uint64_t kFewUlp = 1'000'000;
@@ -35,10 +37,6 @@ std::string number(catalog::DType type, double value) {
   return type == catalog::DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
 }
 
-bool within(double got, double expected, double bound) {
-  return (got == expected) | (std::fabs(got - expected) <= bound) | std::isinf(bound);
-}
-
 // Elements are compared in blocks, without branches; only in a block with a wrong one each is looked at.
 constexpr size_t kBlock = 1024;
 
@@ -48,34 +46,16 @@ bool all_within_of(const Expected& expected, std::span<const std::byte> got, siz
   for (size_t i = begin; i < end; ++i) {
     T element;
     std::memcpy(&element, got.data() + i * sizeof element, sizeof element);
-    wrong |= static_cast<int>(!within(static_cast<double>(element), expected.value[i], expected.bound[i]));
+    wrong |=
+        static_cast<int>(!oracle_sdk::is_right(static_cast<double>(element), expected.value[i], expected.bound[i]));
   }
   return wrong == 0;
 }
 
 bool all_within(catalog::DType type, const Expected& expected, std::span<const std::byte> got, size_t begin,
                 size_t end) {
-  switch (type) {
-    case catalog::DType::f32:
-      return all_within_of<float>(expected, got, begin, end);
-    case catalog::DType::f64:
-      return all_within_of<double>(expected, got, begin, end);
-    case catalog::DType::f16:
-      return all_within_of<fabricbench::oracle::f16>(expected, got, begin, end);
-    case catalog::DType::bf16:
-      return all_within_of<fabricbench::oracle::bf16>(expected, got, begin, end);
-    case catalog::DType::i32:
-      return all_within_of<int32_t>(expected, got, begin, end);
-    case catalog::DType::u32:
-      return all_within_of<uint32_t>(expected, got, begin, end);
-    case catalog::DType::i64:
-      return all_within_of<int64_t>(expected, got, begin, end);
-    case catalog::DType::u64:
-      return all_within_of<uint64_t>(expected, got, begin, end);
-    case catalog::DType::u8:
-      return all_within_of<uint8_t>(expected, got, begin, end);
-  }
-  return false;
+  return oracle_sdk::with_type(static_cast<oracle_sdk::DType>(type),
+                               [&](auto zero) { return all_within_of<decltype(zero)>(expected, got, begin, end); });
 }
 
 // What to look at where nothing is known about the pattern.
@@ -102,7 +82,7 @@ std::optional<Mismatch> compare(const Layout::Slot& slot, int rank, size_t tenso
     for (size_t i = begin; i < end; ++i) {
       const std::byte* at = got.data() + i * width;
       const double value = read_element(type, at);
-      if (within(value, expected.value[i], expected.bound[i])) continue;
+      if (oracle_sdk::is_right(value, expected.value[i], expected.bound[i])) continue;
       const auto index = static_cast<int64_t>(i);
       if (!found) {
         found = Mismatch{.rank = rank,

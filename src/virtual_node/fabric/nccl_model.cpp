@@ -21,7 +21,7 @@ struct OpFacts {
 };
 constexpr std::array<OpFacts, kNcclOps.size()> kOps = {{
 #define NCCL_OP(name, passes, whole) {#name, passes, whole},
-#include "virtual_node/fabric/nccl_ops.def"
+#include "common/api/nccl_ops.def"
 }};
 constexpr const OpFacts& facts_of(NcclOp op) { return kOps[static_cast<size_t>(op)]; }
 

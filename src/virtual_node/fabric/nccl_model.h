@@ -19,11 +19,11 @@ using platform::Time;
 
 enum class NcclOp : uint8_t {
 #define NCCL_OP(name, ...) name,
-#include "virtual_node/fabric/nccl_ops.def"
+#include "common/api/nccl_ops.def"
 };
 inline constexpr std::array kNcclOps = {
 #define NCCL_OP(name, ...) NcclOp::name,
-#include "virtual_node/fabric/nccl_ops.def"
+#include "common/api/nccl_ops.def"
 };
 enum class NcclAlgorithm : uint8_t {
   ring,

@@ -175,7 +175,7 @@ def case_usage():
         refused("check", "--seed", seed, "push_copy", template(), says="--seed")
     refused("check", "--quick", "--full", "push_copy", template(), says="--full")
     refused("check", "--jobs", "-3", "push_copy", template(), says="--jobs")
-    refused("check", "--backend", "metal", "push_copy", template(), says="metal")
+    refused("check", "--backend", "cuda", "push_copy", template(), says="fabricbench export PROBLEM --solution FILE")
     refused("check", "--problems", "/no/such/pack", "push_copy", template(), says="/no/such/pack")
     refused("template", "push_copy", "-o", "/no/such/folder/mine.cu", says="/no/such/folder/mine.cu")
 
@@ -242,13 +242,6 @@ def case_trace():
     assert waiting and all("[never ended]" in e["name"] for e in waiting), waiting
     for wrong in ("/no/such/folder/run.json", FOLDER):
         expect(run("check", "--quick", "--trace", wrong, "push_copy", REFERENCE), 2, f"cannot write {wrong}: ")
-
-
-def case_cuda():
-    """What nvcc says; there is nothing to run it on."""
-    if not shutil.which("nvcc") and not os.path.exists("/usr/local/cuda/bin/nvcc"):
-        raise Skip("no nvcc")
-    expect(run("check", "--backend", "cuda", "push_copy", REFERENCE), 2, "compiled and linked", verdict="infra")
 
 
 def case_no_bubblewrap():

@@ -106,6 +106,16 @@ TEST(Expression, DepthIsBounded) {
   EXPECT_EQ(value(std::string(30, '(') + "1" + std::string(30, ')')), 1);
 }
 
+TEST(Expression, AsCxxItHasTheSameOperations) {
+  const auto cxx = [](const char* text) { return Expression::parse(text)->cxx(); };
+  EXPECT_EQ(cxx("1 + n * 2"), "(int64_t{1} + (n * int64_t{2}))");
+  EXPECT_EQ(cxx("n - -m"), "(n - (-m))");
+  EXPECT_EQ(cxx("ceil_div(n, world) % max(2, min(a, b))"),
+            "floor_mod(ceil_div(n, world), std::max(int64_t{2}, std::min(a, b)))");
+  EXPECT_EQ(cxx("n / 3 / 2"), "floor_div(floor_div(n, int64_t{3}), int64_t{2})");
+  EXPECT_EQ(Expression().cxx(), "int64_t{0}");
+}
+
 TEST(Expression, WithoutTextItIsZero) { EXPECT_EQ(Expression().evaluate({}), 0); }
 
 }  // namespace

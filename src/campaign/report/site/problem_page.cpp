@@ -202,6 +202,33 @@ Html results(const Site& site, size_t index) {
       rows);
 }
 
+// Beside the modelled times, in a table of its own.
+Html measured(const Site& site, size_t index) {
+  Html rows;
+  for (const MeasuredTime& m : site.summary->measured) {
+    if (m.problem != site.summary->problems[index].name) continue;
+    const auto us = [](double value) { return value > 0 ? fmt::format("{:.1f}", value) : std::string(kNothing); };
+    rows += html(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{} × {}</td><td>{}</td><td class=\"num\">{}</td>"
+        "<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
+        m.size, m.label.empty() ? m.solution : m.label, m.world, m.gpu, m.right ? "yes" : "no", us(m.us),
+        m.us > 0 ? fmt::format("{:.1f}–{:.1f}", m.low, m.high) : std::string(kNothing), us(m.modelled_us),
+        m.outcome.empty() ? std::string(kNothing) : m.outcome);
+  }
+  if (rows.empty()) return {};
+  return html(
+      "<section id=\"measured\"><h2>Measured, self-reported</h2>\n<p class=\"muted\">Microseconds of one call on "
+      "users’ "
+      "GPUs, beside the modelled time and the verdict of the same code. Not seen by a judge, and part of no "
+      "score.</p>\n"
+      "<div class=\"scroll\"><table class=\"small\"><thead><tr><th scope=\"col\">Size</th>"
+      "<th scope=\"col\">Solution</th><th scope=\"col\">GPUs</th><th scope=\"col\">Right</th>"
+      "<th scope=\"col\" class=\"num\">Measured</th><th scope=\"col\" class=\"num\">Low–high</th>"
+      "<th scope=\"col\" class=\"num\">Modelled</th><th scope=\"col\">Verdict</th></tr></thead><tbody>\n{}</tbody>"
+      "</table></div></section>\n",
+      rows);
+}
+
 Html sizes_table(const Problem& problem) {
   if (problem.sizes.empty()) return {};
   Html head, rows;
@@ -273,6 +300,7 @@ std::string problem_page(const Site& site, size_t index) {
       problem.pass_rate ? fmt::format("; on average {} of a model’s samples pass", percent_text(*problem.pass_rate))
                         : "");
   page.body += results(site, index);
+  page.body += measured(site, index);
   page.body += times_section(site, index);
   if (problem.known) {
     page.body += html(
