@@ -5,27 +5,17 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kDim = 128;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // to[chunk][source][token] = this rank's `quads` units of 16 bytes of the source's token. Grid: (chunks * tokens,
 // world).
@@ -116,7 +106,9 @@ class Solution {
     const dim3 pieces(static_cast<unsigned>(args.chunks * args.tokens), static_cast<unsigned>(world_));
     const int64_t key = kDim / 8, query = args.share * key, rows = world_ * args.tokens * args.share;
     const auto to = [](bf16* p) { return reinterpret_cast<int4*>(p); };
-    const auto barrier = [&] { meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
+    const auto barrier = [&] {
+      rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
     barrier();  // all inputs are there
     pull<<<pieces, 64, 0, stream>>>(queries_.peers<const int4>(), to(q_), args.tokens, query, rank_);
     pull<<<pieces, 64, 0, stream>>>(keys_.peers<const int4>(), to(k_), args.tokens, key, rank_);

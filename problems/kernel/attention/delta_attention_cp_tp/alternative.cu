@@ -4,17 +4,16 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kThreads = 128;
 constexpr int kChunk = 16;  // tokens, those of several places where they have fewer
 
@@ -41,15 +40,6 @@ struct Inputs {
   Peers<const bf16> q, k, v, g, b;
   const float *a_log, *dt_bias;
 };
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Reads a token and head from the rank that has it, by one warp. Grid: (tokens, heads).
 __global__ void pull(Inputs in, Shape shape, Buffers to) {
@@ -185,7 +175,9 @@ class Solution {
     const int heads = shape_.heads, chunks = shape_.chunks(), tokens = shape_.padded(), pairs = kChunk * kChunk;
     const int dim = shape_.key_dim, width = shape_.value_dim;
     const auto grid = [](int64_t x, int64_t y) { return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)); };
-    const auto barrier = [&] { meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
+    const auto barrier = [&] {
+      rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
     cublasSetStream(blas_, stream);
     barrier();  // all inputs are there
     const Inputs in = {q_.peers<const bf16>(),

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kThreads = 128;
 constexpr int kChunk = 32;  // tokens, those of several ranks where they have fewer
 
@@ -37,15 +36,6 @@ struct Buffers {
   float* decays;                // [head][chunk]
   float *written, *state;       // [head][token of a chunk][value_dim], [head][key_dim][value_dim]
 };
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __device__ float sum_of(float value) {
   for (int step = 1; step < kWarp; step *= 2) value += __shfl_xor_sync(~0u, value, step);
@@ -213,7 +203,7 @@ class Solution {
     const int dim = shape_.key_dim, width = shape_.value_dim, pairs = kChunk * kChunk;
     const auto grid = [](int64_t x, int64_t y) { return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)); };
     const auto barrier = [&] {
-      meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), shape_.rank, shape_.world, ++round_);
+      rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), shape_.rank, shape_.world, ++round_);
     };
     cublasSetStream(blas_, stream);
     barrier();  // all inputs are there

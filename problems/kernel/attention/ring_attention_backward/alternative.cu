@@ -5,29 +5,20 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 #include <vector>
 
-using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
+
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kDim = 128;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A block of 128 threads for each query, [head][token]. Scores and products of dout and v are [rank][head][token][key],
 // and so are probabilities and ds.
@@ -136,7 +127,7 @@ class Solution {
     const float one = 1, zero = 0;
     cublasSetStream(blas_, stream);
     // All have begun the call: their keys and values are there, and their inboxes of the call before have been read.
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, local_, local_, kDim, &one, pointers(0), CUDA_R_16BF, kv_row,
                         pointers(2), CUDA_R_16BF, q_row, &zero, pointers(4), CUDA_R_32F, local_, 2 * all,
                         CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
@@ -150,7 +141,7 @@ class Solution {
                         pointers(6), CUDA_R_16BF, local_, &zero, pointers(10), CUDA_R_32F, kDim, all,
                         CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     // All have stored into our inbox, and no peer reads our keys and values any more.
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const float* inbox = inboxes_.mine<float>();
     add_up<<<static_cast<unsigned>(local_ * (heads_ + args.kv_heads)), kDim, 0, stream>>>(
         by_query_, inbox, inbox + parts_, args.dq, args.dk, args.dv, local_, heads_, static_cast<int>(args.share),

@@ -5,27 +5,17 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
-using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
+
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kDim = 64;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // weights[row] = exp2(scores[row] - their largest), and the sum of the weights. A warp for each row: block [head,
 // token].
@@ -80,7 +70,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const int64_t count = args.tokens * args.heads * kDim, stages = world_ / cp_, stage = rank_ / cp_;
     for (int64_t turn = 0; turn < args.batches + stages - 1; ++turn) {
-      meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+      rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
       const int64_t m = turn - stage;
       if (m < 0 || m >= args.batches) continue;
       const bf16* x = stage == 0 ? args.x + m * count : inboxes_.mine<bf16>() + m * count;
@@ -89,7 +79,8 @@ class Solution {
         cudaMemcpyAsync(inboxes_.at<bf16>(rank_ + cp_) + m * count, args.y + m * count,
                         static_cast<size_t>(count) * sizeof(bf16), cudaMemcpyDefault, stream);
     }
-    meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read keys and values
+    // all have read keys and values
+    rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

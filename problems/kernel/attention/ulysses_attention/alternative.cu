@@ -5,27 +5,17 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kDim = 64;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Reads this rank's heads of all tokens from the ranks that have them. Grid: (tokens, world).
 __global__ void pull(Peers<const int4> from, int4* to, int64_t quads, int rank) {
@@ -108,7 +98,9 @@ class Solution {
     const int64_t queries = world_ * args.tokens, rows = args.heads * queries, count = rows * kDim;
     const int64_t quads = args.heads * kDim / 8;
     const dim3 pieces(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
-    const auto barrier = [&] { meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
+    const auto barrier = [&] {
+      rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
     barrier();  // all inputs are there
     const fabricbench::PeerMemory* inputs[] = {&queries_, &keys_, &values_};
     for (int which = 0; which < 3; ++which)

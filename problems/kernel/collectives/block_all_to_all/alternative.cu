@@ -3,23 +3,13 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
-using fabricbench::Peers;
+#include <fabricbench/rank_barrier.h>
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+using fabricbench::rank_barrier_kernel;
 
 // Between the barriers, copy engines fetch the blocks, one stream for each peer.
 class Solution {
@@ -42,7 +32,8 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const int64_t block = args.rows * args.hidden;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     cudaEventRecord(begun_, stream);
     for (int k = 0; k < world_; ++k) {
       const int source = (rank_ + k) % world_;
@@ -52,7 +43,7 @@ class Solution {
       cudaEventRecord(copied_[k], streams_[k]);
       cudaStreamWaitEvent(stream, copied_[k], 0);
     }
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
   }
 
  private:

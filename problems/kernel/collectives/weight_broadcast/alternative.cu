@@ -3,22 +3,16 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Every rank reads the root's weights where they are, between two kernels that are barriers of all ranks: the stream
 // orders them all.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+using fabricbench::rank_barrier_kernel;
 
 __global__ void pull(const int32_t* root, Peers<const __nv_bfloat16> in, __nv_bfloat16* out, int64_t count) {
   const __nv_bfloat16* from = in.of[*root];
@@ -39,14 +33,14 @@ class Solution {
         norm_(rank, args.norm) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
     const auto get = [&](const fabricbench::PeerMemory& in, __nv_bfloat16* out, int64_t rows) {
       pull<<<32, 256, 0, stream>>>(args.root, in.peers<const __nv_bfloat16>(), out, rows * args.hidden);
     };
     get(attention_, args.new_attention, args.attention_rows);
     get(mlp_, args.new_mlp, args.mlp_rows);
     get(norm_, args.new_norm, args.norm_rows);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
   }
 
  private:

@@ -4,25 +4,16 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+using fabricbench::rank_barrier_kernel;
 
 __global__ void round_all(const float* sums, __nv_bfloat16* c, int64_t elements) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += int64_t{gridDim.x} * blockDim.x)
@@ -47,7 +38,7 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const float one = 1, zero = 0;
     cublasSetStream(blas_, stream);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all shards are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all shards are there
     for (int step = 0; step < world_; ++step) {
       const int s = (rank_ + step) % world_;
       const auto status = cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, args.b + s * k, CUDA_R_16BF,
@@ -55,7 +46,7 @@ class Solution {
                                        CUDA_R_32F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
       if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
     }
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
     round_all<<<64, 256, 0, stream>>>(sums_, args.c, args.m * args.n);
   }
 

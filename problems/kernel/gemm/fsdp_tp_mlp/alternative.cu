@@ -4,29 +4,19 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 __global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
@@ -72,7 +62,8 @@ class Solution {
     const auto tokens = static_cast<int>(args.tokens), neurons = static_cast<int>(args.neurons);
     const auto hidden = static_cast<int>(hidden_), width = static_cast<int>(args.width), tp = static_cast<int>(args.tp);
     const int inner = rank_ % tp;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all shards are there
+    // all shards are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     for (int f = 0; f < world_ / tp; ++f) {
       const float one = 1, keep = f == 0 ? 0 : 1;
       const auto multiply = [&](const __nv_bfloat16* shard, float* sums) {
@@ -92,11 +83,12 @@ class Solution {
                                 &zero, partial_.mine<float>() + f * width, CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F,
                                 CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all partial sums are there
+    // all partial sums are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const int64_t outputs = args.tokens * hidden_;
     add_up<<<static_cast<unsigned>((outputs + 255) / 256), 256, 0, stream>>>(partial_.peers<float>(), args.y, outputs,
                                                                              rank_ - inner, tp);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
   }
 
  private:

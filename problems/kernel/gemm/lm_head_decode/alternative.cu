@@ -5,33 +5,24 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 256;
 
 // part[b][j] = bias[j]
 __global__ void repeat_bias(const bf16* bias, float* part, int64_t batch, int64_t rows) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < batch * rows) part[i] = __bfloat162float(bias[i % rows]);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Every rank fetches the sums of all others, and rounds them.
@@ -72,7 +63,7 @@ class Solution {
                                      CUDA_R_16BF, hidden, args.x, CUDA_R_16BF, hidden, &one, parts_.mine(set),
                                      CUDA_R_32F, rows, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     const int64_t quads = args.rows / 4;
     fetch<<<blocks(args.batch * world_ * quads), kThreads, 0, stream>>>(
         parts_.peers<const float4>(set), reinterpret_cast<uint2*>(args.logits), args.batch, world_, quads);

@@ -8,6 +8,7 @@
 // [solution]
 #include <cublas_v2.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 #include <stdexcept>
@@ -16,19 +17,12 @@
 // similarities in its memory; the rank looks through them, and fetches the classes of its neighbours. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 
 constexpr int kWarp = 32;
 
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 struct Neighbour {
@@ -93,7 +87,8 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const auto dim = static_cast<int>(args.dim), database = static_cast<int>(args.database);
     const auto queries = static_cast<int>(args.queries), k = static_cast<int>(args.k);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all queries and classes are there
+    // all queries and classes are there
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
     for (int step = 0; step < world_; ++step) {
@@ -104,10 +99,11 @@ class Solution {
                                 similarities_.at<float>(peer) + rank_ * args.database, CUDA_R_32F, world_ * database,
                                 CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all similarities have arrived
+    // all similarities have arrived
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     search<<<static_cast<unsigned>(queries), dim3(kWarp, world), 0, stream>>>(
         similarities_.mine<float>(), labels_.peers<const int32_t>(), args.similarity, args.neighbour, database, k);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read classes
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read classes
   }
 
  private:

@@ -8,6 +8,7 @@
 // [solution]
 #include <cublas_v2.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 #include <stdexcept>
@@ -15,17 +16,10 @@
 // The other order: each rank projects all of its nodes, and results are fetched, read where they are. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 __global__ void fetch(Peers<const int4> projected, const int64_t* id, int4* out, int64_t count, uint32_t nodes,
@@ -55,12 +49,12 @@ class Solution {
     check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, columns, static_cast<int>(args.nodes), width, &one,
                               args.projection, CUDA_R_16BF, columns, args.feature, CUDA_R_16BF, width, &zero,
                               projected_.mine(), CUDA_R_16BF, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all nodes are projected
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all nodes are projected
     const int64_t quads = args.columns / 8;
     fetch<<<static_cast<unsigned>((args.fetches * quads + 255) / 256), 256, 0, stream>>>(
         projected_.peers<const int4>(), args.id, reinterpret_cast<int4*>(args.out), args.fetches,
         static_cast<uint32_t>(args.nodes), static_cast<uint32_t>(quads));
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
   }
 
  private:

@@ -3,24 +3,18 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Each rank reads the Gaussians of all ranks and projects them to its own camera: no counts are exchanged. Barriers of
 // all ranks are kernels.
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 
 constexpr int kThreads = 256, kWarp = 32;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 struct Splat {
   float x, y, z, conic[3], rx, ry;
@@ -114,14 +108,14 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have begun
+    rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have begun
     project_all<<<dim3(blocks_, world), kThreads, 0, stream>>>(
         means_.peers<const float>(), quaternions_.peers<const float>(), deviations_.peers<const float>(), args.camera,
         rows_, marks_, args.gaussians, static_cast<float>(args.width), static_cast<float>(args.height));
     keep<<<dim3(blocks_, world), kThreads, 0, stream>>>(
         rows_, marks_, appearances_.peers<const float4>(), args.offsets, args.id, reinterpret_cast<Splat*>(args.splat),
         reinterpret_cast<float4*>(args.seen_appearance), args.gaussians);
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have read
   }
 
  private:

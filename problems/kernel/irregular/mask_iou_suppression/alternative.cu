@@ -8,6 +8,7 @@
 // [solution]
 #include <cublas_v2.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 #include <stdexcept>
@@ -16,19 +17,12 @@
 // are. Sums of ones are exact in f32. Then every rank goes through all masks in the order of scores. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 
 constexpr int kMostMasks = 128;  // of all ranks
 
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 __global__ void widen(const uchar4* mask, uint2* wide, int64_t quads) {
@@ -95,7 +89,7 @@ class Solution {
     const int64_t quads = args.most * args.pixels / 4;
     widen<<<static_cast<unsigned>((quads + 255) / 256), 256, 0, stream>>>(reinterpret_cast<const uchar4*>(args.mask),
                                                                           wide_.mine<uint2>(), quads);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all masks are there
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all masks are there
     check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
     for (int step = 0; step < world_; ++step) {
@@ -105,11 +99,12 @@ class Solution {
                                 common_.mine<float>() + peer * most, CUDA_R_32F, world_ * most, CUBLAS_COMPUTE_32F,
                                 CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all intersections are there
+    // all intersections are there
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     scan<<<1, world* static_cast<unsigned>(most), 0, stream>>>(
         counts_.peers<const int32_t>(), scores_.peers<const float>(), common_.peers<const float>(), args.offsets,
         args.suppressor, most, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
   }
 
  private:

@@ -3,18 +3,17 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256;
 constexpr int kColumns = 32, kRows = 8;  // of a block that adds up columns
 
@@ -56,15 +55,6 @@ __global__ void add_columns(float* d, const float* h, const float* e, float* g_b
   (column < hidden ? g_b1[column] : g_b2[column - hidden]) = sum;
 }
 
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Reads the gradients of all ranks where they are, from the last rank to the first.
 __global__ void update(Args args, Peers<const float> grad, int world, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -104,10 +94,11 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     gradients(args, grad_.mine<float>(), stream);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all gradients are there
+    // all gradients are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     update<<<static_cast<unsigned>((count_ + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         args, grad_.peers<const float>(), world_, count_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -4,31 +4,21 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256;
 
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // all[rank][token][feature] = x of that rank. blockIdx.y is the rank.
@@ -99,7 +89,8 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     const int64_t packs = args.tokens * args.width / 8, shard = args.rows * args.width;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all tokens are there
+    // all tokens are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(packs), static_cast<unsigned>(world_));
     fetch<<<grid, kThreads, 0, stream>>>(x_.peers<const int4>(), reinterpret_cast<int4*>(all_), packs);
     round_weights<<<blocks(shard), kThreads, 0, stream>>>(args.master, weights_, shard);
@@ -113,7 +104,8 @@ class Solution {
                               CUBLAS_GEMM_DEFAULT));
     errors_of<<<blocks(world_ * args.tokens * args.rows), kThreads, 0, stream>>>(
         y_, target_.peers<const __nv_bfloat16>(), errors_, args.tokens, args.rows, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all tokens have been read
+    // all tokens have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, width, rows, tokens, &one, all_, CUDA_R_16BF, width,
                               errors_, CUDA_R_16BF, rows, &zero, grad_, CUDA_R_32F, width, CUBLAS_COMPUTE_32F,
                               CUBLAS_GEMM_DEFAULT));

@@ -3,31 +3,21 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128;
 
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Adds up the sums of all ranks where they are, from the last to the first.
@@ -84,12 +74,13 @@ class Solution {
                                args.h + b * args.n, 1, constants_ + 1, gains_.mine<double>() + b * args.n, 1));
     check_cublas(
         cublasDdot(cublas_, static_cast<int>(rows), args.h, 1, gains_.mine<double>(), 1, sums_.mine<double>()));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all sums and gains are there
+    // all sums and gains are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     update_covariances<<<grid(rows * args.n), kThreads, 0, stream>>>(args, sums_.peers<const double>(),
                                                                      gains_.mine<double>(), world_);
     update_weights<<<dim3(grid(rows), static_cast<unsigned>(world_)), kThreads, 0, stream>>>(
         args, sums_.peers<const double>(), gains_.peers<const double>(), w_.peers<const double>(), world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -4,14 +4,14 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256, kBlocks = 64;
 
 // The sum of squares in double, block by block.
@@ -27,14 +27,6 @@ __global__ void add_squares(const __nv_bfloat16* g, int64_t n, double* sum_of_al
   atomicAdd(&sum_of_block, sum);
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(sum_of_all, sum_of_block);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the shards' sums of all ranks where they are, and the experts' of this rank's group.
@@ -67,12 +59,12 @@ class Solution {
     cudaMemsetAsync(own, 0, 2 * sizeof(double), stream);
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.dense_grad, args.dense, own);
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.expert_grad, args.expert, own + 1);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.dense_grad, args.dense_clipped, args.dense, 1, args.max_norm,
                                             args.norm, rank_, world_, ep);
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.expert_grad, args.expert_clipped, args.expert,
                                             static_cast<float>(ep), args.max_norm, args.norm, rank_, world_, ep);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -7,12 +7,12 @@
 
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 1024;
 
 // What has been found so far. Extremes are of d, from which those of the ratio follow.
@@ -48,14 +48,6 @@ __global__ void add_tokens(const float* now, const float* old, const float* adva
     if (threadIdx.x < half) of_thread[threadIdx.x].add(of_thread[threadIdx.x + half]);
   }
   if (threadIdx.x == 0) *found = of_thread[0];
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads what all ranks have found where it is.
@@ -98,11 +90,11 @@ class Solution {
     const auto found = found_.peers<Found>();
     add_tokens<<<1, kThreads, 0, stream>>>(args.new_logprob, args.old_logprob, args.advantage, args.mask, of_thread_,
                                            found.of[rank_], args.tokens);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     finish<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         found, args.new_logprob, args.old_logprob, args.advantage, args.mask, args.loss, args.metrics, args.count,
         args.dnew, args.tokens, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -8,12 +8,12 @@
 
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 64, kMostExperts = 256;
 
 struct Totals {
@@ -60,14 +60,6 @@ __global__ void add_tokens(const __nv_bfloat16* logits, Totals* totals, int64_t 
   }
 }
 
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // One block. Reads the totals of all ranks where they are.
 __global__ void finish(Peers<Totals> totals, float* fraction, float* probability, float* loss, int64_t tokens,
                        int experts, int top_k, int world) {
@@ -103,10 +95,10 @@ class Solution {
     cudaMemsetAsync(totals.of[rank_], 0, sizeof(Totals), stream);
     add_tokens<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         args.logits, totals.of[rank_], args.tokens, experts, top_k);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
     finish<<<1, kThreads, 0, stream>>>(totals, args.fraction, args.probability, args.loss, args.tokens, experts, top_k,
                                        world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cuda/atomic>
 #include <numbers>
 #include <vector>
 
@@ -13,22 +12,14 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 inline void check_cublas(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // gathered[field][row][column]: this rank's rows of the columns of all ranks, where rank i has
@@ -98,10 +89,10 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     multiply(args.spectrum, first_matrix_, wholes_.mine<float>(), args.fields * columns_, 2 * args.height,
              2 * args.height);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all columns are there
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all columns are there
     gather<<<dim3(static_cast<unsigned>(half_), static_cast<unsigned>(args.fields)), 64, 0, stream>>>(
         wholes_.peers<const float2>(), reinterpret_cast<float2*>(gathered_), first_, rows_, args.height, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
     multiply(gathered_, second_matrix_, args.x, args.fields * rows_, 2 * half_, args.width);
   }
 

@@ -3,23 +3,15 @@
 #include <fabricbench/rank.h>
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
+using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // grid[rank][channel][lat][lon]: the points of all ranks. Grid: (any, world).
 __global__ void pull(Peers<const float> x, float* grid, int64_t count) {
@@ -74,9 +66,9 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const int64_t points = args.lats * args.lons;
     const auto blocks = static_cast<unsigned>((points + kThreads - 1) / kThreads);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
     pull<<<dim3(16, world), kThreads, 0, stream>>>(inputs_.peers<const float>(), grid_, args.channels * points);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
     convolve<<<dim3(blocks, static_cast<unsigned>(args.channels), static_cast<unsigned>(args.basis)), kThreads, 0,
                stream>>>(args, grid_, sums_, rank_, world_);
     mix<<<dim3(blocks, static_cast<unsigned>(args.features)), kThreads, 0, stream>>>(args, sums_);

@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "args.h"
 
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
+using fabricbench::rank_barrier_kernel;
 constexpr int kWarp = 32, kThreads = 512, kWarps = kThreads / kWarp;
 constexpr int kLanes = 4, kGroups = kThreads / kLanes;  // threads in groups of 4
 constexpr int kQuads = 8;                               // int4, of 8 logits each, that a thread keeps: vocab <= 32,768
@@ -90,14 +90,6 @@ __global__ void __launch_bounds__(kThreads) select_local(const int4* logits, uin
   if (thread >= count && thread < k) places[blockIdx.x * k + thread] = 0;
 }
 
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 template <class T>
 __device__ T sum_of_block(T value) {
   __shared__ T of_warp[kWarps];
@@ -162,9 +154,9 @@ class Solution {
     const auto places = places_.peers<uint32_t>();
     select_local<<<rows, kThreads, static_cast<size_t>(shared_), stream>>>(reinterpret_cast<const int4*>(args.logits),
                                                                            places.of[rank_], args.vocab / 8, k);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all lists are there
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all lists are there
     select_all<<<rows, kThreads, 0, stream>>>(places, args.target, args.log_prob, args.vocab, k, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:
