@@ -109,7 +109,7 @@ using fabricbench::Peers;
 
 constexpr int kBlocks = 8;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
@@ -123,7 +123,7 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 __global__ void gemm_of_peers(Args args, Peers<const bf16> a, Peers<uint32_t> flags, int rank, int world,
                               uint32_t call) {
   __shared__ TileBuffers buffers;
-  meet(flags, rank, world, 2 * call - 1);
+  barrier(flags, rank, world, 2 * call - 1);
   const int m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
   const int stripes = (m + kTileRows - 1) / kTileRows, columns = (n + kTileColumns - 1) / kTileColumns;
   for (int tile = static_cast<int>(blockIdx.x); tile < world * stripes * columns; tile += kBlocks) {
@@ -137,7 +137,7 @@ __global__ void gemm_of_peers(Args args, Peers<const bf16> a, Peers<uint32_t> fl
       if (r < rows && c < n) args.c[(int64_t{source} * m + row + r) * n + c] = __float2bfloat16(sums[i]);
     }
   }
-  meet(flags, rank, world, 2 * call);
+  barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

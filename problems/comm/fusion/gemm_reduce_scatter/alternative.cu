@@ -5,7 +5,6 @@
 #include <fabricbench/rank.h>
 
 #include <algorithm>
-#include <cuda/atomic>
 #include <optional>
 #include <stdexcept>
 
@@ -104,8 +103,11 @@ __device__ inline void multiply_tile(TileBuffers& shared, const bf16* a, int a_s
 }
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Not overlapped: every rank leaves its whole part where the others can read it; then each pulls its rows.
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kThreads = 256;
 
@@ -123,26 +125,15 @@ __global__ void multiply(Args args, float* part, int world) {
   }
 }
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
-
 // One block: the parts are complete when it starts, and no rank overwrites them before it has ended everywhere.
 __global__ void pull(Args args, Peers<const float> part, Peers<uint32_t> flags, int rank, int world, uint32_t call) {
-  meet(flags, rank, world, 2 * call - 1);
+  rank_barrier(flags, rank, world, 2 * call - 1);
   for (int64_t i = threadIdx.x; i < args.m * args.n; i += kThreads) {
     float sum = 0;
     for (int r = 0; r < world; ++r) sum += part.of[r][rank * args.m * args.n + i];
     args.out[i] = __float2bfloat16(sum);
   }
-  meet(flags, rank, world, 2 * call);
+  rank_barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

@@ -71,10 +71,11 @@ class NodeMemory {
 // [solution]
 // Nothing in chunks, and all of it pulled: a rank reads slices of its neighbours' inputs, its card reads the partner's
 // sums, and neighbours read the results of each other. Messages of two kinds, by send and receive through a completion
-// channel, tell the partner that the sums may be read, and that they were read. Kernels meet by counters.
+// channel, tell the partner that the sums may be read, and that they were read. Barriers of the node's kernels are
+// counters.
 using Counter = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-__global__ void meet(Neighbours<uint32_t> counters, int local, int ranks, uint32_t epoch) {
+__global__ void barrier(Neighbours<uint32_t> counters, int local, int ranks, uint32_t epoch) {
   for (int peer = 0; peer < ranks; ++peer) Counter(*counters.of[peer]).fetch_add(1, cuda::memory_order_release);
   while (Counter(*counters.of[local]).load(cuda::memory_order_acquire) < epoch * static_cast<uint32_t>(ranks)) {
   }
@@ -145,7 +146,7 @@ class Solution {
     const int64_t first = std::min(place_.local * slice_, args.n), count = std::min(slice_, args.n - first);
     const auto counters = counters_->all<uint32_t>();
     const auto blocks = static_cast<int>(std::min<int64_t>(64, args.n / 256 + 1));
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     add_inputs<<<blocks, 256, 0, stream>>>(inputs_->all<const float>(), place_.ranks, sums_, first, count);
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     post(IBV_WR_SEND, 0);  // my sums may be read
@@ -154,10 +155,10 @@ class Solution {
     await(read_, ++reads_);
     post(IBV_WR_SEND, 0);  // yours are read
     add_partner<<<blocks, 256, 0, stream>>>(sums_, results_, count);
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     gather<<<blocks, 256, 0, stream>>>(gathered_->all<const float>(), args.out, slice_, args.n);
     // No neighbour reads my results or my input any more.
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     await(received_, ++expected_);  // the partner has read my sums
   }
 

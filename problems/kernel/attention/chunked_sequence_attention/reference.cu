@@ -12,20 +12,15 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kWarp = 32, kDim = 128;
 constexpr int kStreams = 4;           // chunks that are computed at a time
 constexpr int64_t kQuads = kDim / 8;  // units of 16 bytes of a head
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Flags are words with the last call of which they are true: arrived[chunk][source], then done[source]. The number of
 // the call is in device memory, because the launches are recorded once for all calls.

@@ -10,7 +10,7 @@
 // [solution]
 #include <fabricbench/rank_barrier.h>
 
-// The other way round, and with plain kernels: each rank sends every row to a slot of its owner, all ranks meet, and
+// The other way round, and with plain kernels: each rank sends every row to a slot of its owner, a barrier, and
 // the owner adds up its slots. There are two sets of slots, used in turn: a rank that is a call ahead writes the other
 // one, and it can't be two ahead.
 using fabricbench::Peers;

@@ -11,10 +11,13 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kThreads = 128;
 // Blocks that add up, and their threads. All are resident at once: they wait for their peers.
@@ -25,14 +28,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // its partial sums are there, and its `out` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // its block has read the sums here and written to `out` here
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Writes what the filters see as a matrix: columns[k][n] for term k = (channel, frame, row, column of the filter) and
 // position n. A thread has 8 positions, which are in one row of a frame. Grid: (positions / 8 / kThreads, terms).

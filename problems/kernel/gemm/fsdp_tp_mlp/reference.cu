@@ -11,10 +11,13 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kThreads = 256, kWeights = 3;
 constexpr int kGatherBlocks = 40, kAddBlocks = 128;  // of each weight; all resident at once: they wait for their peers
@@ -24,14 +27,6 @@ struct Flags {
   uint32_t gathered[kWeights][kGatherBlocks][fabricbench::kMostRanks];  // has written its piece of the shard here
   uint32_t partial[kAddBlocks][fabricbench::kMostRanks];                // has found its partial sums ready
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // The place of a rank in the grid: ranks of one replica are adjacent, holders of one set of weights are `tp` apart.
 struct Place {

@@ -37,7 +37,7 @@ class Solution {
   ~Solution() { cublasDestroy(blas_); }
 
   // Parts have two places, used in turn. The product writes what others fetched two calls ago: in the call before this
-  // one each of them met us, behind that fetch on its stream.
+  // one each of them reached a barrier with us, behind that fetch on its stream.
   void run(const Args& args, cudaStream_t stream) {
     const size_t set = ++call_ % 2 * bytes_;
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);

@@ -11,10 +11,13 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kBlocks = 128, kThreads = 128;  // all resident at once: they wait for their peers
@@ -24,14 +27,6 @@ struct Flags {
   uint32_t ready[fabricbench::kMostRanks];          // the peer has begun the call: its `c` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];  // the peer has written what its block with this number writes
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Permission to write our `c`, given on a stream of its own while the product is under way: peers that want to push
 // have it by then. The release is there for what the stream did to `c` before this call.

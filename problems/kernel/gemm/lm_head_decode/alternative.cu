@@ -49,7 +49,7 @@ class Solution {
   ~Solution() { cublasDestroy(blas_); }
 
   // Sums have two places, used in turn. This call writes where others fetched two calls ago: in the call before this
-  // one each of them met us, behind that fetch on its stream.
+  // one each of them reached a barrier with us, behind that fetch on its stream.
   void run(const Args& args, cudaStream_t stream) {
     const size_t set = ++call_ % 2 * bytes_;
     const auto batch = static_cast<int>(args.batch), rows = static_cast<int>(args.rows),

@@ -11,7 +11,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kThreads = 256, kBlocks = 32;  // of exchanges: enough for the links; all resident, as they wait for peers
@@ -22,14 +26,6 @@ struct Flags {
   uint32_t sent[kBlocks][kMostRanks];  // the peer's block with this number has sent its tokens
   uint32_t parts[kMostRanks];          // the peer's parts are complete
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // The all-gather: writes this rank's tokens into every rank's `all`. When it ends, those of the peers have come: each
 // block waits for the blocks with its number. `quads` are units of 16 bytes of one rank's tokens.

@@ -13,7 +13,7 @@ using fabricbench::Peers;
 using fabricbench::rank_barrier_kernel;
 
 // Counts [2][experts] of each rank that others read. In call e they are written where those of call e - 2 were, which
-// all ranks have read: each has met this one in call e - 1 since.
+// all ranks have read: each has had a barrier with this one in call e - 1 since.
 __global__ void clear(int32_t* counts, int experts) {
   for (int e = static_cast<int>(threadIdx.x); e < experts; e += static_cast<int>(blockDim.x)) counts[e] = 0;
 }

@@ -12,8 +12,8 @@
 using fabricbench::Peers;
 using fabricbench::rank_barrier_kernel;
 
-// Each rank sorts the numbers of its choices by expert, all meet, and experts' ranks fetch the tokens from where they
-// are. All meet again before the tokens change.
+// Each rank sorts the numbers of its choices by expert, and after a barrier experts' ranks fetch the tokens from where
+// they are. There is another barrier before the tokens change.
 
 // list: where each expert begins, [experts + 1], then the sorted choices. A thread for each expert.
 __global__ void sort(const int32_t* ids, int32_t* list, int choices, int experts) {

@@ -13,8 +13,8 @@
 using fabricbench::Peers;
 using fabricbench::rank_barrier_kernel;
 
-// Experts' ranks tell each choice's rank which row it has, all meet, and the tokens' ranks fetch the rows from where
-// they are. All meet again before the rows change, and the words that say where they are.
+// Experts' ranks send each choice's rank the number of its row, and after a barrier the tokens' ranks fetch the rows
+// from where they are. There is another barrier before the rows change, and the words that say where they are.
 
 __global__ void tell(Args args, Peers<int32_t> places) {
   const auto choices = static_cast<int>(args.tokens * args.k);

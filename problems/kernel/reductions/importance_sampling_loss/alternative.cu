@@ -33,7 +33,7 @@ struct Found {
   }
 };
 
-// One block; halves of its threads meet in memory.
+// One block; halves of its threads are added up in memory.
 __global__ void add_tokens(const float* now, const float* old, const float* advantage, const uint8_t* mask,
                            Found* of_thread, Found* found, int64_t tokens) {
   Found own;

@@ -18,7 +18,7 @@ struct Found {
   unsigned long long count;
 };
 
-// One block; its threads meet in shared memory.
+// One block; its threads add up in shared memory.
 __global__ void add_losses(const float* loss, const uint8_t* mask, Found* found, int64_t tokens) {
   __shared__ Found all;
   if (threadIdx.x == 0) all = {};

@@ -42,7 +42,7 @@ __global__ void convolve(Peers<const __nv_bfloat16> x2, Peers<const __nv_bfloat1
   __syncwarp();
 
   const int own = first + lane * kOutputs;
-  float window[kOutputs], out[kOutputs];  // the tokens that meet tap k, and the sums
+  float window[kOutputs], out[kOutputs];  // the tokens of tap k, and the sums
   for (int q = 0; q < kOutputs; ++q) {
     window[q] = z[own + q];
     out[q] = bias[channel] * window[q];
