@@ -15,8 +15,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::post;
-using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kThreads = 256, kBlocks = 128;  // all resident at once: they wait for their peers
@@ -27,6 +25,12 @@ struct Flags {
   uint32_t ready[kBlocks][kMostRanks];  // the peer's parts are in the inboxes, and its `y` may be written
   uint32_t done[kBlocks][kMostRanks];   // the peer's block with this number has written its sums, and read its inbox
 };
+
+// Thread i posts to rank i, and waits until rank i has posted to this one.
+__device__ void exchange(uint32_t& there, uint32_t& here, uint32_t call) {
+  fabricbench::post(there, call);
+  fabricbench::wait(here, call);
+}
 
 __device__ void add(float2 (&sums)[4], int4 bits) {
   const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&bits);
@@ -56,10 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto peer = static_cast<int>(threadIdx.x);
   // The release is there for what the stream did before this kernel: the product's stores into inboxes, and whatever
   // used this rank's `y` last.
-  if (peer < world) {
-    post(flags.of[peer]->ready[block][rank], call);
-    wait(flags.of[rank]->ready[block][peer], call);
-  }
+  if (peer < world) exchange(flags.of[peer]->ready[block][rank], flags.of[rank]->ready[block][peer], call);
   __syncthreads();  // what some threads have acquired is there for all
 
   const int64_t stride = int64_t{gridDim.x} * kThreads;
@@ -85,10 +86,7 @@ __global__ void __launch_bounds__(kThreads)
   // Behind this kernel `y` is complete, and peers have read what this rank's next product overwrites: each block has
   // waited for the blocks with its number, and the kernel ends with its last block.
   __syncthreads();  // orders the loads and stores of all threads before the releases
-  if (peer < world) {
-    post(flags.of[peer]->done[block][rank], call);
-    wait(flags.of[rank]->done[block][peer], call);
-  }
+  if (peer < world) exchange(flags.of[peer]->done[block][rank], flags.of[rank]->done[block][peer], call);
 }
 
 // The product stores its tiles where they are added up: it is a batch of products, one for the columns of each rank,
