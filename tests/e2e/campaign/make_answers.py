@@ -125,7 +125,7 @@ SOURCES = {
 PIECES = {"prose": "prose.md", "sketch": "sketch.md", "refused": "refusal.md"}
 
 OPENINGS = {
-    "atlas": ["Each block works on its own part and meets only the blocks that it exchanges data with; flags count the calls.",
+    "atlas": ["Each block works on its own part and waits only for the blocks that it exchanges data with; flags count the calls.",
               "The verdict points at a real mistake of mine. Corrected:"],
     "borealis": ["Here is a solution. It maps the peers' buffers in the constructor and does everything else in one kernel.",
                  "Thanks for the feedback! I have changed the code accordingly."],
