@@ -11,7 +11,6 @@
 
 // Pulls word by word, between two kernels that are barriers of all ranks: the stream orders the three.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 __global__ void pull(Peers<const uint32_t> in, uint32_t* out, int64_t n) {
   const auto source = static_cast<int>(blockIdx.y);
@@ -30,9 +29,9 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto flags = flags_.peers<uint32_t>();
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
     pull<<<dim3(4, world_), 256, 0, stream>>>(inputs_.peers<const uint32_t>(), args.out, args.n);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
   }
 
  private:

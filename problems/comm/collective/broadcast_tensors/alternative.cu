@@ -34,8 +34,8 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const int64_t most = (args.tensors + world_ - 1) / world_;
     length_ = most * (args.n + args.tensors);
-    cudaMalloc(&shares_, world_ * length_ * sizeof(__nv_bfloat16));
-    cudaMemset(shares_, 0, world_ * length_ * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&shares_, world_ * length_ * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMemset(shares_, 0, world_ * length_ * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(shares_); }
 

@@ -15,7 +15,7 @@ __global__ void towards(const float* x, const float* sum, float* y, int64_t n, f
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&sum_, args.n * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sum_, args.n * sizeof(float)));
   }
   ~Solution() { cudaFree(sum_); }
 

@@ -13,7 +13,6 @@
 // Pushes instead: every rank stores its contribution, as floats, into its owner's staging row, and the owner adds the
 // rows up in the order of ranks. The stream orders the kernels, two of which are barriers of all ranks.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 __global__ void scatter(const __nv_bfloat16* in, Peers<float> rows, int64_t row, int64_t n, int rank, int world) {
   const int owner = static_cast<int>(blockIdx.y);
@@ -43,10 +42,10 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     scatter<<<dim3(2, world_), 256, 0, stream>>>(args.in, rows_.peers<float>(), row_, args.n, rank_, world_);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
     add<<<4, 256, 0, stream>>>(rows_.mine<float>(), row_, args.out, args.n, rank_, world_);
     // the rows may be overwritten
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
   }
 
  private:

@@ -19,7 +19,7 @@ __global__ void take(Args args, const __nv_bfloat16* all, int64_t rank) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), comm_(rank) {
-    cudaMalloc(&all_, rank.world() * args.slots * args.n * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&all_, rank.world() * args.slots * args.n * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(all_); }
 

@@ -13,7 +13,6 @@
 // One shot: every rank adds and normalises every row itself, between two kernels that are barriers
 // of all ranks. No rank writes to a peer's tensors.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 template <int kWidth>
 struct alignas(2 * kWidth) Pack {
@@ -77,9 +76,9 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto flags = flags_.peers<uint32_t>();
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
     normalise<<<static_cast<unsigned>(args.tokens), 256, 0, stream>>>(x_.peers<const __nv_bfloat16>(), args, world_);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
   }
 
  private:

@@ -249,8 +249,8 @@ class Solution {
         world_(rank.world()),
         count_(static_cast<size_t>(2 * args.tokens * args.kv_heads * kDim)),
         comm_(rank) {
-    cudaMalloc(&k_, count_ * static_cast<size_t>(world_) * sizeof(bf16));
-    cudaMalloc(&v_, count_ * static_cast<size_t>(world_) * sizeof(bf16));
+    fabricbench::check_cuda(cudaMalloc(&k_, count_ * static_cast<size_t>(world_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&v_, count_ * static_cast<size_t>(world_) * sizeof(bf16)));
   }
   ~Solution() {
     cudaFree(k_);

@@ -10,6 +10,7 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -256,10 +257,10 @@ class Solution {
         count_(static_cast<size_t>(2 * args.tokens * args.kv_heads * kDim)) {
     fabricbench::check_nccl(ncclCommSplit(comm_, inner_, place_, &cp_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, place_, inner_, &tp_, nullptr));
-    cudaMalloc(&k_, count_ * static_cast<size_t>(places_) * sizeof(bf16));
-    cudaMalloc(&v_, count_ * static_cast<size_t>(places_) * sizeof(bf16));
-    cudaMalloc(&context_, count_ * static_cast<size_t>(args.share) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&k_, count_ * static_cast<size_t>(places_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&v_, count_ * static_cast<size_t>(places_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&context_, count_ * static_cast<size_t>(args.share) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -286,9 +287,10 @@ class Solution {
     const auto hidden = static_cast<int>(args.hidden), rows = static_cast<int>(2 * args.tokens);
     const auto depth = static_cast<int>(args.kv_heads * args.share) * kDim;
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, args.weight, CUDA_R_16BF, depth, context_,
-                 CUDA_R_16BF, depth, &zero, args.out, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, context_, CUDA_R_16BF, depth, &zero, args.out,
+                                           CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(ncclAllReduce(args.out, args.out, static_cast<size_t>(2 * args.tokens * args.hidden),
                                           ncclBfloat16, ncclSum, tp_, stream));
   }

@@ -12,7 +12,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 // Reads numbers and angles of all ranks where they are, and rotates them here. Grid: (token, source). A thread has
 // eight pairs.
 __global__ void pull(Peers<const uint4> in, Peers<const float4> cosines, Peers<const float4> sines, uint4* out,
@@ -53,7 +52,7 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
     const auto launch = [&](const fabricbench::PeerMemory& in, __nv_bfloat16* out, int64_t heads) {
       pull<<<grid, 128, 0, stream>>>(in.peers<const uint4>(), cosines_.peers<const float4>(),
@@ -62,7 +61,8 @@ class Solution {
     };
     launch(queries_, args.q_all, args.q_heads);
     launch(keys_, args.k_all, args.k_heads);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -12,7 +12,6 @@
 // Reads the lengths and then the tokens where they are, between two kernels that are barriers of all ranks: the stream
 // orders the three.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Grid: (any, world).
 __global__ void pull(Peers<const int32_t> lengths, Peers<const int4> in, int32_t* offsets, int4* out, int64_t quads,
@@ -42,11 +41,13 @@ class Solution {
         inputs_(rank, args.in) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     pull<<<dim3(16, static_cast<unsigned>(world_)), 128, 0, stream>>>(
         lengths_.peers<const int32_t>(), inputs_.peers<const int4>(), args.offsets, reinterpret_cast<int4*>(args.out),
         args.hidden / 8, rank_);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Reads counts and rows where they are. Grid: (blocks that share the rows, sources).
 __global__ void pull(Peers<const int32_t> counts, Peers<const int4> in, int32_t* received, int4* out, int64_t quads,
@@ -36,11 +35,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     pull<<<dim3(16, static_cast<unsigned>(world_)), 256, 0, stream>>>(
         counts_.peers<const int32_t>(), inputs_.peers<const int4>(), args.received, reinterpret_cast<int4*>(args.out),
         args.hidden / 8, rank_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Reads this rank's items from the root. Grid: (items of this rank, blocks that share an item).
 __global__ void pull(const int32_t* root, Peers<const int4> batch, int4* out, int64_t quads, int rank, int world) {
@@ -26,10 +25,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto own = static_cast<unsigned>((args.items - rank_ + world_ - 1) / world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // the batch is there
+    // the batch is there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     pull<<<dim3(own, 8), 256, 0, stream>>>(args.root, batches_.peers<const int4>(), reinterpret_cast<int4*>(args.out),
                                            args.words / 4, rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -9,17 +9,15 @@
 // [solution]
 #include <fabricbench/rank_barrier.h>
 
-using fabricbench::rank_barrier_kernel;
-
 // Between the barriers, copy engines fetch the blocks, one stream for each peer.
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), inputs_(rank, args.in) {
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
     for (int k = 0; k < world_; ++k) {
-      cudaStreamCreateWithFlags(&streams_[k], cudaStreamNonBlocking);
-      cudaEventCreateWithFlags(&copied_[k], cudaEventDisableTiming);
+      fabricbench::check_cuda(cudaStreamCreateWithFlags(&streams_[k], cudaStreamNonBlocking));
+      fabricbench::check_cuda(cudaEventCreateWithFlags(&copied_[k], cudaEventDisableTiming));
     }
   }
   ~Solution() {
@@ -33,17 +31,19 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const int64_t block = args.rows * args.hidden;
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
-    cudaEventRecord(begun_, stream);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
     for (int k = 0; k < world_; ++k) {
       const int source = (rank_ + k) % world_;
-      cudaStreamWaitEvent(streams_[k], begun_, 0);
-      cudaMemcpyAsync(args.out + source * block, inputs_.at<__nv_bfloat16>(source) + rank_ * block,
-                      static_cast<size_t>(block) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, streams_[k]);
-      cudaEventRecord(copied_[k], streams_[k]);
-      cudaStreamWaitEvent(stream, copied_[k], 0);
+      fabricbench::check_cuda(cudaStreamWaitEvent(streams_[k], begun_, 0));
+      fabricbench::check_cuda(
+          cudaMemcpyAsync(args.out + source * block, inputs_.at<__nv_bfloat16>(source) + rank_ * block,
+                          static_cast<size_t>(block) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, streams_[k]));
+      fabricbench::check_cuda(cudaEventRecord(copied_[k], streams_[k]));
+      fabricbench::check_cuda(cudaStreamWaitEvent(stream, copied_[k], 0));
     }
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

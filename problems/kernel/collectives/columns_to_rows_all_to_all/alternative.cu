@@ -9,8 +9,6 @@
 // [solution]
 #include <fabricbench/rank_barrier.h>
 
-using fabricbench::rank_barrier_kernel;
-
 // Copy engines read the rows where they are: a copy of two dimensions for each source.
 class Solution {
  public:
@@ -20,7 +18,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto width = static_cast<size_t>(args.cols) * sizeof(float), height = static_cast<size_t>(args.rows);
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     for (int k = 0; k < world_; ++k) {
       const int source = (rank_ + k) % world_;
       const float* from = inputs_.at<float>(source) + rank_ * args.rows * args.cols;
@@ -28,7 +26,8 @@ class Solution {
                                                 width, width, height, cudaMemcpyDefault, stream),
                               "cudaMemcpy2DAsync");
     }
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

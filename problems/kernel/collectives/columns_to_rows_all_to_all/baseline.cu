@@ -26,7 +26,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), message_(args.rows * args.cols), comm_(rank) {
-    cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(float)));
   }
   ~Solution() { cudaFree(received_); }
 

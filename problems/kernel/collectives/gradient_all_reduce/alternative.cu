@@ -14,7 +14,6 @@
 // Plain kernels, one after the other, with a barrier of all ranks between them: each rank adds up a slice into its own
 // output, then fetches the other slices from the outputs of their owners. From the last rank to the first.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128, kMostBlocks = 256;
 
 // The numbers are taken in pairs, of which the last may be incomplete.
@@ -63,16 +62,16 @@ class Solution {
     const auto begin = [&](int r) { return pairs * r / world_; };
     const auto blocks = static_cast<int>(std::min<int64_t>(kMostBlocks, pairs / world_ / kThreads + 1));
     const auto words = words_.peers<uint32_t>();
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
     reduce<<<blocks, kThreads, 0, stream>>>(inputs_.peers<const __nv_bfloat16>(), args.sum, begin(rank_),
                                             begin(rank_ + 1), args.n, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     for (int step = 1; step < world_; ++step) {
       const int peer = (rank_ + step) % world_;
       fetch<<<blocks, kThreads, 0, stream>>>(outputs_.at<__nv_bfloat16>(peer), args.sum, begin(peer), begin(peer + 1),
                                              args.n);
     }
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -13,7 +13,6 @@
 // One shot, with plain kernels and a barrier of all ranks before and after them: every rank reads all tensors of all
 // ranks and adds them up itself, from the last rank to the first.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128, kMostBlocks = 128;
 
 __global__ void add(Peers<const float4> in, float4* out, int64_t quads, int world) {
@@ -47,12 +46,13 @@ class Solution {
       add<<<blocks, kThreads, 0, stream>>>(in.peers<const float4>(), reinterpret_cast<float4*>(out), quads, world_);
     };
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     reduce(gate_a_, args.gate_a_sum, of_hidden);
     reduce(gate_b_, args.gate_b_sum, of_ffn);
     reduce(down_a_, args.down_a_sum, of_ffn);
     reduce(down_b_, args.down_b_sum, of_hidden);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

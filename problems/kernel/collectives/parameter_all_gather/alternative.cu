@@ -10,8 +10,6 @@
 // [solution]
 #include <fabricbench/rank_barrier.h>
 
-using fabricbench::rank_barrier_kernel;
-
 // Copy engines pull each rank's rows, between two kernels that are barriers of all ranks: the stream orders them all.
 class Solution {
  public:
@@ -22,7 +20,8 @@ class Solution {
         shards_(rank, args.shard) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all shards are there
+    // all shards are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     int64_t before = 0;
     const auto pull = [&](__nv_bfloat16* out, int64_t rows) {
       const int64_t chunk = (rows + world_ - 1) / world_;
@@ -30,9 +29,9 @@ class Solution {
         const int source = (rank_ + step) % world_;
         const int64_t first = source * chunk, count = std::min(chunk, rows - first);
         if (count <= 0) continue;
-        cudaMemcpyAsync(out + first * args.hidden, shards_.at<__nv_bfloat16>(source) + before * args.hidden,
-                        static_cast<size_t>(count * args.hidden) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice,
-                        stream);
+        fabricbench::check_cuda(cudaMemcpyAsync(
+            out + first * args.hidden, shards_.at<__nv_bfloat16>(source) + before * args.hidden,
+            static_cast<size_t>(count * args.hidden) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, stream));
       }
       before += chunk;
     };
@@ -41,7 +40,8 @@ class Solution {
     pull(args.gate_up, args.gate_up_rows);
     pull(args.down, args.down_rows);
     pull(args.norm, args.norm_rows);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

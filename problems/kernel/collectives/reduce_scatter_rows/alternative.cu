@@ -14,7 +14,6 @@
 // the owner adds up its slots. There are two sets of slots, used in turn: a rank that is a call ahead writes the other
 // one, and it can't be two ahead.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128;
 
 // A row for each block. Slots: [sender][row][quad].
@@ -53,7 +52,7 @@ class Solution {
     const int64_t own = (rank_ + 1) * args.rows / world_ - rank_ * args.rows / world_;
     send<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
         reinterpret_cast<const uint4*>(args.partial), slots_.peers<uint4>(at), args.cols / 8, rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     add<<<static_cast<unsigned>(own), kThreads, 0, stream>>>(
         slots_.mine<__nv_bfloat162>(at), reinterpret_cast<__nv_bfloat162*>(args.out), longest_, args.cols / 2, world_);
   }

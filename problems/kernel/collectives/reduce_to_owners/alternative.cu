@@ -12,7 +12,6 @@
 // Plain kernels with a barrier of all ranks before and after. Some blocks for each bucket, which end at once where it
 // belongs to another rank. From the last rank to the first.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128, kBlocksPerBucket = 4;
 
 __global__ void add(Peers<const float2> grad, const int32_t* ends, const int32_t* owners, float2* sum, int rank,
@@ -39,11 +38,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>(args.buckets), kBlocksPerBucket);
     add<<<grid, kThreads, 0, stream>>>(inputs_.peers<const float2>(), args.ends, args.owners,
                                        reinterpret_cast<float2*>(args.sum), rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

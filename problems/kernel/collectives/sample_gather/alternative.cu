@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // The root reads all items where they are. Grid: (items, blocks that share an item).
 __global__ void pull(const int32_t* root, Peers<const int4> parts, int4* all, int64_t quads, int rank, int world) {
@@ -28,14 +27,14 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     // all parts are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const int64_t quads = args.width / 8;
     const dim3 grid(static_cast<unsigned>(args.items),
                     static_cast<unsigned>(std::min<int64_t>(8, (quads + 255) / 256)));
     pull<<<grid, 256, 0, stream>>>(args.root, parts_.peers<const int4>(), reinterpret_cast<int4*>(args.all), quads,
                                    rank_, world_);
     // the root has read them
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

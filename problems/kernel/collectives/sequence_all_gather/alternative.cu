@@ -11,7 +11,6 @@
 
 // Ordinary loads pull the pieces, between two kernels that are barriers of all ranks: the stream orders the three.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Grid: (any, world, batch).
 __global__ void pull(Peers<const int4> in, int4* out, int64_t quads, int rank) {
@@ -31,11 +30,13 @@ class Solution {
         inputs_(rank, args.in) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const dim3 grid(8, static_cast<unsigned>(world_), static_cast<unsigned>(args.batch));
     pull<<<grid, 128, 0, stream>>>(inputs_.peers<const int4>(), reinterpret_cast<int4*>(args.out),
                                    args.tokens * args.hidden / 8, rank_);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

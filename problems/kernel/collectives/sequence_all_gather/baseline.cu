@@ -37,7 +37,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : world_(rank.world()), count_(args.batch * args.tokens * args.hidden), comm_(rank) {
-    cudaMalloc(&gathered_, static_cast<size_t>(world_ * count_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&gathered_, static_cast<size_t>(world_ * count_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(gathered_); }
 

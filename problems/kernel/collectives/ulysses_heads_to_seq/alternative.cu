@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Reads all heads of the tokens of this rank from the ranks that have them. Grid: (tokens, world).
 __global__ void pull(Peers<int4> in, int4* out, int64_t quads, int rank) {
@@ -27,11 +26,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
     pull<<<grid, 128, 0, stream>>>(inputs_.peers<int4>(), reinterpret_cast<int4*>(args.out), args.heads * args.dim / 8,
                                    rank_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -23,7 +23,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), message_(args.tokens * args.heads * args.dim), comm_(rank) {
-    cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(received_); }
 

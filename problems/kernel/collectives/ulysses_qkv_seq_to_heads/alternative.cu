@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 // Reads one part (queries, keys or values) of all tokens from the ranks that have them: `quads` times 16 bytes, behind
 // the first `begin` of each token. Grid: (tokens, world).
 __global__ void pull(Peers<int4> qkv, int4* out, int64_t row, int64_t begin, int64_t quads, int rank) {
@@ -32,12 +31,13 @@ class Solution {
     const dim3 grid(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
     const auto inputs = inputs_.peers<int4>();
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     pull<<<grid, 128, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.q), row, rank_ * q, q, rank_);
     pull<<<grid, 32, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.k), row, world_ * q + group * kv, kv, rank_);
     pull<<<grid, 32, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.v), row, world_ * q + (groups + group) * kv, kv,
                                   rank_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -29,7 +29,7 @@ class Solution {
         q_(args.tokens * args.q_heads * args.dim),
         kv_(args.tokens * args.kv_heads * args.dim),
         comm_(rank) {
-    cudaMalloc(&packed_, static_cast<size_t>(world_ * (q_ + 2 * kv_)) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(world_ * (q_ + 2 * kv_)) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(packed_); }
 

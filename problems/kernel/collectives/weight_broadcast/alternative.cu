@@ -12,7 +12,6 @@
 // Every rank reads the root's weights where they are, between two kernels that are barriers of all ranks: the stream
 // orders them all.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 __global__ void pull(const int32_t* root, Peers<const __nv_bfloat16> in, __nv_bfloat16* out, int64_t count) {
   const __nv_bfloat16* from = in.of[*root];
@@ -33,14 +32,16 @@ class Solution {
         norm_(rank, args.norm) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const auto get = [&](const fabricbench::PeerMemory& in, __nv_bfloat16* out, int64_t rows) {
       pull<<<32, 256, 0, stream>>>(args.root, in.peers<const __nv_bfloat16>(), out, rows * args.hidden);
     };
     get(attention_, args.new_attention, args.attention_rows);
     get(mlp_, args.new_mlp, args.mlp_rows);
     get(norm_, args.new_norm, args.norm_rows);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -9,16 +9,10 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
 
-#include <stdexcept>
-
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 // rows[n][k]: what the filters see at position n, one after the other. A block for each position.
 __global__ void unfold(const __nv_bfloat16* x, __nv_bfloat16* rows, int64_t terms, int64_t frames, int64_t height,
                        int64_t width) {
@@ -48,8 +42,8 @@ class Solution {
         terms_(27 * args.channels),
         words_(rank, 64 * sizeof(uint32_t)),
         partial_(rank, static_cast<size_t>(args.filters * positions_) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
-    cudaMalloc(&rows_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&rows_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(rows_);
@@ -59,17 +53,19 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     unfold<<<static_cast<unsigned>(positions_), 128, 0, stream>>>(args.x, rows_, terms_, args.frames, args.height,
                                                                   args.width);
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto positions = static_cast<int>(positions_), terms = static_cast<int>(terms_);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, positions, static_cast<int>(args.filters), terms, &one,
-                              rows_, CUDA_R_16BF, terms, args.w, CUDA_R_16BF, terms, &zero, partial_.mine<float>(),
-                              CUDA_R_32F, positions, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, positions, static_cast<int>(args.filters),
+                                           terms, &one, rows_, CUDA_R_16BF, terms, args.w, CUDA_R_16BF, terms, &zero,
+                                           partial_.mine<float>(), CUDA_R_32F, positions, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
     // all partial sums are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>((positions_ + 127) / 128), static_cast<unsigned>(args.filters));
     add_up<<<grid, 128, 0, stream>>>(partial_.peers<float>(), args.bias, args.out, positions_, rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

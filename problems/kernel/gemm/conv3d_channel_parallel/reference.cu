@@ -11,9 +11,8 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
-
-#include <stdexcept>
 
 using fabricbench::Peers;
 using fabricbench::post;
@@ -90,10 +89,6 @@ __global__ void __launch_bounds__(kAdders)
   }
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
@@ -104,7 +99,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         partial_(rank, static_cast<size_t>(args.filters * positions_) * sizeof(float)),
         outputs_(rank, args.out) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto bytes = static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16);
     fabricbench::check_cuda(cudaMalloc(&columns_, bytes), "cudaMalloc");
   }
@@ -121,11 +116,12 @@ class Solution {
         args.x, columns_, positions / 8, static_cast<int>(args.frames), static_cast<int>(args.height),
         static_cast<int>(args.width));
     // cuBLAS has columns where these matrices have rows: the product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_, CUDA_R_16BF,
-                              positions, args.w, CUDA_R_16BF, terms, &zero, partial_.mine<float>(), CUDA_R_32F,
-                              positions, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_,
+                                           CUDA_R_16BF, positions, args.w, CUDA_R_16BF, terms, &zero,
+                                           partial_.mine<float>(), CUDA_R_32F, positions, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
     const int octets = filters * positions / 8, share = (octets + world_ - 1) / world_;
     reduce<<<std::min(kBlocks, (share + kAdders - 1) / kAdders), kAdders, 0, stream>>>(
         flags_.peers<Flags>(), partial_.peers<const float4>(), args.bias, outputs_.peers<int4>(), octets, positions / 8,

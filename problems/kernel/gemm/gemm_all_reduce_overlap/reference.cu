@@ -12,6 +12,7 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
@@ -101,7 +102,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         inboxes_(rank, static_cast<size_t>(world_ * args.tokens * width_) * sizeof(bf16)),
         outputs_(rank, args.y) {
-    cublasCreate(&blas_);
+    fabricbench::check_cublas(cublasCreate(&blas_));
     // The factors and the result of each product of the batch. Each rank begins with the one behind it, so that
     // not all send to the same one.
     std::vector<const void*> factors;
@@ -109,8 +110,8 @@ class Solution {
     for (int k = 0; k < whole_; ++k) factors.push_back(args.x);
     for (int k = 1; k <= whole_; ++k) factors.push_back(inbox((rank_ + k) % whole_, args.tokens));
     const size_t bytes = factors.size() * sizeof(void*);
-    cudaMalloc(&pointers_, bytes);
-    cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, bytes));
+    fabricbench::check_cuda(cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cudaFree(pointers_);
@@ -121,16 +122,18 @@ class Solution {
     const auto tokens = static_cast<int>(args.tokens), depth = static_cast<int>(args.depth),
                width = static_cast<int>(width_);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, depth, &one, pointers_, CUDA_R_16BF, depth,
-                        pointers_ + whole_, CUDA_R_16BF, depth, &zero, const_cast<void**>(pointers_ + 2 * whole_),
-                        CUDA_R_16BF, width, whole_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, depth, &one,
+                                                  pointers_, CUDA_R_16BF, depth, pointers_ + whole_, CUDA_R_16BF, depth,
+                                                  &zero, const_cast<void**>(pointers_ + 2 * whole_), CUDA_R_16BF, width,
+                                                  whole_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     // What is left where the columns are not a multiple of the ranks: the rank behind the whole ones has less.
     if (const int64_t rest = args.hidden - whole_ * width_; rest > 0) {
-      cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rest), tokens, depth, &one,
-                   args.weight + whole_ * width_ * depth, CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero,
-                   inbox(whole_, args.tokens), CUDA_R_16BF, width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rest), tokens, depth,
+                                             &one, args.weight + whole_ * width_ * depth, CUDA_R_16BF, depth, args.x,
+                                             CUDA_R_16BF, depth, &zero, inbox(whole_, args.tokens), CUDA_R_16BF, width,
+                                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
     const int64_t first = std::min(rank_ * width_, args.hidden), columns = std::min(width_, args.hidden - first);
     // The same on all ranks: blocks of one number wait for each other.

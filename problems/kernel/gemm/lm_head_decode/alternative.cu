@@ -10,12 +10,12 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 using bf16 = __nv_bfloat16;
 constexpr int kThreads = 256;
 
@@ -44,7 +44,7 @@ class Solution {
         bytes_(static_cast<size_t>(args.batch * args.rows) * sizeof(float)),
         words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
         parts_(rank, 2 * bytes_) {
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() { cublasDestroy(blas_); }
 
@@ -58,12 +58,12 @@ class Solution {
     const auto blocks = [](int64_t count) { return static_cast<unsigned>((count + kThreads - 1) / kThreads); };
     repeat_bias<<<blocks(args.batch * args.rows), kThreads, 0, stream>>>(args.bias, parts_.mine<float>(set), batch,
                                                                          rows);
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status = cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, batch, hidden, &one, args.weight,
                                      CUDA_R_16BF, hidden, args.x, CUDA_R_16BF, hidden, &one, parts_.mine(set),
                                      CUDA_R_32F, rows, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     const int64_t quads = args.rows / 4;
     fetch<<<blocks(args.batch * world_ * quads), kThreads, 0, stream>>>(
         parts_.peers<const float4>(set), reinterpret_cast<uint2*>(args.logits), args.batch, world_, quads);

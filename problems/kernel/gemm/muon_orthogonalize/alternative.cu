@@ -8,17 +8,12 @@
 
 // [solution]
 #include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
 
-#include <stdexcept>
 #include <utility>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 __global__ void add_up(Peers<float> parts, float* sum, int64_t count, int world) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -50,10 +45,10 @@ class Solution {
         world_(rank.world()),
         words_(rank, 64 * sizeof(uint32_t)),
         parts_(rank, static_cast<size_t>(args.rows * args.rows) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto bytes = static_cast<size_t>(args.rows * args.cols) * sizeof(float);
-    cudaMalloc(&gram_, static_cast<size_t>(args.rows * args.rows) * sizeof(float));
-    for (auto** memory : {&x_, &next_, &once_, &twice_}) cudaMalloc(memory, bytes);
+    fabricbench::check_cuda(cudaMalloc(&gram_, static_cast<size_t>(args.rows * args.rows) * sizeof(float)));
+    for (auto** memory : {&x_, &next_, &once_, &twice_}) fabricbench::check_cuda(cudaMalloc(memory, bytes));
   }
   ~Solution() {
     for (auto* memory : {gram_, x_, next_, once_, twice_}) cudaFree(memory);
@@ -61,7 +56,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const int64_t count = args.rows * args.cols;
     const auto blocks = static_cast<unsigned>((count + 255) / 256);
     gram(args, args.m, stream);
@@ -80,17 +75,18 @@ class Solution {
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
     const int64_t count = args.rows * args.rows;
     const float one = 1, zero = 0;
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, x, cols, x, cols, &zero,
-                             parts_.mine<float>(), rows));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, x, cols, x, cols,
+                                          &zero, parts_.mine<float>(), rows));
     // all parts are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     add_up<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(parts_.peers<float>(), gram_, count, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
   void multiply(const Args& args, const float* x, float* y) {
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
     const float one = 1, zero = 0;
-    check_cublas(
+    fabricbench::check_cublas(
         cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, x, cols, gram_, rows, &zero, y, cols));
   }
 

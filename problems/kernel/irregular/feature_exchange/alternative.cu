@@ -11,7 +11,6 @@
 
 // Reads the ids of other ranks, and then the rows, where they are, between two kernels that are barriers of all ranks.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Grid: (any, world).
 __global__ void pull(Peers<const int32_t> id, Peers<const int4> feature, int4* out, int64_t chunk, int64_t quads,
@@ -35,10 +34,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     pull<<<dim3(32, world), 128, 0, stream>>>(ids_.peers<const int32_t>(), features_.peers<const int4>(),
                                               reinterpret_cast<int4*>(args.out), args.chunk, args.width / 8, rank_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

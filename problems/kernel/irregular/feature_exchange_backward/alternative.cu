@@ -14,7 +14,6 @@
 // Reads every gradient where it is and adds it to its node by atomic operations: other sums in every run. Kernels that
 // are barriers of all ranks stand before and behind.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Grid: (any, world).
 __global__ void add(Peers<const float> gradient, const int32_t* id, float* out, int64_t chunk, int64_t width,
@@ -37,11 +36,14 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    cudaMemsetAsync(args.out, 0, static_cast<size_t>(args.nodes * args.width) * sizeof(float), stream);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all gradients are there
+    fabricbench::check_cuda(
+        cudaMemsetAsync(args.out, 0, static_cast<size_t>(args.nodes * args.width) * sizeof(float), stream));
+    // all gradients are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     add<<<dim3(16, world), 256, 0, stream>>>(gradients_.peers<const float>(), args.id, args.out, args.chunk, args.width,
                                              rank_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -14,7 +14,6 @@
 // Every rank adds up the lengths of each key; owners read these sums, and then lengths and values where they are.
 // Barriers of all ranks are kernels, and the host learns nothing.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // begin[f]: where key f begins among the values. One block: a thread for each sample of a key, in turn.
 __global__ void find_keys(const int32_t* length, int32_t* begin, int keys, int64_t batch) {
@@ -63,12 +62,13 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     find_keys<<<1, 128, 0, stream>>>(args.length, begin_.mine<int32_t>(), all_keys_, args.batch);
     // all have begun and added up
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const auto owned = static_cast<unsigned>(args.keys + rank_ % 2);
     pull<<<dim3(owned, world), 256, 0, stream>>>(
         begin_.peers<const int32_t>(), lengths_.peers<const int32_t>(), values_.peers<const int64_t>(), args.key_length,
         args.offsets, args.key_value, static_cast<int>(rank_ * args.keys + rank_ / 2), args.batch);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -14,7 +14,6 @@
 // The other way round: each rank compares the edges of all ranks with its own negatives, and every rank adds up what
 // all have counted. Barriers of all ranks are kernels.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Grid: (blocks of edges, world), a thread for each edge.
 __global__ void compare(Peers<const int32_t> count, Peers<const float> positive, const float* negative, int32_t* before,
@@ -54,13 +53,16 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
     const dim3 grid(static_cast<unsigned>((args.most + 63) / 64), world);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     compare<<<grid, 64, 0, stream>>>(counts_.peers<const int32_t>(), positives_.peers<const float>(), args.negative,
                                      before_.mine<int32_t>(), args.most, args.negatives);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have counted
+    // all have counted
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     add_up<<<grid, 64, 0, stream>>>(counts_.peers<const int32_t>(), before_.peers<const int32_t>(), args.offsets,
                                     args.place, args.most);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -14,7 +14,6 @@
 #include <utility>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 constexpr int kTile = 256, kThreads = 128;
 
@@ -104,8 +103,8 @@ class Solution {
         counts_(rank, args.count),
         keys_(rank, args.sorted_key),
         origins_(rank, args.origin) {
-    cudaMalloc(&all_, static_cast<size_t>(world_ * padded_) * sizeof(uint64_t));
-    cudaMalloc(&all_counts_, static_cast<size_t>(world_) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(world_ * padded_) * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_counts_, static_cast<size_t>(world_) * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(all_);
@@ -122,13 +121,14 @@ class Solution {
                                                    padded_);
       std::swap(from, to);
     }
-    rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have sorted
+    // all have sorted
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
     collect<<<dim3(blocks, world), kThreads, 0, stream>>>(sorted_.peers<const uint64_t>(from),
                                                           counts_.peers<const int32_t>(), all_, all_counts_, padded_);
     put<<<blocks, kThreads, 0, stream>>>(all_, all_counts_, args.block, keys_.peers<int32_t>(),
                                          origins_.peers<int32_t>(), padded_, rank_, world_);
     // all have read and written
-    rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -12,7 +12,6 @@
 // The owners work: each reads the ids of all ranks and stores the rows that it has into the outputs of those who want
 // them, between two kernels that are barriers of all ranks.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 constexpr int kWarp = 32;
 
@@ -42,11 +41,13 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have begun
+    // all have begun
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     serve<<<dim3(64, world), kWarp, 0, stream>>>(ids_.peers<const int64_t>(), reinterpret_cast<const int4*>(args.table),
                                                  outputs_.peers<int4>(), args.lookups, args.rows, args.width / 8,
                                                  rank_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all rows have arrived
+    // all rows have arrived
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -11,7 +11,6 @@
 
 // Each rank lists its pairs by owner; owners read the lists and fetch the pairs. Barriers of all ranks are kernels.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 constexpr int kWarp = 32;
 
@@ -63,11 +62,13 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
     list<<<world, kWarp, 0, stream>>>(args.id, lists_.mine<int32_t>(), args.pairs, world_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all lists are there
+    // all lists are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     fetch<<<dim3(16, world), 128, 0, stream>>>(
         lists_.peers<const int32_t>(), ids_.peers<const int64_t>(), rows_.peers<const int4>(), args.offsets,
         args.owned_id, reinterpret_cast<int4*>(args.owned_row), args.pairs, args.width / 4, rank_);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Counts [2][experts] of each rank that others read. In call e they are written where those of call e - 2 were, which
 // all ranks have read: each has had a barrier with this one in call e - 1 since.
@@ -70,7 +69,7 @@ class Solution {
     clear<<<1, 256, 0, stream>>>(counts_.mine<int32_t>(set), experts);
     count<<<static_cast<unsigned>((choices + 255) / 256), 256, 0, stream>>>(args.ids, counts_.mine<int32_t>(set),
                                                                             choices);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, round_);
     lay_out<<<1, 256, static_cast<size_t>(world_ * experts) * sizeof(int32_t), stream>>>(
         args, counts_.peers<const int32_t>(set), rank_, world_);
   }

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Each rank sorts the numbers of its choices by expert, and after a barrier experts' ranks fetch the tokens from where
 // they are. There is another barrier before the tokens change.
@@ -60,10 +59,10 @@ class Solution {
     const auto experts = static_cast<int>(world_ * args.local);
     sort<<<static_cast<unsigned>(experts / 32 + 1), 32, 0, stream>>>(args.ids, lists_.mine<int32_t>(),
                                                                      static_cast<int>(args.tokens * args.k), experts);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     fetch<<<static_cast<unsigned>(args.local), 256, 0, stream>>>(args, lists_.peers<const int32_t>(),
                                                                  tokens_.peers<const uint4>(), rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

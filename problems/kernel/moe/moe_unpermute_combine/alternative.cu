@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 // Experts' ranks send each choice's rank the number of its row, and after a barrier the tokens' ranks fetch the rows
 // from where they are. There is another barrier before the rows change, and the words that say where they are.
@@ -51,10 +50,10 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     tell<<<static_cast<unsigned>((2 * args.tokens * args.k + 127) / 128), 128, 0, stream>>>(args,
                                                                                             places_.peers<int32_t>());
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     fetch<<<static_cast<unsigned>(args.tokens), 256, 0, stream>>>(args, places_.mine<int32_t>(),
                                                                   rows_.peers<const __nv_bfloat162>());
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256;
 
 // One parameter for each thread, into this rank's own part of `params`. Another form of the formulas: differences to
@@ -49,11 +48,11 @@ class Solution {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     update<<<blocks(args.n), kThreads, 0, stream>>>(args, rank_);
     // all parts are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(args.n / 8), static_cast<unsigned>(world_ - 1));
     fetch<<<grid, kThreads, 0, stream>>>(params_.peers<int4>(), args.n / 8, rank_, world_);
     // all have been fetched
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

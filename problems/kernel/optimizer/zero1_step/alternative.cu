@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256;
 
 // One average for each thread: fetches its gradients where they are, and adds its square to the sum in double.
@@ -70,8 +69,8 @@ class Solution {
         words_(rank, 64 * sizeof(uint32_t)),
         grad_(rank, args.grad),
         params_(rank, args.params) {
-    cudaMalloc(&averages_, static_cast<size_t>(world_ * args.n) * sizeof(float));
-    cudaMalloc(&squares_, sizeof(double));
+    fabricbench::check_cuda(cudaMalloc(&averages_, static_cast<size_t>(world_ * args.n) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&squares_, sizeof(double)));
   }
   ~Solution() {
     cudaFree(averages_);
@@ -81,17 +80,17 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     // all gradients are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
-    cudaMemsetAsync(squares_, 0, sizeof(double), stream);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::check_cuda(cudaMemsetAsync(squares_, 0, sizeof(double), stream));
     average<<<blocks(world_ * args.n), kThreads, 0, stream>>>(args, grad_.peers<const __nv_bfloat16>(), averages_,
                                                               squares_, world_);
     update<<<blocks(args.n), kThreads, 0, stream>>>(args, averages_, squares_, rank_);
     // all parts are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(args.n / 8), static_cast<unsigned>(world_ - 1));
     fetch<<<grid, kThreads, 0, stream>>>(params_.peers<int4>(), args.n / 8, rank_, world_);
     // all have been fetched
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256;
 
 // One parameter for each thread: fetches its gradients where they are, and writes it into this rank's own part of
@@ -54,14 +53,14 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     // all gradients are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     update<<<blocks(args.n), kThreads, 0, stream>>>(args, grad_.peers<const __nv_bfloat16>(), rank_, world_);
     // all parts are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(args.n / 8), static_cast<unsigned>(world_ - 1));
     fetch<<<grid, kThreads, 0, stream>>>(params_.peers<int4>(), args.n / 8, rank_, world_);
     // all have been fetched
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -12,8 +12,6 @@
 // [solution]
 #include <fabricbench/rank_barrier.h>
 
-using fabricbench::rank_barrier_kernel;
-
 // Each rank quantises into its own place of its own outputs; copy engines then pull the places of all other ranks,
 // between two kernels that are barriers of all ranks.
 constexpr int kThreads = 128, kMostBlocks = 256;
@@ -50,16 +48,19 @@ class Solution {
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const __nv_bfloat162*>(args.x),
                                             reinterpret_cast<uint32_t*>(args.codes) + rank_ * blocks * 32,
                                             args.scales + rank_ * blocks, blocks);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all codes are there
+    // all codes are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     for (int step = 1; step < world_; ++step) {
       const int peer = (rank_ + step) % world_;
       const int64_t at = peer * blocks;
-      cudaMemcpyAsync(args.codes + at * 128, codes_.at<uint8_t>(peer) + at * 128, static_cast<size_t>(blocks) * 128,
-                      cudaMemcpyDeviceToDevice, stream);
-      cudaMemcpyAsync(args.scales + at, scales_.at<float>(peer) + at, static_cast<size_t>(blocks) * sizeof(float),
-                      cudaMemcpyDeviceToDevice, stream);
+      fabricbench::check_cuda(cudaMemcpyAsync(args.codes + at * 128, codes_.at<uint8_t>(peer) + at * 128,
+                                              static_cast<size_t>(blocks) * 128, cudaMemcpyDeviceToDevice, stream));
+      fabricbench::check_cuda(cudaMemcpyAsync(args.scales + at, scales_.at<float>(peer) + at,
+                                              static_cast<size_t>(blocks) * sizeof(float), cudaMemcpyDeviceToDevice,
+                                              stream));
     }
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read mine
+    // all have read mine
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

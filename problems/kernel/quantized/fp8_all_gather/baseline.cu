@@ -48,7 +48,7 @@ class Solution {
     const auto grid = static_cast<unsigned>((blocks * kQuads + kThreads - 1) / kThreads);
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const int4*>(args.x), reinterpret_cast<uint2*>(codes),
                                             scales, blocks);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(
         ncclAllGather(codes, args.codes, static_cast<size_t>(blocks * 128), ncclUint8, comm_, stream));
     fabricbench::check_nccl(ncclAllGather(scales, args.scales, static_cast<size_t>(blocks), ncclFloat, comm_, stream));

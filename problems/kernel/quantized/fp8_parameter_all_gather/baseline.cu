@@ -71,7 +71,7 @@ __global__ void end(const float* most, float* new_history, int64_t steps) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float)));
   }
   ~Solution() { cudaFree(most_); }
 
@@ -83,7 +83,7 @@ class Solution {
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const int4*>(args.shard), args.scales,
                                             reinterpret_cast<uint2*>(args.codes), reinterpret_cast<int*>(most_), octets,
                                             rank_, world_);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     for (int64_t w = 0; w < args.tensors; ++w) {
       uint8_t* all = args.codes + w * world_ * args.count;
       fabricbench::check_nccl(

@@ -118,9 +118,9 @@ class Solution {
         world_(rank.world()),
         words_(rank, fabricbench::kMostRanks * sizeof(Word)),
         codes_(rank, static_cast<size_t>(args.tensors * world_ * args.count)) {
-    cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t));
-    cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t));
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
   }
   ~Solution() { cudaFree(mine_); }
 

@@ -88,10 +88,10 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const auto bytes = static_cast<size_t>(args.tensors * world_ * args.count);
-    cudaMalloc(&sent_, bytes);
-    cudaMalloc(&received_, bytes);
-    cudaMalloc(&scales_, static_cast<size_t>(args.tensors) * sizeof(float));
-    cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sent_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&received_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&scales_, static_cast<size_t>(args.tensors) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(sent_);
@@ -109,7 +109,7 @@ class Solution {
     quantise<<<dim3(blocks(8), static_cast<unsigned>(world_), tensors), kThreads, 0, stream>>>(
         reinterpret_cast<const int4*>(args.grad), scales_, reinterpret_cast<uint2*>(sent_),
         reinterpret_cast<int*>(most_), args.count / 8);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(
         ncclAlltoAll(sent_, received_, static_cast<size_t>(args.tensors * args.count), ncclUint8, comm_, stream));
     fabricbench::check_nccl(ncclAllReduce(most_, most_, tensors, ncclFloat, ncclMax, comm_, stream));

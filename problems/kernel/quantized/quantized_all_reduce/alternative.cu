@@ -14,7 +14,6 @@
 // One shot: every rank quantises its bucket in its own memory, and every rank reads all buckets and adds them up, from
 // the last rank to the first. Barriers of all ranks stand between the kernels.
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 
 constexpr int kThreads = 128, kMostBlocks = 256;
 
@@ -65,10 +64,12 @@ class Solution {
     const auto grid = static_cast<int>(std::min<int64_t>(kMostBlocks, (blocks * 32 + kThreads - 1) / kThreads));
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const __nv_bfloat162*>(args.grad), codes_.mine<char4>(),
                                             scales_.mine<float>(), blocks);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all codes are there
+    // all codes are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     average<<<grid, kThreads, 0, stream>>>(codes_.peers<const char4>(), scales_.peers<const float>(),
                                            reinterpret_cast<__nv_bfloat162*>(args.mean), blocks, world_);
-    rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read mine
+    // all have read mine
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

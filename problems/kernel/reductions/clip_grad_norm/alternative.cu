@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256, kBlocks = 64;
 
 // The sum of this rank's squares in double, block by block.
@@ -53,12 +52,12 @@ class Solution {
     const __nv_bfloat16* in[] = {args.g0, args.g1, args.g2};
     __nv_bfloat16* out[] = {args.c0, args.c1, args.c2};
     const int64_t n[] = {args.n0, args.n1, args.n2};
-    cudaMemsetAsync(sums.of[rank_], 0, sizeof(double), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(sums.of[rank_], 0, sizeof(double), stream));
     for (int k = 0; k < 3; ++k) add_squares<<<kBlocks, kThreads, 0, stream>>>(in[k], n[k], sums.of[rank_]);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     for (int k = 0; k < 3; ++k)
       scale<<<kBlocks, kThreads, 0, stream>>>(sums, in[k], out[k], n[k], args.max_norm, args.norm, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

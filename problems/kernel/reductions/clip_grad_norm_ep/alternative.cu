@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 256, kBlocks = 64;
 
 // The sum of squares in double, block by block.
@@ -56,15 +55,15 @@ class Solution {
     const auto sums = sums_.peers<double>();
     const auto ep = static_cast<int>(args.ep);
     double* own = sums.of[rank_];
-    cudaMemsetAsync(own, 0, 2 * sizeof(double), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(own, 0, 2 * sizeof(double), stream));
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.dense_grad, args.dense, own);
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.expert_grad, args.expert, own + 1);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.dense_grad, args.dense_clipped, args.dense, 1, args.max_norm,
                                             args.norm, rank_, world_, ep);
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.expert_grad, args.expert_clipped, args.expert,
                                             static_cast<float>(ep), args.max_norm, args.norm, rank_, world_, ep);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -12,7 +12,6 @@
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 1024;
 
 // What has been found so far. Extremes are of d, from which those of the ratio follow.
@@ -81,7 +80,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&)
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), found_(rank, sizeof(Found)) {
-    cudaMalloc(&of_thread_, kThreads * sizeof(Found));
+    fabricbench::check_cuda(cudaMalloc(&of_thread_, kThreads * sizeof(Found)));
   }
   ~Solution() { cudaFree(of_thread_); }
 
@@ -90,11 +89,11 @@ class Solution {
     const auto found = found_.peers<Found>();
     add_tokens<<<1, kThreads, 0, stream>>>(args.new_logprob, args.old_logprob, args.advantage, args.mask, of_thread_,
                                            found.of[rank_], args.tokens);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     finish<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         found, args.new_logprob, args.old_logprob, args.advantage, args.mask, args.loss, args.metrics, args.count,
         args.dnew, args.tokens, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -12,7 +12,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 64, kRows = 128;  // columns and rows of a block
 
 // A thread for each column; blocks add to the sums of their device.
@@ -56,12 +55,13 @@ class Solution {
     const auto shares = static_cast<unsigned>((args.tokens + kRows - 1) / kRows);
     const auto words = words_.peers<uint32_t>();
     const auto sums = sums_.peers<float>();
-    cudaMemsetAsync(sums.of[rank_], 0, static_cast<size_t>(2 * args.hidden) * sizeof(float), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(sums.of[rank_], 0, static_cast<size_t>(2 * args.hidden) * sizeof(float), stream));
     add_rows<<<dim3(strips, shares), kThreads, 0, stream>>>(args.dy, args.x, args.mean, args.rstd, sums.of[rank_],
                                                             args.tokens, args.hidden);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     add_ranks<<<strips, kThreads, 0, stream>>>(sums, args.dgamma, args.dbeta, args.hidden, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -13,7 +13,6 @@
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 64, kMostExperts = 256;
 
 struct Totals {
@@ -92,13 +91,13 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto totals = totals_.peers<Totals>();
     const auto experts = static_cast<int>(args.experts), top_k = static_cast<int>(args.top_k);
-    cudaMemsetAsync(totals.of[rank_], 0, sizeof(Totals), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(totals.of[rank_], 0, sizeof(Totals), stream));
     add_tokens<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         args.logits, totals.of[rank_], args.tokens, experts, top_k);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
     finish<<<1, kThreads, 0, stream>>>(totals, args.fraction, args.probability, args.loss, args.tokens, experts, top_k,
                                        world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kWarp = 32, kThreads = 256, kMostHidden = 8192;
 
 // A block for each row; reads the parts of all ranks where they are, two numbers at a time.
@@ -55,12 +54,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto words = words_.peers<uint32_t>();
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
     add_and_normalise<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
         x_.peers<const __nv_bfloat162>(), reinterpret_cast<const __nv_bfloat162*>(args.residual),
         reinterpret_cast<const __nv_bfloat162*>(args.weight), reinterpret_cast<__nv_bfloat162*>(args.h),
         reinterpret_cast<__nv_bfloat162*>(args.y), args.hidden / 2, rank_, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(kThreads)
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&parts_, static_cast<size_t>(args.rows * world_ * args.hidden) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(
+        cudaMalloc(&parts_, static_cast<size_t>(args.rows * world_ * args.hidden) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(parts_); }
 

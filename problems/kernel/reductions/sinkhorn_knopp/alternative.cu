@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128, kWarp = 32;
 
 __global__ void exponentials(const float* logits, float* q, int64_t count) {
@@ -55,7 +54,7 @@ class Solution {
         world_(rank.world()),
         words_(rank, 64 * sizeof(uint32_t)),
         sums_(rank, static_cast<size_t>(args.prototypes) * sizeof(float)) {
-    cudaMalloc(&totals_, static_cast<size_t>(args.prototypes) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&totals_, static_cast<size_t>(args.prototypes) * sizeof(float)));
   }
   ~Solution() { cudaFree(totals_); }
 
@@ -67,9 +66,9 @@ class Solution {
     exponentials<<<blocks(count), kThreads, 0, stream>>>(args.logits, args.q, count);
     for (int n = 0; n < 3; ++n) {
       add_rows<<<blocks(args.prototypes), kThreads, 0, stream>>>(args.q, sums.of[rank_], args.images, args.prototypes);
-      rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
       add_ranks<<<blocks(args.prototypes), kThreads, 0, stream>>>(sums, totals_, args.prototypes, world_);
-      rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
       scale<<<static_cast<unsigned>(args.images), kWarp, 0, stream>>>(args.q, totals_, args.prototypes);
     }
   }

@@ -224,9 +224,9 @@ class Solution {
         blocks_(std::min(kBlocks, tiles_)),
         sums_(rank, 2 * static_cast<size_t>(rank.world() * args.prototypes) * sizeof(float)),
         flags_(rank, static_cast<size_t>(rank.world() * blocks_) * sizeof(uint32_t)) {
-    cudaMalloc(&columns_, 2 * static_cast<size_t>(blocks_ * args.images) * sizeof(float));
-    cudaMalloc(&tickets_, sizeof(uint32_t));
-    cudaMemset(tickets_, 0, sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&columns_, 2 * static_cast<size_t>(blocks_ * args.images) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&tickets_, sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(tickets_, 0, sizeof(uint32_t)));
   }
   ~Solution() {
     cudaFree(columns_);

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 1024;
 
 struct Found {
@@ -60,10 +59,10 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto found = found_.peers<Found>();
     add_losses<<<1, kThreads, 0, stream>>>(args.loss, args.mask, found.of[rank_], args.tokens);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     finish<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         found, args.mask, args.mean_loss, args.count, args.dloss, args.tokens, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

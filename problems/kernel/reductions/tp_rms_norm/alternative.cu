@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 // A warp for each row.
 __global__ void add_squares(const __nv_bfloat16* x, float* sums, int64_t hidden) {
   float sum = 0;
@@ -47,9 +46,9 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto sums = sums_.peers<float>();
     add_squares<<<rows, 32, 0, stream>>>(args.x, sums.of[rank_], args.hidden);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     normalise<<<rows, 128, 0, stream>>>(sums, args.x, args.weight, args.y, args.hidden, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

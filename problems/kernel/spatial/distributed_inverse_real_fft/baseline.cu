@@ -123,10 +123,12 @@ class Solution {
       const double angle = 2 * std::numbers::pi * k / kRoots;
       roots[static_cast<size_t>(k)] = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
-    cudaMalloc(&roots_, kRoots * sizeof(float2));
-    cudaMemcpy(roots_, roots.data(), kRoots * sizeof(float2), cudaMemcpyHostToDevice);
-    cudaMalloc(&sent_, static_cast<size_t>(fields_ * height_ * columns(rank_)) * sizeof(float2));
-    cudaMalloc(&received_, static_cast<size_t>(fields_ * rows(rank_) * half_) * sizeof(float2));
+    fabricbench::check_cuda(cudaMalloc(&roots_, kRoots * sizeof(float2)));
+    fabricbench::check_cuda(cudaMemcpy(roots_, roots.data(), kRoots * sizeof(float2), cudaMemcpyHostToDevice));
+    fabricbench::check_cuda(
+        cudaMalloc(&sent_, static_cast<size_t>(fields_ * height_ * columns(rank_)) * sizeof(float2)));
+    fabricbench::check_cuda(
+        cudaMalloc(&received_, static_cast<size_t>(fields_ * rows(rank_) * half_) * sizeof(float2)));
   }
   ~Solution() {
     cudaFree(roots_);

@@ -12,7 +12,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kWarp = 32, kOutputs = 8;
 
 // Reads the tokens of its channel where they are, gates them in float, adds up in order of the taps, and stores sums in
@@ -83,13 +82,13 @@ class Solution {
     const int64_t tokens = 2 * args.chunk * world_, tile = kWarp * kOutputs, tiles = (tokens + tile - 1) / tile;
     const auto bytes = static_cast<size_t>(tiles * tile + 2 * std::min(args.taps, tokens)) * sizeof(float);
     // all inputs are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     convolve<<<dim3(static_cast<unsigned>(args.channels), static_cast<unsigned>(tiles)), kWarp, bytes, stream>>>(
         gates_.peers<const __nv_bfloat16>(), values_.peers<const __nv_bfloat16>(), args.h, args.bias,
         sums_.peers<float>(), static_cast<int>(args.chunk), static_cast<int>(args.taps), rank_, world_);
     // All inputs have been read, and all sums are there. They are overwritten behind the first barrier of the next
     // call.
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     gate<<<static_cast<unsigned>((count_ + 255) / 256), 256, 0, stream>>>(args.x1, sums_.mine<float>(), args.y, count_);
   }
 

@@ -10,7 +10,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kThreads = 128;
 
 // grid[rank][channel][lat][lon]: the points of all ranks. Grid: (any, world).
@@ -54,8 +53,8 @@ class Solution {
         words_(rank, static_cast<size_t>(rank.world()) * sizeof(uint32_t)),
         inputs_(rank, args.x) {
     const auto points = static_cast<size_t>(args.channels * args.lats * args.lons) * sizeof(float);
-    cudaMalloc(&grid_, points * static_cast<size_t>(world_));
-    cudaMalloc(&sums_, points * static_cast<size_t>(args.basis));
+    fabricbench::check_cuda(cudaMalloc(&grid_, points * static_cast<size_t>(world_)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, points * static_cast<size_t>(args.basis)));
   }
   ~Solution() {
     cudaFree(grid_);
@@ -66,9 +65,11 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const int64_t points = args.lats * args.lons;
     const auto blocks = static_cast<unsigned>((points + kThreads - 1) / kThreads);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     pull<<<dim3(16, world), kThreads, 0, stream>>>(inputs_.peers<const float>(), grid_, args.channels * points);
-    rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     convolve<<<dim3(blocks, static_cast<unsigned>(args.channels), static_cast<unsigned>(args.basis)), kThreads, 0,
                stream>>>(args, grid_, sums_, rank_, world_);
     mix<<<dim3(blocks, static_cast<unsigned>(args.features)), kThreads, 0, stream>>>(args, sums_);

@@ -12,7 +12,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 // The colours of all latents of this rank: colours[place][colour][latent]. Grid: (latents / 128, colours, places).
 __global__ void mix(const __nv_bfloat16* latents, const __nv_bfloat16* w, float* colours, int count, int channels) {
   const auto i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -100,10 +99,11 @@ class Solution {
     mix<<<dim3(static_cast<unsigned>((latents + 127) / 128), 3, static_cast<unsigned>(places_)), 128, 0, stream>>>(
         args.latents, args.w, colours_.mine<float>(), static_cast<int>(latents), static_cast<int>(args.channels));
     // all colours are there
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     stitch<<<dim3(static_cast<unsigned>((octets + 63) / 64), static_cast<unsigned>(rows), 3), 64, 0, stream>>>(
         colours_.peers<float>(), reinterpret_cast<int4*>(args.image), sizes, static_cast<int>(first));
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

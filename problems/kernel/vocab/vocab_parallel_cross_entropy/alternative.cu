@@ -11,7 +11,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kWarp = 32;
 
 // What a rank knows of a row.
@@ -63,9 +62,9 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto parts = parts_.peers<Part>();
     reduce<<<rows, kWarp, 0, stream>>>(args.logits, args.target, parts.of[rank_], args.vocab, rank_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all parts are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all parts are there
     finish<<<(rows + 63) / 64, 64, 0, stream>>>(parts, args.target, args.loss, args.tokens, args.vocab, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -72,7 +72,7 @@ __global__ void finish(const float* largest, const float* sums, float* loss, int
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), comm_(rank) {
-    cudaMalloc(&largest_, static_cast<size_t>(3 * args.tokens) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&largest_, static_cast<size_t>(3 * args.tokens) * sizeof(float)));
     sums_ = largest_ + args.tokens;
   }
   ~Solution() { cudaFree(largest_); }

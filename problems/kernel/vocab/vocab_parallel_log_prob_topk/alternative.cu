@@ -12,7 +12,6 @@
 #include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using fabricbench::rank_barrier_kernel;
 constexpr int kWarp = 32, kThreads = 512, kWarps = kThreads / kWarp;
 constexpr int kLanes = 4, kGroups = kThreads / kLanes;  // threads in groups of 4
 constexpr int kQuads = 8;                               // int4, of 8 logits each, that a thread keeps: vocab <= 32,768
@@ -144,7 +143,7 @@ class Solution {
         places_(rank, static_cast<size_t>(args.tokens * args.k) * sizeof(uint32_t)) {
     const int64_t of_thread = (args.vocab / 8 + kThreads - 1) / kThreads * 8;
     shared_ = static_cast<int>(args.k * kLanes * of_thread * int64_t{sizeof(uint32_t)});
-    cudaFuncSetAttribute(select_local, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_);
+    fabricbench::check_cuda(cudaFuncSetAttribute(select_local, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_));
   }
 
   void run(const Args& args, cudaStream_t stream) {
@@ -154,9 +153,9 @@ class Solution {
     const auto places = places_.peers<uint32_t>();
     select_local<<<rows, kThreads, static_cast<size_t>(shared_), stream>>>(reinterpret_cast<const int4*>(args.logits),
                                                                            places.of[rank_], args.vocab / 8, k);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all lists are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all lists are there
     select_all<<<rows, kThreads, 0, stream>>>(places, args.target, args.log_prob, args.vocab, k, world_);
-    rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -140,10 +140,11 @@ __global__ void __launch_bounds__(kThreads) select_all(const uint32_t* places, c
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&places_, static_cast<size_t>((1 + world_) * args.tokens * args.k) * sizeof(uint32_t));
+    fabricbench::check_cuda(
+        cudaMalloc(&places_, static_cast<size_t>((1 + world_) * args.tokens * args.k) * sizeof(uint32_t)));
     const int64_t of_thread = (args.vocab / 8 + kThreads - 1) / kThreads * 8;
     shared_ = static_cast<int>(args.k * kLanes * of_thread * int64_t{sizeof(uint32_t)});
-    cudaFuncSetAttribute(select_local, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_);
+    fabricbench::check_cuda(cudaFuncSetAttribute(select_local, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_));
   }
   ~Solution() { cudaFree(places_); }
 

@@ -13,7 +13,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const size_t bytes = args.n * sizeof(uint32_t);
     uint32_t* const mine = args.out + rank_ * args.n;
-    cudaMemcpyAsync(mine, args.in, bytes, cudaMemcpyDeviceToDevice, stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(mine, args.in, bytes, cudaMemcpyDeviceToDevice, stream));
     fabricbench::check_nccl(ncclAllGather(mine, args.out, bytes, ncclUint8, comm_, stream));
   }
 

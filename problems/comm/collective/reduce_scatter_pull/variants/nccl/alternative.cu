@@ -21,8 +21,8 @@ __global__ void to_bf16(const float* sums, __nv_bfloat16* out, int64_t n) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&wide_, args.n * sizeof(float));
-    cudaMalloc(&sums_, (args.n / world_ + 1) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&wide_, args.n * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, (args.n / world_ + 1) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(wide_);
