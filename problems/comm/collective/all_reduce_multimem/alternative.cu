@@ -1,15 +1,3 @@
-#include <cuda.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-#include <stdexcept>
-#include <string>
-
-#include "args.h"
-
 // [solution]
 // Without the switch's help: every rank reads all inputs by plain loads and adds them up itself. The inputs are mapped
 // by CUDA IPC by hand. One block.

@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Pulls in both shots: each rank reduces its slice into its own output, and fetches the other slices from the outputs
 // of their owners. One counter per rank, to which all ranks add; one block, one float at a time.

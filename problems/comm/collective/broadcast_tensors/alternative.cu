@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Packed: the tensors of one owner are put together, one all-gather of equal, padded shares moves them all, and they
 // are put where they belong. Two kernels and one collective.

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Without the host: every rank gets all tokens and all counts, and a kernel takes its own. A block for each source.
 __global__ void take(Args args, const int32_t* matrix, const __nv_bfloat16* all, int rank, int world) {

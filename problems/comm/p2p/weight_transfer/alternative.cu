@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // The other way around: trainers send their rows as they are, and each server keeps its columns. More bytes over the
 // links, and nothing to do for trainers. The copy is one cudaMemcpy2DAsync for each trainer.

@@ -1,15 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <numbers>
-#include <vector>
-
-#include "args.h"
-
 // [solution]
 #include <cublas_v2.h>
 #include <fabricbench/cublas.h>

@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/check.h>
 #include <stdexcept>
