@@ -40,6 +40,8 @@ RUN = "  void run(const Args& args, cudaStream_t stream) {\n"
 # Waits that end for one value more, which is never written.
 WAITS = [
     (r"(\.load\(cuda::memory_order_acquire\) )< (call|epoch|number)\)", r"\1<= \2)"),
+    (r"(\bwait\([^;]*), (call|epoch|number)\)", r"\1, \2 + 1)"),
+    (r"(  rank_barrier\(flags, rank, world, 2 \* epoch\);)", r"\1\n  fabricbench::wait(flags.of[rank]->from[blockIdx.x][rank], 2 * epoch + 1);"),
     (r"number < known\.load\(cuda::memory_order_acquire\) \+ capacity_", "number > known.load(cuda::memory_order_acquire) + capacity_"),
 ]
 

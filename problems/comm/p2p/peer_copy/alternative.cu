@@ -1,14 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <stdexcept>
-#include <string>
-
-#include "args.h"
-
-constexpr int kFrom = 0;  // the GPU that has `in`
-constexpr int kTo = 1;    // the GPU that has `out`
-
 // [solution]
 #include <fabricbench/check.h>
 
