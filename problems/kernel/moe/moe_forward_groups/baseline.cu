@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+
 constexpr int kWarp = 32, kThreads = 128;
 constexpr int kMostExperts = 64;
 

@@ -13,6 +13,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+
 constexpr int kThreads = 128;
 constexpr int kChosen = 2, kMostWorld = 8;
 
