@@ -10,8 +10,6 @@
 #include "args.h"
 
 // [solution]
-#include <fabricbench/rank_barrier.h>
-
 using fabricbench::Peers;
 
 constexpr int kMostWorld = 8;
@@ -31,7 +29,20 @@ struct Team {
 
   __device__ int peer(int step) const { return rank + step < world ? rank + step : rank + step - world; }
 
-  __device__ void barrier(uint32_t epoch) const { fabricbench::rank_barrier(flags, rank, world, epoch); }
+  // A barrier of the blocks with one number on all ranks. The barrier of the block orders its threads' accesses before
+  // the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second
+  // barrier order what follows behind what the peers did before they came.
+  __device__ void barrier(uint32_t epoch) const {
+    __syncthreads();
+    if (const auto r = static_cast<int>(threadIdx.x); r < world) {
+      using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+      cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+      Flag(flags.of[r]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
+      while (Flag(flags.of[rank]->from[blockIdx.x][r]).load(cuda::memory_order_acquire) < epoch) {
+      }
+    }
+    __syncthreads();
+  }
 };
 
 // Eight numbers, 16 bytes. Of the last ones of a bucket some may be missing.

@@ -10,8 +10,6 @@
 #include "args.h"
 
 // [solution]
-#include <fabricbench/rank_barrier.h>
-
 using fabricbench::Peers;
 
 constexpr int kMostWorld = 8;
@@ -39,7 +37,20 @@ struct Team {
   // Ranks begin with different peers, so that not all of them go to rank 0 first.
   __device__ int peer(int step) const { return (rank + 1 + step) % world; }
 
-  __device__ void barrier(uint32_t epoch) const { fabricbench::rank_barrier(flags, rank, world, epoch); }
+  // A barrier of the blocks with one number on all ranks. The barrier of the block orders its threads' accesses before
+  // the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second
+  // barrier order what follows behind what the peers did before they came.
+  __device__ void barrier(uint32_t epoch) const {
+    __syncthreads();
+    if (const auto r = static_cast<int>(threadIdx.x); r < world) {
+      using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+      cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+      Flag(flags.of[r]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
+      while (Flag(flags.of[rank]->from[blockIdx.x][r]).load(cuda::memory_order_acquire) < epoch) {
+      }
+    }
+    __syncthreads();
+  }
 };
 
 // The scale of a block, of which each lane of half a warp has a quad.
