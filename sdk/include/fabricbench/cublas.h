@@ -1,6 +1,6 @@
 #pragma once
 
-// Statuses of cuBLAS, for solutions that may use the library.
+// cuBLAS with checked statuses, for solutions that may use the library.
 
 #include <cublas_v2.h>
 #include <fabricbench/check.h>

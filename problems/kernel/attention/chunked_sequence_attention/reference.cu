@@ -11,7 +11,6 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
 #include <fabricbench/cublas.h>
 #include <fabricbench/rank_barrier.h>
 

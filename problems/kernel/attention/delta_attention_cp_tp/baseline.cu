@@ -9,7 +9,6 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
 #include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>

@@ -8,7 +8,6 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
 #include <fabricbench/cublas.h>
 
 using fabricbench::Peers;
