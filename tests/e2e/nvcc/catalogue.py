@@ -24,12 +24,13 @@ FLAGS = ["-std=c++20", "-gencode", "arch=compute_90a,code=sm_90a", "--expt-relax
 POISON = re.compile(r'^#pragma GCC poison.*$', re.M)
 INCLUDE = re.compile(r'^\s*#include\s*<([^>]+)>.*$', re.M)
 
+FAMILY = re.compile(r'^#include "\.\./(\w+\.h)"$', re.M)
 REGION = re.compile(r"^(// \[solution[^\n]*\]\n)(.*?)(?=^// \[/solution\])", re.M | re.S)
 
 
 def in_template(folder, file):
-    """A solution as the judge compiles it: its regions, and around them what the template has."""
-    text = (folder / file).read_text()
+    """A solution as the judge compiles it: its regions with headers of its family, and around them what the template has."""
+    text = FAMILY.sub(lambda header: (folder.parent / header[1]).read_text().replace("#pragma once\n", ""), (folder / file).read_text())
     frame = folder / ("reference.cu" if (folder / "reference.cu").exists() else "baseline.cu")
     if frame.name == file:
         return text

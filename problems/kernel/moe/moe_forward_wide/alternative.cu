@@ -1,5 +1,4 @@
 // [solution]
-#include <cublas_v2.h>
 #include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
