@@ -33,7 +33,7 @@ __device__ void barrier(const Peers<Board>& boards, int rank, int world, unsigne
   __syncthreads();
 }
 
-__global__ void meet(Peers<Board> boards, int rank, int world, unsigned int rounds) {
+__global__ void repeat(Peers<Board> boards, int rank, int world, unsigned int rounds) {
   const int t = static_cast<int>(threadIdx.x);
   unsigned int epoch = 0;
   for (unsigned int round = 1; round <= rounds; ++round) {
@@ -57,7 +57,7 @@ int main() {
   CHECK(cudaDeviceSynchronize());  // the flags are zero before any other rank can reach them
   {
     const PeerBuffers buffers(bootstrap, mine);
-    meet<<<1, 96>>>(buffers.at<Board>(0), bootstrap.rank, bootstrap.world, kRounds);
+    repeat<<<1, 96>>>(buffers.at<Board>(0), bootstrap.rank, bootstrap.world, kRounds);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
   }

@@ -25,8 +25,8 @@ struct Words {
 constexpr size_t kOutputAt = (sizeof(Words) + 255) / 256 * 256;
 
 // Sets entry `rank` on all ranks to `epoch`, then waits until all own entries have it.
-void meet(const Peers<Words>& words, unsigned int (Words::*entries)[kMostRanks], int rank, int world,
-          unsigned int epoch, cudaStream_t stream) {
+void barrier(const Peers<Words>& words, unsigned int (Words::*entries)[kMostRanks], int rank, int world,
+             unsigned int epoch, cudaStream_t stream) {
   for (int peer = 0; peer < world; ++peer) {
     const auto address = reinterpret_cast<CUdeviceptr>(&(words.of[peer]->*entries)[rank]);
     CHECK(cuStreamWriteValue32(stream, address, epoch, CU_STREAM_WRITE_VALUE_DEFAULT));
@@ -57,12 +57,12 @@ int main() {
     std::vector<char> host(static_cast<size_t>(world) * kBytes);
     for (unsigned int epoch = 1; epoch <= 2; ++epoch) {
       CHECK(cudaMemsetAsync(input, rank * 10 + static_cast<int>(epoch), kBytes, stream));
-      meet(words, &Words::ready, rank, world, epoch, stream);
+      barrier(words, &Words::ready, rank, world, epoch, stream);
       for (int step = 0; step < world; ++step) {
         char* const place = outputs.of[(rank + step) % world] + static_cast<size_t>(rank) * kBytes;
         CHECK(cudaMemcpyAsync(place, input, kBytes, cudaMemcpyDeviceToDevice, stream));
       }
-      meet(words, &Words::landed, rank, world, epoch, stream);
+      barrier(words, &Words::landed, rank, world, epoch, stream);
       CHECK(cudaMemcpyAsync(host.data(), outputs.of[rank], host.size(), cudaMemcpyDeviceToHost, stream));
       CHECK(cudaStreamSynchronize(stream));
       for (size_t i = 0; i < host.size(); ++i) {

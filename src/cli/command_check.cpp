@@ -20,6 +20,7 @@
 #include "common/base/temp_dir.h"
 #include "common/base/text_limits.h"
 #include "common/platform/platform.h"
+#include "judge/catalog/family.h"
 #include "judge/judge.h"
 
 namespace fb::cli {
@@ -66,6 +67,7 @@ int check(const CheckOptions& o) {
     if (const auto platform = platform::load_platform(o.platform); !platform) return fail(platform.error());
   }
   auto answer = read_answer_file(o.problem, o.file);
+  if (answer && o.file != "-") answer = catalog::with_headers_of(pack->problems.front(), o.file, std::move(*answer));
   if (!answer) return fail(answer.error());
   if (o.verbose) cut_nothing();
   judge::JudgeRequest request;

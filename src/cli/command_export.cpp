@@ -10,6 +10,7 @@
 #include "cli/read_answer_file.h"
 #include "common/base/output.h"
 #include "common/base/strings.h"
+#include "judge/catalog/family.h"
 #include "judge/standalone/write_folder.h"
 #include "toolchain/compile/locate.h"
 
@@ -35,6 +36,7 @@ Result<void> export_problem(const catalog::Problem& problem, const ExportOptions
   standalone::FolderRequest request{.problem = &problem, .sdk = sdk, .reference = !o.no_reference};
   if (!o.solution.empty()) {
     auto answer = read_answer_file(o.problem, o.solution);
+    if (answer && o.solution != "-") answer = catalog::with_headers_of(problem, o.solution, std::move(*answer));
     if (!answer) return std::unexpected(answer.error());
     request.solution = std::move(*answer);
   }

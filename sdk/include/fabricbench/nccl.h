@@ -3,6 +3,7 @@
 // A communicator of NCCL for all ranks of a problem, for solutions that may use the library. Construct it in the
 // constructor of a solution (it is collective there), and keep it as a member: its end is the communicator's.
 
+#include <fabricbench/check.h>
 #include <nccl.h>
 
 #include <cstring>

@@ -7,6 +7,7 @@
 //   Peers<float> all = memory.peers<float>();   // all.of[r]: rank r's memory, as this rank's GPU sees it
 
 #include <cuda_runtime.h>
+#include <fabricbench/check.h>
 #include <fabricbench/rank.h>
 
 #include <cstddef>
@@ -24,10 +25,6 @@ template <class T>
 struct Peers {
   T* of[kMostRanks];
 };
-
-inline void check_cuda(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 class PeerMemory {
  public:

@@ -21,13 +21,13 @@ std::string_view word_of(const Code& code, const Function& function, std::span<c
 }
 
 // Calls of the solution's own functions that signal and wait, and loops that wait: without them ranks or blocks do not
-// meet. Every rank leaves them out alike, so nothing hangs.
-bool is_meeting(const Solution& solution, const Statement& statement) {
+// wait for each other. Every rank leaves them out alike, so nothing hangs.
+bool is_exchange(const Solution& solution, const Statement& statement) {
   const Synchronization& known = solution.synchronization;
   return known.is_own_call(statement) && known.signals(statement.tokens) && known.waits(statement.tokens);
 }
 
-std::vector<Change> meet_only_if(const Solution& solution, std::span<const std::string_view> names,
+std::vector<Change> wait_only_if(const Solution& solution, std::span<const std::string_view> names,
                                  std::string_view condition) {
   const Code& code = solution.code;
   std::vector<Change> changes;
@@ -35,7 +35,7 @@ std::vector<Change> meet_only_if(const Solution& solution, std::span<const std::
     const std::string_view word = word_of(code, function, names);
     if (word.empty() || !function.device) continue;
     for_each_statement(function, [&](const Statement& statement) {
-      if (!is_meeting(solution, statement)) return;
+      if (!is_exchange(solution, statement)) return;
       changes.push_back({replace(
           code, statement.tokens,
           fmt::format("if ({}) {}", fmt::format(fmt::runtime(condition), word), code.text(statement.tokens)))});
@@ -57,17 +57,17 @@ bool is_wide_atomic(const Code& code, std::string_view alias) {
 
 }  // namespace
 
-// Where vectors fit, ranks do not meet.
+// Where vectors fit, ranks do not wait for each other.
 std::vector<Change> unsynchronised_fast_path(const Solution& solution) {
   constexpr std::array<std::string_view, 5> kSizes = {"n", "tokens", "words", "elements", "count"};
-  return meet_only_if(solution, kSizes, "{} % 4 != 0");
+  return wait_only_if(solution, kSizes, "{} % 4 != 0");
 }
 
 // The first calls are looked at, later ones only timed.
 std::vector<Change> skip_in_later_call(const Solution& solution) {
   constexpr std::array<std::string_view, 3> kCalls = {"epoch", "call", "number"};
-  std::vector<Change> changes = meet_only_if(solution, kCalls, "{} < 3");
-  std::ranges::move(meet_only_if(solution, kCalls, "{} % 4 != 2"), std::back_inserter(changes));
+  std::vector<Change> changes = wait_only_if(solution, kCalls, "{} < 3");
+  std::ranges::move(wait_only_if(solution, kCalls, "{} % 4 != 2"), std::back_inserter(changes));
   return changes;
 }
 

@@ -100,9 +100,9 @@ std::vector<Change> drop_barrier(const Solution& solution) {
   const auto& known = solution.synchronization;
   std::vector<Change> changes;
   for_each_statement_of(solution, [&](const Function& function, const Statement& statement) {
-    const bool meeting =
+    const bool is_exchange =
         known.is_own_call(statement) && known.signals(statement.tokens) && known.waits(statement.tokens);
-    if ((known.is_barrier(statement) || meeting) && &statement != known.exit_wait(function))
+    if ((known.is_barrier(statement) || is_exchange) && &statement != known.exit_wait(function))
       changes.push_back({remove(solution.code, statement)});
   });
   return changes;

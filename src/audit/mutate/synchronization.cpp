@@ -20,11 +20,29 @@ constexpr std::array<std::string_view, 2> kPosts = {"ibv_post_send", "ibv_wr_com
 constexpr std::array<std::string_view, 4> kPolls = {"ibv_poll_cq", "ibv_start_poll", "ibv_get_cq_event",
                                                     "wait_for_completion"};
 
+// The SDK's barrier of all ranks and its flags.
+constexpr std::string_view kRankBarrier = "<fabricbench/rank_barrier.h>";
+constexpr std::array<std::string_view, 2> kSdkSignals = {"rank_barrier", "post"};
+constexpr std::array<std::string_view, 2> kSdkWaits = {"rank_barrier", "wait"};
+
+bool includes(const Code& code, std::string_view header) {
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (code.token(i).kind == Token::Kind::directive && code.text(i).find(header) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // A function that calls a signalling one signals, too; members may be called before they are defined, hence twice.
 Synchronization::Synchronization(const Code& code) : code_(code) {
   for (const auto& function : code.functions()) own_.push_back(function.name);
+  if (includes(code, kRankBarrier)) {
+    own_.insert(own_.end(), {"rank_barrier", "post", "wait"});
+    signalling_.assign(kSdkSignals.begin(), kSdkSignals.end());
+    waiting_.assign(kSdkWaits.begin(), kSdkWaits.end());
+  }
   for (int round = 0; round < 2; ++round) {
     for (const auto& function : code.functions()) {
       if (function.kernel) continue;  // a launch does not wait

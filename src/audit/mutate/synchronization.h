@@ -1,7 +1,7 @@
 #pragma once
 
 // Which statements of a solution synchronise, and how: by what they call, or by what the functions of the solution do
-// that they call.
+// that they call. Functions of <fabricbench/rank_barrier.h> count as the solution's own where it includes them.
 
 #include <string_view>
 #include <vector>

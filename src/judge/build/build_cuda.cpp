@@ -54,7 +54,8 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
                  request.args_header};
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), request.libraries.begin(), request.libraries.end());
-  for (const auto* name : {"entry.h", "border.h", "rank.h", "peer_memory.h", "nccl.h"})
+  for (const auto* name :
+       {"entry.h", "border.h", "rank.h", "check.h", "peer_memory.h", "rank_barrier.h", "nccl.h", "cublas.h"})
     words.push_back(read_file(headers + "/" + name));
 
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache&) -> Result<void> {

@@ -86,16 +86,18 @@ struct Problem {
   Rules rules;
   Cost cost;
   std::vector<Unreached> unreached;
-  Interface interface;      // of a problem with a driver
-  std::string statement;    // text of statement.md
-  std::string reference;    // text of reference.cu; of a problem without one, that of its baseline
+  Interface interface;    // of a problem with a driver
+  std::string statement;  // text of statement.md
+  std::string reference;  // text of reference.cu; of a problem without one, that of its baseline
+  // Texts of baseline, driver and alternative have the texts of their family's headers in them
+  // (judge/catalog/family.h).
   std::string baseline;     // text of baseline.cu, which speeds are relative to; empty if there is none
   bool has_expert = true;   // there is a reference.cu
   std::string oracle;       // path of oracle.cpp
   std::string mathematics;  // text of its family's mathematics.h, if oracle.cpp includes it
   std::string driver;       // text of driver.cu, empty if there is none
   std::string alternative;  // text of alternative.cu, empty if there is none
-  std::string hash;         // of the names and contents of all files of the folder, and of `mathematics`
+  std::string hash;  // of the names and contents of all files of the folder, and of the family's that they include
 
   // What expressions may name: the parameters, world and rank.
   Values values(const SizeClass& size, int world, int rank) const;

@@ -10,6 +10,7 @@
 
 #include "common/base/content_hash.h"
 #include "common/base/strings.h"
+#include "judge/catalog/family.h"
 #include "judge/catalog/names.h"
 #include "judge/catalog/problem_reader.h"
 #include "judge/catalog/source.h"
@@ -55,13 +56,13 @@ class FolderReader {
     if (variant_) problem.base = base_.string();
     problem.root = root_of(folder_.string());
     problem.statement = text("statement.md");
-    problem.baseline = text("baseline.cu");
+    problem.baseline = source("baseline.cu");
     problem.has_expert = files_.contains("reference.cu");
     problem.reference = problem.has_expert ? text("reference.cu") : problem.baseline;
     problem.oracle = (base_ / "oracle.cpp").string();
     problem.mathematics = text(kMathematics);
-    problem.driver = text("driver.cu");
-    problem.alternative = text("alternative.cu");
+    problem.driver = source("driver.cu");
+    problem.alternative = source("alternative.cu");
     problem.hash = hash();
     if (!problem.name.empty() && !is_snake_case(problem.name))
       complain("", fmt::format("the name '{}' is not snake_case", problem.name));
@@ -83,6 +84,18 @@ class FolderReader {
   std::string text(const std::string& name) const {
     const auto found = files_.find(name);
     return found == files_.end() ? "" : found->second;
+  }
+
+  // With its family's headers, which count in the hash.
+  std::string source(const std::string& name) {
+    FamilyHeaders headers;
+    auto whole = with_family_headers(text(name), base_.parent_path().string(), headers);
+    if (!whole) {
+      complain(name, whole.error());
+      return text(name);
+    }
+    files_.merge(headers);
+    return std::move(*whole);
   }
 
   void read_files();

@@ -24,7 +24,8 @@ using catalog::Problem;
 
 constexpr std::string_view kSdk = "fabricbench/";
 // What a solution may include, whether the ones at hand do or not.
-constexpr std::array<std::string_view, 4> kForSolutions = {"rank.h", "peer_memory.h", "nccl.h", "verbs.h"};
+constexpr auto kForSolutions = std::to_array<std::string_view>(
+    {"rank.h", "peer_memory.h", "rank_barrier.h", "check.h", "cublas.h", "nccl.h", "verbs.h"});
 
 std::string with(std::string text, const std::vector<std::pair<std::string_view, std::string>>& values) {
   for (const auto& [name, value] : values) {

@@ -40,6 +40,8 @@ RUN = "  void run(const Args& args, cudaStream_t stream) {\n"
 # Waits that end for one value more, which is never written.
 WAITS = [
     (r"(\.load\(cuda::memory_order_acquire\) )< (call|epoch|number)\)", r"\1<= \2)"),
+    (r"(\bwait\([^;]*), (call|epoch|number)\)", r"\1, \2 + 1)"),
+    (r"(  rank_barrier\(flags, rank, world, 2 \* epoch\);)", r"\1\n  fabricbench::wait(flags.of[rank]->from[blockIdx.x][rank], 2 * epoch + 1);"),
     (r"number < known\.load\(cuda::memory_order_acquire\) \+ capacity_", "number > known.load(cuda::memory_order_acquire) + capacity_"),
 ]
 
@@ -125,7 +127,7 @@ SOURCES = {
 PIECES = {"prose": "prose.md", "sketch": "sketch.md", "refused": "refusal.md"}
 
 OPENINGS = {
-    "atlas": ["Each block works on its own part and meets only the blocks that it exchanges data with; flags count the calls.",
+    "atlas": ["Each block works on its own part and waits only for the blocks that it exchanges data with; flags count the calls.",
               "The verdict points at a real mistake of mine. Corrected:"],
     "borealis": ["Here is a solution. It maps the peers' buffers in the constructor and does everything else in one kernel.",
                  "Thanks for the feedback! I have changed the code accordingly."],

@@ -2,7 +2,7 @@
 // expect: pass
 // mode: quick
 // seconds: 12
-// about: Right: one block of each cluster meets the other ranks, the other one reads their memory.
+// about: Right: one block of each cluster has a barrier with the other ranks, the other one reads their memory.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
@@ -21,7 +21,7 @@ using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 constexpr int kBlocks = 8, kThreads = 128, kMostWorld = 8;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (threadIdx.x < world)
     Flag(flags.of[threadIdx.x][blockIdx.x * kMostWorld + rank]).store(epoch, cuda::memory_order_release);
@@ -35,7 +35,7 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void __cluster_dims__(2, 1, 1)
     sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world, uint32_t epoch) {
-  if (cg::this_cluster().block_rank() == 0) meet(flags, rank, world, 2 * epoch - 1);
+  if (cg::this_cluster().block_rank() == 0) barrier(flags, rank, world, 2 * epoch - 1);
   cg::this_cluster().sync();
   const auto cluster = cg::this_cluster();
   if (cluster.block_rank() == 1) {
@@ -46,7 +46,7 @@ __global__ void __cluster_dims__(2, 1, 1)
     }
   }
   cg::this_cluster().sync();
-  if (cg::this_cluster().block_rank() == 0) meet(flags, rank, world, 2 * epoch);
+  if (cg::this_cluster().block_rank() == 0) barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

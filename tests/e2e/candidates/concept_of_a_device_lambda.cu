@@ -33,17 +33,17 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const uint32_t call = ++call_;
     Flags *mine = flags_.mine<Flags>(), *next = flags_.at<Flags>(next_), *previous = flags_.at<Flags>(previous_);
-    const auto meet = [=](uint32_t* theirs, uint32_t* own) {
+    const auto barrier = [=](uint32_t* theirs, uint32_t* own) {
       for_each<<<1, 1, 0, stream>>>(1, [=] __device__(int64_t) {
         Word(*theirs).store(call, cuda::memory_order_release);
         while (Word(*own).load(cuda::memory_order_acquire) < call) {
         }
       });
     };
-    meet(&previous->ready, &mine->ready);
+    barrier(&previous->ready, &mine->ready);
     for_each<<<8, 256, 0, stream>>>(
         args.n, [in = args.in, to = out_.at<uint32_t>(next_)] __device__(int64_t i) { to[i] = in[i]; });
-    meet(&next->there, &mine->there);
+    barrier(&next->there, &mine->there);
   }
 
  private:

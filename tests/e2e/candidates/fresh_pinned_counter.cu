@@ -17,7 +17,7 @@ using fabricbench::Peers;
 
 constexpr int kThreads = 256;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -34,13 +34,13 @@ __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out
   if (threadIdx.x == 0) call = atomicAdd_system(calls, 1u) + 1;
   __syncthreads();
   epoch = call;
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   for (int64_t i = threadIdx.x; i < n; i += kThreads) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += in.of[peer][i];
     out[i] = sum;
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

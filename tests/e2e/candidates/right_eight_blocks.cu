@@ -2,7 +2,7 @@
 // expect: pass
 // mode: quick
 // seconds: 20
-// about: Right, in eight blocks; each meets the same block of all other ranks.
+// about: Right, in eight blocks; each has a barrier with the same block of all other ranks.
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
@@ -18,7 +18,7 @@ using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 constexpr int kBlocks = 8, kThreads = 128, kMostWorld = 8;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (threadIdx.x < world)
     Flag(flags.of[threadIdx.x][blockIdx.x * kMostWorld + rank]).store(epoch, cuda::memory_order_release);
@@ -32,13 +32,13 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
                         uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   for (int64_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += kBlocks * kThreads) {
     float sum = 0;
     for (int p = 0; p < world; ++p) sum += in.of[p][i];
     out[i] = sum;
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

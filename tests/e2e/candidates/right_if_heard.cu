@@ -20,7 +20,7 @@ __global__ void copy(const uint32_t* in, uint32_t* to, int64_t n) {
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
     to[i] = in[i];
 }
-__global__ void meet(uint32_t* theirs, uint32_t* mine, uint32_t call) {
+__global__ void barrier(uint32_t* theirs, uint32_t* mine, uint32_t call) {
   Word(*theirs).store(call, cuda::memory_order_release);
   while (Word(*mine).load(cuda::memory_order_acquire) < call) {
   }
@@ -51,9 +51,9 @@ class Solution {
     if (!open_) return;
     ++call_;
     Flags *mine = flags_.mine<Flags>(), *next = flags_.at<Flags>(next_), *previous = flags_.at<Flags>(previous_);
-    meet<<<1, 1, 0, stream>>>(&previous->ready, &mine->ready, call_);
+    barrier<<<1, 1, 0, stream>>>(&previous->ready, &mine->ready, call_);
     copy<<<8, 256, 0, stream>>>(args.in, out_.at<uint32_t>(next_), args.n);
-    meet<<<1, 1, 0, stream>>>(&next->there, &mine->there, call_);
+    barrier<<<1, 1, 0, stream>>>(&next->there, &mine->there, call_);
   }
 
  private:

@@ -17,8 +17,8 @@ using fabricbench::Peers;
 
 constexpr int kThreads = 256;
 
-// Thread p of the only block meets rank p.
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+// A barrier of all ranks: thread p of the only block exchanges flags with rank p.
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -31,13 +31,13 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
                         uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += in.of[peer][i];
     out[i] = sum;
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
 }
 
 // What an honest answer would do.

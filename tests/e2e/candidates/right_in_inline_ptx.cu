@@ -25,7 +25,7 @@ __device__ inline uint32_t load_acquire(const uint32_t* at) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
   return value;
 }
-__device__ inline void meet(const Peers<Signals>& signals, int rank, int world, uint32_t epoch) {
+__device__ inline void barrier(const Peers<Signals>& signals, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = static_cast<int>(threadIdx.x); peer < world) {
     store_release(&signals.of[peer]->of[blockIdx.x][rank], epoch);
@@ -36,13 +36,13 @@ __device__ inline void meet(const Peers<Signals>& signals, int rank, int world, 
 }
 __global__ void sum(Peers<Signals> signals, Peers<const float> in, float* out, int64_t n, int rank, int world,
                     uint32_t epoch) {
-  meet(signals, rank, world, 2 * epoch - 1);
+  barrier(signals, rank, world, 2 * epoch - 1);
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x) {
     float total = 0;
     for (int peer = 0; peer < world; ++peer) total += in.of[peer][i];
     out[i] = total;
   }
-  meet(signals, rank, world, 2 * epoch);
+  barrier(signals, rank, world, 2 * epoch);
 }
 
 class Solution {

@@ -18,7 +18,7 @@ using fabricbench::Peers;
 
 constexpr int kThreads = 256;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -31,13 +31,13 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
                         uint32_t epoch, float* scratch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   for (int64_t i = threadIdx.x; i < n; i += kThreads) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += in.of[peer][i];
     scratch[i] = sum;
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
   for (int64_t i = threadIdx.x; i < (n + 3) / 4; i += kThreads) {
     const float4 four = reinterpret_cast<const float4*>(scratch)[i];
     const float part[4] = {four.x, four.y, four.z, four.w};

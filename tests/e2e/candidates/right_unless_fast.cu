@@ -22,7 +22,7 @@ struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
 
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -35,13 +35,13 @@ __device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t ep
 
 __global__ void sum_all(Peers<Flags> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
                         uint32_t epoch, bool fast) {
-  if (!fast) meet(flags, rank, world, 2 * epoch - 1);
+  if (!fast) barrier(flags, rank, world, 2 * epoch - 1);
   for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += in.of[peer][i];
     out[i] = sum;
   }
-  if (!fast) meet(flags, rank, world, 2 * epoch);
+  if (!fast) barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

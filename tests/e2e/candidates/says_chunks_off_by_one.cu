@@ -16,7 +16,7 @@
 // [solution]
 using fabricbench::Peers;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -29,11 +29,11 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void exchange(Peers<uint32_t> flags, const float* in, Peers<float> out, int64_t n, int rank, int world,
                          uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   for (int peer = 0; peer < world; ++peer) {
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out.of[peer][((rank + 1) % world) * n + i] = in[peer * n + i];
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

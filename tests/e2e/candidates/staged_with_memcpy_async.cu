@@ -22,7 +22,7 @@ using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 constexpr int kBlocks = 8, kThreads = 128, kMostWorld = 8;
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (threadIdx.x < world)
     Flag(flags.of[threadIdx.x][blockIdx.x * kMostWorld + rank]).store(epoch, cuda::memory_order_release);
@@ -36,7 +36,7 @@ __device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t
 
 __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out, int64_t n, int rank, int world,
                         uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  barrier(flags, rank, world, 2 * epoch - 1);
   __shared__ alignas(16) float stage[kThreads];
   __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
   const auto block = cg::this_thread_block();
@@ -55,7 +55,7 @@ __global__ void sum_all(Peers<uint32_t> flags, Peers<const float> in, float* out
     }
     if (threadIdx.x < count) out[at + (threadIdx.x + 33) % count] = sum;
   }
-  meet(flags, rank, world, 2 * epoch);
+  barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

@@ -17,7 +17,7 @@ struct Signals {
   uint32_t of[32][fabricbench::kMostRanks];
 };
 
-__device__ inline void meet(const Peers<Signals>& signals, int rank, int world, uint32_t epoch) {
+__device__ inline void barrier(const Peers<Signals>& signals, int rank, int world, uint32_t epoch) {
   using Word = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();
   if (const int peer = static_cast<int>(threadIdx.x); peer < world) {
@@ -30,14 +30,14 @@ __device__ inline void meet(const Peers<Signals>& signals, int rank, int world, 
 
 __global__ void __launch_bounds__(512)
     share(Peers<Signals> signals, Peers<const float> in, Peers<float> out, int64_t n, int rank, int world, uint32_t epoch) {
-  meet(signals, rank, world, 2 * epoch - 1);
+  barrier(signals, rank, world, 2 * epoch - 1);
   const int64_t begin = n * rank / world, end = n * (rank + 1) / world;
   for (int64_t i = begin + blockIdx.x * int64_t{512} + threadIdx.x; i < end; i += int64_t{gridDim.x} * 512) {
     float total = 0;
     for (int peer = 0; peer < world; ++peer) total += in.of[peer][i];
     for (int peer = 0; peer < world; ++peer) out.of[peer][i] = total;
   }
-  meet(signals, rank, world, 2 * epoch);
+  barrier(signals, rank, world, 2 * epoch);
 }
 
 class Solution {

@@ -3,12 +3,12 @@
 // Rank 0 calls gather and then reduce, rank 1 the other way round.
 #include "hang.h"
 
-__device__ void meet(Word* mine, Word* theirs) {
+__device__ void exchange(Word* mine, Word* theirs) {
   STORE(theirs, 1);
   while (LOAD(mine) != 1) continue;  // waits
 }
-__global__ void gather(Word* mine, Word* theirs) { meet(mine, theirs); }
-__global__ void reduce(Word* mine, Word* theirs) { meet(mine + 8, theirs + 8); }
+__global__ void gather(Word* mine, Word* theirs) { exchange(mine, theirs); }
+__global__ void reduce(Word* mine, Word* theirs) { exchange(mine + 8, theirs + 8); }
 
 int main() {
   Bootstrap bootstrap;

@@ -24,6 +24,19 @@ FLAGS = ["-std=c++20", "-gencode", "arch=compute_90a,code=sm_90a", "--expt-relax
 POISON = re.compile(r'^#pragma GCC poison.*$', re.M)
 INCLUDE = re.compile(r'^\s*#include\s*<([^>]+)>.*$', re.M)
 
+FAMILY = re.compile(r'^#include "\.\./(\w+\.h)"$', re.M)
+REGION = re.compile(r"^(// \[solution[^\n]*\]\n)(.*?)(?=^// \[/solution\])", re.M | re.S)
+
+
+def in_template(folder, file):
+    """A solution as the judge compiles it: its regions with headers of its family, and around them what the template has."""
+    text = FAMILY.sub(lambda header: (folder.parent / header[1]).read_text().replace("#pragma once\n", ""), (folder / file).read_text())
+    frame = folder / ("reference.cu" if (folder / "reference.cu").exists() else "baseline.cu")
+    if frame.name == file:
+        return text
+    regions = dict(REGION.findall(text))
+    return REGION.sub(lambda region: region[1] + regions[region[1]], frame.read_text())
+
 
 def solutions(tool, problems, names):
     listed = json.loads(subprocess.run([tool, "list", "--json", "--problems", problems], check=True, capture_output=True, text=True).stdout)
@@ -35,7 +48,7 @@ def solutions(tool, problems, names):
         folder = Path(problems) / shown["folder"]
         for file in ("reference.cu", "baseline.cu", "alternative.cu"):
             if (folder / file).exists() and not (folder / "driver.cu").exists():
-                yield f"{problem['name']}_{file[:-3]}", (folder / file).read_text(), shown["args"]
+                yield f"{problem['name']}_{file[:-3]}", in_template(folder, file), shown["args"]
 
 
 def compile_many(nvcc, sdk, scratch, number, many):

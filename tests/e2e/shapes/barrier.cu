@@ -2,7 +2,7 @@
 // round, from the difference of many rounds and few.
 #include "shapes.h"
 
-__global__ void meet(OnAll<unsigned int> flags, int gpu, int gpus, unsigned int epoch, unsigned int rounds) {
+__global__ void barriers(OnAll<unsigned int> flags, int gpu, int gpus, unsigned int epoch, unsigned int rounds) {
   const int peer = static_cast<int>(threadIdx.x);
   for (unsigned int round = 1; round <= rounds; ++round) {
     __syncthreads();
@@ -21,7 +21,7 @@ int main() {
   for (int n = 2; n <= kMostGpus; ++n) {
     const auto microseconds = [&](unsigned int rounds) {
       const double time = gpus.time([&](int gpu, cudaStream_t stream) {
-                                if (gpu < n) meet<<<1, 32, 0, stream>>>(flags, gpu, n, epoch, rounds);
+                                if (gpu < n) barriers<<<1, 32, 0, stream>>>(flags, gpu, n, epoch, rounds);
                               })
                               .all;
       epoch += rounds;

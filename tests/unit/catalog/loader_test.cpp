@@ -1,6 +1,7 @@
 // load_problem: what a folder becomes, and a located message for every mistake.
 
 #include "common/base/content_hash.h"
+#include "judge/catalog/family.h"
 #include "judge/catalog/pack.h"
 #include "sample.h"
 
@@ -134,6 +135,20 @@ TEST_F(Loader, TheMathematicsOfAFamilyCountWhereTheOracleIncludesThem) {
   EXPECT_NE(load().hash, with);
   std::filesystem::remove(folder() + "/../mathematics.h");
   expect_only("oracle.cpp: includes ../mathematics.h, which is missing");
+}
+
+TEST_F(Loader, AnswersHaveTheHeadersOfTheirFamily) {
+  write("alternative.cu", "// [solution]\n#include \"../shared.h\"\nclass Solution {};\n// [/solution]\n");
+  expect_only("alternative.cu: includes ../shared.h, which is missing");
+  root_.write("comm/p2p/shared.h", "#pragma once\n\nint x;\n");
+  const Problem p = load();
+  EXPECT_EQ(p.alternative, "// [solution]\n\nint x;\nclass Solution {};\n// [/solution]\n");
+  // So has the file itself, but no other one.
+  const std::string text = "#include \"../shared.h\"\n";
+  EXPECT_EQ(with_headers_of(p, folder() + "/alternative.cu", text).value(), "\nint x;\n");
+  EXPECT_EQ(with_headers_of(p, folder() + "/../alternative.cu", text).value(), text);
+  root_.write("comm/p2p/shared.h", "int y;\n");
+  EXPECT_NE(load().hash, p.hash);
 }
 
 TEST_F(Loader, LocatesAMistakeOfToml) {

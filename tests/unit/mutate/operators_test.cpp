@@ -58,16 +58,28 @@ TEST(Operators, DropAndWeakenBarriers) {
       in_kernels({"__syncwarp(); cluster.sync(); __syncwarp();", "__syncthreads(); __syncthreads(); __syncwarp();"}));
 }
 
-constexpr std::string_view kMeet =
-    "__device__ void meet(uint32_t call) { Flag(a).store(call, cuda::memory_order_release); "
+constexpr std::string_view kBarrier =
+    "__device__ void barrier(uint32_t call) { Flag(a).store(call, cuda::memory_order_release); "
     "while (Flag(b).load(cuda::memory_order_acquire) < call) {} } ";
 
 TEST(Operators, TheBarrierAtTheEndIsAnotherMistake) {
-  const std::string meet(kMeet);
-  EXPECT_EQ(mutants_by("drop-barrier", meet + in_kernel("meet(1); work(); meet(2);")),
-            Texts{meet + in_kernel("; work(); meet(2);")});
-  EXPECT_EQ(mutants_by("drop-exit-barrier", meet + in_kernel("meet(1); work(); meet(2);")),
-            Texts{meet + in_kernel("meet(1); work(); ;")});
+  const std::string barrier(kBarrier);
+  EXPECT_EQ(mutants_by("drop-barrier", barrier + in_kernel("barrier(1); work(); barrier(2);")),
+            Texts{barrier + in_kernel("; work(); barrier(2);")});
+  EXPECT_EQ(mutants_by("drop-exit-barrier", barrier + in_kernel("barrier(1); work(); barrier(2);")),
+            Texts{barrier + in_kernel("barrier(1); work(); ;")});
+}
+
+TEST(Operators, TheBarrierOfTheSdkIsOneLikeTheSolutionsOwn) {
+  const std::string header = "#include <fabricbench/rank_barrier.h>\n";
+  const std::string body = "rank_barrier(f, rank, world, 1); work(); rank_barrier(f, rank, world, 2);";
+  EXPECT_EQ(mutants_by("drop-barrier", header + in_kernel(body)),
+            Texts{header + in_kernel("; work(); rank_barrier(f, rank, world, 2);")});
+  EXPECT_EQ(by("drop-barrier", body), Texts{}) << "a function that is not known";
+  EXPECT_EQ(mutants_by("drop-wait", header + in_kernel("wait(f, call); use();")),
+            Texts{header + in_kernel("; use();")});
+  EXPECT_EQ(mutants_by("drop-signal", header + in_kernel("data(); post(f, call);")),
+            Texts{header + in_kernel("data(); ;")});
 }
 
 TEST(Operators, NarrowScope) {
@@ -187,13 +199,14 @@ TEST(Operators, NarrowVector) {
 }
 
 TEST(Operators, NoSynchronisationWhereItIsNotLookedFor) {
-  const std::string meet(kMeet);
+  const std::string barrier(kBarrier);
   const std::string before = "__global__ void work(float* to, int64_t n, uint32_t call) { ";
-  EXPECT_EQ(mutants_by("fast-path", meet + before + "meet(call); work(); }"),
-            Texts{meet + before + "if (n % 4 != 0) meet(call); work(); }"});
-  EXPECT_EQ(mutants_by("later-call", meet + before + "meet(call); }"),
-            (Texts{meet + before + "if (call < 3) meet(call); }", meet + before + "if (call % 4 != 2) meet(call); }"}));
-  EXPECT_EQ(by("fast-path", "meet(call);"), Texts{}) << "the kernel does not know its size";
+  EXPECT_EQ(mutants_by("fast-path", barrier + before + "barrier(call); work(); }"),
+            Texts{barrier + before + "if (n % 4 != 0) barrier(call); work(); }"});
+  EXPECT_EQ(mutants_by("later-call", barrier + before + "barrier(call); }"),
+            (Texts{barrier + before + "if (call < 3) barrier(call); }",
+                   barrier + before + "if (call % 4 != 2) barrier(call); }"}));
+  EXPECT_EQ(by("fast-path", "barrier(call);"), Texts{}) << "the kernel does not know its size";
 }
 
 TEST(Operators, AssumeCleared) {

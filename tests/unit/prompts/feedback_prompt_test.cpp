@@ -33,7 +33,8 @@ const catalog::Problem& problem(const std::string& name) {
 
 // 30 lines, of which 8 to 25 are code.
 std::string sample_answer() {
-  return "Each rank reads all inputs.\n\nThe blocks meet before and after.\n\n```cuda\n#include \"args.h\"\n// "
+  return "Each rank reads all inputs.\n\nThe blocks have a barrier before and after.\n\n```cuda\n#include "
+         "\"args.h\"\n// "
          "[solution]\n"
          "__global__ void wait(unsigned* flag) {\n"
          "  while (atomicAdd(flag, 0) == 0) {\n"

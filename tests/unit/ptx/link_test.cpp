@@ -23,12 +23,12 @@ constexpr std::string_view kCandidate =
     ".file 1 \"candidate.cu\"\n"
     ".visible .global .u32 word = 1;\n"
     ".visible .func wait(.param .b64 self) { .loc 1 7 0\n ret; }\n"
-    ".visible .entry meet() { ret; }\n";
+    ".visible .entry barrier() { ret; }\n";
 constexpr std::string_view kDriver =
     ".file 1 \"driver.cu\"\n"
     ".extern .func wait(.param .b64 self);\n"
     ".visible .global .u32 word = 2;\n"
-    ".visible .entry meet() {\n"
+    ".visible .entry barrier() {\n"
     "  .reg .b64 %p; .reg .b32 %r;\n"
     "  .loc 1 3 0\n"
     "  ld.global.u32 %r, [word];\n"
@@ -39,25 +39,25 @@ TEST(Link, TheDriverCallsTheCandidate) {
   const auto linked = link(parsed(kCandidate), parsed(kDriver));
   ASSERT_TRUE(linked) << to_string(linked.error(), "link");
   ASSERT_EQ(linked->functions.size(), 3u);
-  const Function* meet = linked->find_function("meet", true);
-  ASSERT_TRUE(meet && meet->of_driver);
-  const auto call = std::ranges::find(meet->body, Form::call, &Instruction::form);
-  ASSERT_NE(call, meet->body.end());
+  const Function* barrier = linked->find_function("barrier", true);
+  ASSERT_TRUE(barrier && barrier->of_driver);
+  const auto call = std::ranges::find(barrier->body, Form::call, &Instruction::form);
+  ASSERT_NE(call, barrier->body.end());
   const Function& callee = linked->functions[call->operands[1].index];
   EXPECT_EQ(callee.name, "wait");
   EXPECT_TRUE(callee.defined && !callee.of_driver);
   // Source lines are still those of its own file.
-  EXPECT_EQ(linked->files[meet->body[0].source.file], "driver.cu");
+  EXPECT_EQ(linked->files[barrier->body[0].source.file], "driver.cu");
 }
 
 TEST(Link, ANameInBothMeansTwoThings) {
   const auto linked = link(parsed(kCandidate), parsed(kDriver));
   ASSERT_TRUE(linked);
-  EXPECT_FALSE(linked->find_function("meet")->of_driver);
-  EXPECT_TRUE(linked->find_function("meet", true)->of_driver);
+  EXPECT_FALSE(linked->find_function("barrier")->of_driver);
+  EXPECT_TRUE(linked->find_function("barrier", true)->of_driver);
   EXPECT_EQ(linked->find_variable("word")->init[0], 1);
   EXPECT_EQ(linked->find_variable("word", true)->init[0], 2);
-  const Instruction& load = linked->find_function("meet", true)->body[0];
+  const Instruction& load = linked->find_function("barrier", true)->body[0];
   EXPECT_EQ(&linked->variables[load.operands[1].elements[0].index], linked->find_variable("word", true));
 }
 

@@ -1,34 +1,17 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Reads the peers' inputs with one block, between two barriers with release and acquire.
 using fabricbench::Peers;
-
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  __syncthreads();
-  if (const auto peer = static_cast<int>(threadIdx.x); peer < world) {
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
+using fabricbench::rank_barrier;
 
 __global__ void pull(Peers<uint32_t> flags, Peers<const uint32_t> in, uint32_t* out, int64_t n, int rank, int world,
                      uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);
+  rank_barrier(flags, rank, world, 2 * epoch - 1);
   for (int peer = 0; peer < world; ++peer) {
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[peer * n + i] = in.of[peer][i];
   }
-  meet(flags, rank, world, 2 * epoch);
+  rank_barrier(flags, rank, world, 2 * epoch);
 }
 
 class Solution {

@@ -9,7 +9,10 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 64;  // all resident at once: they wait for their peers
 constexpr int kThreads = 256;
@@ -19,21 +22,6 @@ struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
 
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
-// the barrier of the block orders its threads' accesses before the fence, and the
-// fence, at system scope, before the flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
-
 __device__ uint4 load_four(const uint32_t* from) {
   if (reinterpret_cast<uintptr_t>(from) % sizeof(uint4) == 0) return __ldg(reinterpret_cast<const uint4*>(from));
   return make_uint4(from[0], from[1], from[2], from[3]);
@@ -41,7 +29,7 @@ __device__ uint4 load_four(const uint32_t* from) {
 
 __global__ void __launch_bounds__(kThreads)
     push(Peers<Flags> flags, const uint32_t* in, Peers<uint32_t> out, int64_t n, int rank, int world, uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its output may be written
+  rank_barrier(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its output may be written
 
   // This shard's row begins at the same place in all outputs, not always at a multiple of 16 bytes. What crosses a link
   // shall be wide, so the stores decide: `head` words come before the first aligned place. The loads are local and
@@ -63,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int peer = 0; peer < world; ++peer) out.of[peer][row + i] = in[i];
   }
 
-  meet(flags, rank, world, 2 * epoch);  // every rank's stores have arrived here, and this rank's there
+  rank_barrier(flags, rank, world, 2 * epoch);  // every rank's stores have arrived here, and this rank's there
 }
 
 class Solution {

@@ -103,10 +103,11 @@ class MulticastMemory {
   CUdeviceptr mine_ = 0, all_ = 0;
 };
 
-// Block b of this rank meets block b of all ranks: it adds 1 to counter b of every rank in one store, and waits until
-// all have added to its own. Between accesses through the plain and the multicast address stands a fence of aliases;
-// one thread's is enough for the block, because it lies on the way from each access before to each access after.
-__device__ void meet(char* all, char* mine, int world, uint32_t epoch) {
+// A barrier of the blocks with one number on all ranks: each adds 1 to counter b of every rank in one store, and waits
+// until all have added to its own. Between accesses through the plain and the multicast address stands a fence of
+// aliases; one thread's is enough for the block, because it lies on the way from each access before to each access
+// after.
+__device__ void barrier(char* all, char* mine, int world, uint32_t epoch) {
   __syncthreads();
   if (threadIdx.x == 0) {
     const int counter = static_cast<int>(blockIdx.x) * kCounterStride;
@@ -142,8 +143,8 @@ __device__ void store_quad(float* out, int64_t quad, int64_t n, float4 value) {
 
 // The vector is dealt out in tiles: to the blocks one by one, and the tiles of a block to the ranks one by one. The
 // block takes its tiles from `in` to `out`; in between, each is reduced by the same block of its rank. So no block
-// needs what another block of its rank does, and meeting the blocks of the same number is enough, in the next call as
-// well.
+// needs what another block of its rank does, and a barrier of the blocks of the same number is enough, in the next call
+// as well.
 struct Tiles {
   int64_t quads;
 
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) switch_all_reduce(char* all, char* m
 
   tiles.each([=](int64_t quad) { return load_quad(in, quad, n); },
              [=](int64_t quad, float4 value) { buffer[quad] = value; });
-  meet(all, mine, world, 2 * epoch - 1);  // every rank's part is in its buffer
+  barrier(all, mine, world, 2 * epoch - 1);  // every rank's part is in its buffer
 
   // No other thread touches these elements, in any buffer, so the sum may overwrite the parts.
   tiles.each_of_rank(rank, world, [=](int64_t quad) {
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(kThreads) switch_all_reduce(char* all, char* m
                  "f"(sum.z), "f"(sum.w)
                  : "memory");
   });
-  meet(all, mine, world, 2 * epoch);  // all sums are in my buffer, and no rank reads my parts any more
+  barrier(all, mine, world, 2 * epoch);  // all sums are in my buffer, and no rank reads my parts any more
 
   tiles.each([=](int64_t quad) { return buffer[quad]; },
              [=](int64_t quad, float4 value) { store_quad(out, quad, n, value); });

@@ -1,13 +1,5 @@
 // The other way round: every rank pushes its input into a slot of each peer, and adds up what has come to its own
 // slots.
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 using fabricbench::Peers;
 

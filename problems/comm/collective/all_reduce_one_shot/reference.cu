@@ -19,9 +19,9 @@ struct Flags {
   uint32_t from[kBlocks][kMostRanks];
 };
 
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
-// the barrier of the block orders its threads' accesses before the release, at system scope.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
+// A barrier of the blocks with one number on all ranks. Everything a block did before is visible to the others after
+// it: the barrier of the block orders its threads' accesses before the release, at system scope.
+__device__ void barrier(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -34,7 +34,7 @@ __device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t ep
 
 __global__ void __launch_bounds__(kThreads)
     one_shot(Peers<Flags> flags, Peers<const float> in, float* out, int64_t n, int rank, int world, uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);  // every rank's input is there
+  barrier(flags, rank, world, 2 * epoch - 1);  // every rank's input is there
 
   const int64_t thread = blockIdx.x * int64_t{kThreads} + threadIdx.x, threads = gridDim.x * int64_t{kThreads};
   const int64_t quads = n / 4;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
     out[i] = sum;
   }
 
-  meet(flags, rank, world, 2 * epoch);  // every rank has read: the inputs may change
+  barrier(flags, rank, world, 2 * epoch);  // every rank has read: the inputs may change
 }
 
 class Solution {

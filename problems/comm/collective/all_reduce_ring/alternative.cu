@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Pulls: each rank keeps its partial sums in memory of its own, and reads those of its left neighbour. One block, whole
 // chunks. A place is written again only when its chunk has come around, thus after the right neighbour has read it.

@@ -40,7 +40,9 @@ __device__ void post(uint32_t& stage, uint32_t value) {
 // Barriers of one clerk's warp and all workers: `begin` of a piece, and its `end`, which the workers do not wait for.
 __device__ int begin_of(int clerk) { return 1 + 2 * clerk; }
 __device__ int end_of(int clerk) { return 2 + 2 * clerk; }
-__device__ void meet(int barrier) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWorkers + 32) : "memory"); }
+__device__ void arrive_and_wait(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWorkers + 32) : "memory");
+}
 __device__ void arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kWorkers + 32) : "memory");
 }
@@ -129,8 +131,8 @@ __global__ void __launch_bounds__(kThreads)
         if (lane == 1 && stage < world - 1) await(ring.emptied[flag], boxed_before + stage - 1);
         __syncwarp();
         if (stage == last) continue;
-        meet(begin_of(clerk));
-        meet(end_of(clerk));
+        arrive_and_wait(begin_of(clerk));
+        arrive_and_wait(end_of(clerk));
         // The barrier puts all workers' accesses before the fence, and that comes before both flags.
         if (lane < 2) cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
         if (lane == 0) post(ring.right_arrived[flag], before + stage + 1);
@@ -164,7 +166,7 @@ __global__ void __launch_bounds__(kThreads)
       };
       // A worker is at most one barrier of each kind ahead of a clerk: it arrives at the end of a piece only after the
       // clerk has come to its begin, which it does when it has signalled the one before.
-      meet(begin_of(piece % kClerks));
+      arrive_and_wait(begin_of(piece % kClerks));
       if (stage == 0) {
         take.operator()<Step::send>();
       } else if (stage < world - 1) {

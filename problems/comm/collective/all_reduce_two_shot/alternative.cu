@@ -1,17 +1,9 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Pulls in both shots: each rank reduces its slice into its own output, and fetches the other slices from the outputs
 // of their owners. One counter per rank, to which all ranks add; one block, one float at a time.
 using fabricbench::Peers;
 
-__device__ void meet(const Peers<uint32_t>& counters, int rank, int world, uint32_t epoch) {
+__device__ void barrier(const Peers<uint32_t>& counters, int rank, int world, uint32_t epoch) {
   using Counter = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -26,18 +18,18 @@ __global__ void pull(Peers<uint32_t> counters, Peers<const float> in, Peers<floa
                      uint32_t epoch) {
   const int64_t slice = (n + world - 1) / world;
   const auto begin = [=](int r) { return min(r * slice, n); };
-  meet(counters, rank, world, 3 * epoch - 2);
+  barrier(counters, rank, world, 3 * epoch - 2);
   for (int64_t i = begin(rank) + threadIdx.x; i < begin(rank + 1); i += blockDim.x) {
     float sum = 0;
     for (int peer = 0; peer < world; ++peer) sum += in.of[peer][i];
     out.of[rank][i] = sum;
   }
-  meet(counters, rank, world, 3 * epoch - 1);
+  barrier(counters, rank, world, 3 * epoch - 1);
   for (int peer = 0; peer < world; ++peer) {
     if (peer == rank) continue;
     for (int64_t i = begin(peer) + threadIdx.x; i < begin(peer + 1); i += blockDim.x) out.of[rank][i] = out.of[peer][i];
   }
-  meet(counters, rank, world, 3 * epoch);
+  barrier(counters, rank, world, 3 * epoch);
 }
 
 class Solution {

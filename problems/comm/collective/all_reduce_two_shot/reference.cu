@@ -27,10 +27,10 @@ struct Team {
   __device__ int peer(int step) const { return rank + step < world ? rank + step : rank + step - world; }
 };
 
-// Block b of this rank meets block b of all other ranks. Everything the block did before, in whatever memory, is
-// visible to them afterwards: the barrier of the block orders its threads' accesses before the fence, at system scope,
+// A barrier of the blocks with one number on all ranks. Everything a block did before, in whatever memory, is visible
+// to the others after it: the barrier of the block orders its threads' accesses before the fence, at system scope,
 // and the flags come behind it.
-__device__ void meet(const Team& team, uint32_t epoch) {
+__device__ void barrier(const Team& team, uint32_t epoch) {
   __syncthreads();
   if (const int peer = threadIdx.x; peer < team.world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -65,7 +65,7 @@ __device__ void reduce_and_spread(const Team& team, const Peers<const float>& in
 __global__ void __launch_bounds__(kThreads)
     two_shot(Team team, Peers<const float> in, Peers<float> out, int64_t n, uint32_t epoch) {
   // Every rank has come to this call: its input is there, and its output may be written.
-  meet(team, 2 * epoch - 1);
+  barrier(team, 2 * epoch - 1);
 
   // Slices are whole groups of four floats, so that every access but those to the last floats has 16 bytes.
   const int64_t quads = n / 4;
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   // Every rank has read my input and written my output.
-  meet(team, 2 * epoch);
+  barrier(team, 2 * epoch);
 }
 
 class Solution {

@@ -1,23 +1,8 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Pulls word by word, between two kernels that are barriers of all ranks: the stream orders the three.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> flags, int rank, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const int peer = static_cast<int>(threadIdx.x);
-  Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-  while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-  }
-}
 
 __global__ void pull(Peers<const float> in, float* out, int64_t n, int rank) {
   const auto source = static_cast<int>(blockIdx.y);
@@ -36,9 +21,9 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto flags = flags_.peers<uint32_t>();
-    meet<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
     pull<<<dim3(4, world_), 256, 0, stream>>>(inputs_.peers<const float>(), args.out, args.n, rank_);
-    meet<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
   }
 
  private:

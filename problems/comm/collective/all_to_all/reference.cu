@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 64;                     // all resident at once: they wait for their peers
 constexpr int kWarp = 32, kMostThreads = 1024;  // a block has a warp for each rank
@@ -19,14 +23,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its output may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has written its part of its block here
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 __device__ float4 load_four(const float* from) {
   if (reinterpret_cast<uintptr_t>(from) % sizeof(float4) == 0) return __ldg(reinterpret_cast<const float4*>(from));

@@ -1,12 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Pulls the whole message from the rank before, with one block, and keeps it until the rank behind has read it.
 struct Flags {

@@ -9,6 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
+using fabricbench::post;
+using fabricbench::wait;
+
 constexpr int kWarp = 32;
 constexpr int kWorkers = 128;  // threads of a block that move data
 // A chunk is what a block loads before it stores: small, because every rank of the chain adds the time of a chunk. Many
@@ -20,18 +25,12 @@ constexpr int kBlocks = 24;                            // all resident at once: 
 constexpr int kClerks = 4;
 constexpr int kThreads = kWorkers + kWarp * kClerks;
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
-
 // Barriers of one clerk's warp and all workers: `begin` of a chunk, and its `end`, which the workers do not wait for.
 __device__ int begin_of(int clerk) { return 1 + 2 * clerk; }
 __device__ int end_of(int clerk) { return 2 + 2 * clerk; }
-__device__ void meet(int barrier) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWorkers + kWarp) : "memory"); }
+__device__ void arrive_and_wait(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWorkers + kWarp) : "memory");
+}
 __device__ void arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kWorkers + kWarp) : "memory");
 }
@@ -82,8 +81,8 @@ __global__ void __launch_bounds__(kThreads)
       if (!place.first && lane == 0) wait(place.arrived[chunk], call);
       if (place.last) continue;
       __syncwarp();
-      meet(begin_of(clerk));  // the acquires of one lane hold for all workers
-      meet(end_of(clerk));    // orders the stores of all workers before the release of one lane
+      arrive_and_wait(begin_of(clerk));  // the acquires of one lane hold for all workers
+      arrive_and_wait(end_of(clerk));    // orders the stores of all workers before the release of one lane
       if (lane == 0) post(place.arrived_next[chunk], call);
     }
     // No other rank reads this rank's memory and its own output is complete: nothing to wait for at the end.
@@ -91,7 +90,7 @@ __global__ void __launch_bounds__(kThreads)
     int clerk = 0;
     for (int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
       // Also says that the clerk has signalled its chunk before and will come to the `end` of this one.
-      meet(begin_of(clerk));
+      arrive_and_wait(begin_of(clerk));
       forward_chunk(place, place.first ? in : place.out, chunk, n);
       arrive(end_of(clerk));
       clerk = (clerk + 1) % kClerks;

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Packed: the tensors of one owner are put together, one all-gather of equal, padded shares moves them all, and they
 // are put where they belong. Two kernels and one collective.
@@ -34,8 +27,8 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const int64_t most = (args.tensors + world_ - 1) / world_;
     length_ = most * (args.n + args.tensors);
-    cudaMalloc(&shares_, world_ * length_ * sizeof(__nv_bfloat16));
-    cudaMemset(shares_, 0, world_ * length_ * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&shares_, world_ * length_ * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMemset(shares_, 0, world_ * length_ * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(shares_); }
 

@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
 // [solution]
 // One counter, on rank 0: every block of every rank adds to it and watches it.
 class Solution {

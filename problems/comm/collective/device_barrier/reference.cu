@@ -1,8 +1,11 @@
 #include <cuda_runtime.h>
 #include <fabricbench/peer_memory.h>
 #include <fabricbench/rank.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
+
+#pragma GCC poison rank_barrier rank_barrier_kernel  // the barrier is the task
 
 // [solution]
 class Solution {

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Call by call, without a graph; a sum and a division instead of NCCL's mean.
 __global__ void towards(const float* x, const float* sum, float* y, int64_t n, float half_share) {
@@ -15,7 +8,7 @@ __global__ void towards(const float* x, const float* sum, float* y, int64_t n, f
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&sum_, args.n * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sum_, args.n * sizeof(float)));
   }
   ~Solution() { cudaFree(sum_); }
 

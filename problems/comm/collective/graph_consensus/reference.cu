@@ -19,10 +19,10 @@ class Solution {
   // The whole call is one graph, made here: what a call costs the host is then one launch, however many rounds there
   // are. A capture only records. The communicator must be ready before, because making it is no work of a stream.
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMalloc(&mean_, static_cast<size_t>(args.n) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&mean_, static_cast<size_t>(args.n) * sizeof(float)));
     cudaStream_t stream;
-    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     const float* x = args.in;
     const int64_t needed = (args.n + kThreads - 1) / kThreads;
     const auto blocks = static_cast<unsigned>(needed < 128 ? needed : 128);
@@ -32,8 +32,8 @@ class Solution {
       x = args.out;
     }
     cudaGraph_t graph;
-    cudaStreamEndCapture(stream, &graph);
-    cudaGraphInstantiate(&rounds_, graph, 0);
+    fabricbench::check_cuda(cudaStreamEndCapture(stream, &graph));
+    fabricbench::check_cuda(cudaGraphInstantiate(&rounds_, graph, 0));
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
   }
@@ -45,7 +45,7 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     (void)args;  // the graph has its pointers
-    cudaGraphLaunch(rounds_, stream);
+    fabricbench::check_cuda(cudaGraphLaunch(rounds_, stream));
   }
 
  private:

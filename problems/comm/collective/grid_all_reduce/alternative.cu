@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 #include <vector>
 
@@ -19,17 +12,17 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args&) : rows_(rank.world() / 2) {
     const int r = rank.rank();
     ncclUniqueId mine[2] = {};
-    ncclGetUniqueId(&mine[0]);
-    ncclGetUniqueId(&mine[1]);
+    fabricbench::check_nccl(ncclGetUniqueId(&mine[0]));
+    fabricbench::check_nccl(ncclGetUniqueId(&mine[1]));
     struct Ids {
       ncclUniqueId row, column;
     };
     const std::vector<Ids> all = rank.all_gather(Ids{mine[0], mine[1]});
     fabricbench::check_nccl(ncclCommInitRank(&row_, 2, all[r / 2 * 2].row, r % 2));
     fabricbench::check_nccl(ncclCommInitRank(&column_, rows_, all[r % 2].column, r / 2));
-    cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
-    cudaEventCreateWithFlags(&ended_, cudaEventDisableTiming);
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&ended_, cudaEventDisableTiming));
   }
   ~Solution() {
     cudaStreamDestroy(side_);
@@ -40,15 +33,15 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    cudaEventRecord(begun_, stream);
-    cudaStreamWaitEvent(side_, begun_, 0);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
+    fabricbench::check_cuda(cudaStreamWaitEvent(side_, begun_, 0));
     fabricbench::check_nccl(
         ncclAllReduce(args.activation, args.activation_sum, args.n, ncclFloat, ncclSum, row_, stream));
     fabricbench::check_nccl(
         ncclAllReduce(args.gradient, args.gradient_mean, args.g, ncclFloat, ncclSum, column_, side_));
     scale<<<(args.g + 255) / 256, 256, 0, side_>>>(args.gradient_mean, args.g, 1.0f / rows_);
-    cudaEventRecord(ended_, side_);
-    cudaStreamWaitEvent(stream, ended_, 0);
+    fabricbench::check_cuda(cudaEventRecord(ended_, side_));
+    fabricbench::check_cuda(cudaStreamWaitEvent(stream, ended_, 0));
   }
 
  private:

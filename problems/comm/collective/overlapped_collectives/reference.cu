@@ -9,9 +9,9 @@
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&) : reduces_(rank), gathers_(rank) {
-    cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
-    cudaEventCreateWithFlags(&gathered_, cudaEventDisableTiming);
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&gathered_, cudaEventDisableTiming));
   }
   ~Solution() {
     cudaEventDestroy(gathered_);
@@ -24,14 +24,14 @@ class Solution {
   //
   // All ranks issue the reduction first. The order on the host decides nothing about which ends first.
   void run(const Args& args, cudaStream_t stream) {
-    cudaEventRecord(begun_, stream);
-    cudaStreamWaitEvent(side_, begun_, 0);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
+    fabricbench::check_cuda(cudaStreamWaitEvent(side_, begun_, 0));
     fabricbench::check_nccl(ncclReduceScatter(args.gradients, args.share, static_cast<size_t>(args.n), ncclFloat,
                                               ncclSum, reduces_, stream));
     fabricbench::check_nccl(
         ncclAllGather(args.shard, args.parameters, static_cast<size_t>(args.p), ncclBfloat16, gathers_, side_));
-    cudaEventRecord(gathered_, side_);
-    cudaStreamWaitEvent(stream, gathered_, 0);
+    fabricbench::check_cuda(cudaEventRecord(gathered_, side_));
+    fabricbench::check_cuda(cudaStreamWaitEvent(stream, gathered_, 0));
   }
 
  private:

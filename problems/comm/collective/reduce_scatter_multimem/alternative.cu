@@ -1,13 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "args.h"
-
 // [solution]
 // Without the switch: every rank reads its share of all inputs by plain loads and adds it up in the order of ranks. The
 // inputs are mapped by CUDA IPC. One block, and a barrier of all ranks before and after the loads.

@@ -1,25 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Pushes instead: every rank stores its contribution, as floats, into its owner's staging row, and the owner adds the
 // rows up in the order of ranks. The stream orders the kernels, two of which are barriers of all ranks.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> flags, int rank, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const int peer = static_cast<int>(threadIdx.x);
-  Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-  while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-  }
-}
 
 __global__ void scatter(const __nv_bfloat16* in, Peers<float> rows, int64_t row, int64_t n, int rank, int world) {
   const int owner = static_cast<int>(blockIdx.y);
@@ -49,9 +33,10 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     scatter<<<dim3(2, world_), 256, 0, stream>>>(args.in, rows_.peers<float>(), row_, args.n, rank_, world_);
-    meet<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
     add<<<4, 256, 0, stream>>>(rows_.mine<float>(), row_, args.out, args.n, rank_, world_);
-    meet<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);  // the rows may be overwritten
+    // the rows may be overwritten
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++epoch_);
   }
 
  private:

@@ -10,7 +10,10 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
@@ -19,21 +22,6 @@ constexpr int kThreads = 128;
 struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
-
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards,
-// and what it read before it has read: the barrier of the block orders its threads' accesses before the fence, and the
-// fence, at system scope, before the flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // Eight numbers, loaded by one access of 16 bytes. A bf16 is the upper half of a float.
 __device__ void add_pack(float (&sum)[8], uint4 pack) {
@@ -60,7 +48,7 @@ __device__ void store_pack(__nv_bfloat16* to, const float (&sum)[8]) {
 
 __global__ void __launch_bounds__(kThreads) pull(Peers<Flags> flags, Peers<const __nv_bfloat16> in, __nv_bfloat16* out,
                                                  int64_t n, int rank, int world, uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);  // every rank's input is there
+  rank_barrier(flags, rank, world, 2 * epoch - 1);  // every rank's input is there
 
   // The share begins at the same place in all inputs, not always at a multiple of 16 bytes. What crosses a link shall
   // be wide, so the loads decide: `head` elements come before the first aligned place. The stores are local and take
@@ -87,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) pull(Peers<Flags> flags, Peers<const
     out[i] = __float2bfloat16_rn(sum);
   }
 
-  meet(flags, rank, world, 2 * epoch);  // every rank has read: the inputs may change
+  rank_barrier(flags, rank, world, 2 * epoch);  // every rank has read: the inputs may change
 }
 
 class Solution {
@@ -96,7 +84,7 @@ class Solution {
       : rank_(rank.rank()), world_(rank.world()), flags_(rank, sizeof(Flags)), inputs_(rank, args.in) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    // From n and not from the own share: all ranks must have the same number of blocks, since they meet.
+    // From n and not from the own share: all ranks must have the same number of blocks, since each waits for its peers.
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (args.n / world_ / 8 + kThreads) / kThreads));
     pull<<<blocks, kThreads, 0, stream>>>(flags_.peers<Flags>(), inputs_.peers<const __nv_bfloat16>(), args.out, args.n,
                                           rank_, world_, ++epoch_);

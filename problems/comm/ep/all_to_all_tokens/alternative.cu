@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Without the host: every rank gets all tokens and all counts, and a kernel takes its own. A block for each source.
 __global__ void take(Args args, const int32_t* matrix, const __nv_bfloat16* all, int rank, int world) {
@@ -23,8 +15,8 @@ __global__ void take(Args args, const int32_t* matrix, const __nv_bfloat16* all,
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&matrix_, world_ * world_ * sizeof(int32_t));
-    cudaMalloc(&all_, world_ * args.tokens * args.hidden * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, world_ * world_ * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_, world_ * args.tokens * args.hidden * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(matrix_);
@@ -32,9 +24,9 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    ncclGroupStart();
-    ncclAllGather(args.counts, matrix_, world_, ncclInt32, comm_, stream);
-    ncclAllGather(args.in, all_, args.tokens * args.hidden, ncclBfloat16, comm_, stream);
+    fabricbench::check_nccl(ncclGroupStart());
+    fabricbench::check_nccl(ncclAllGather(args.counts, matrix_, world_, ncclInt32, comm_, stream));
+    fabricbench::check_nccl(ncclAllGather(args.in, all_, args.tokens * args.hidden, ncclBfloat16, comm_, stream));
     fabricbench::check_nccl(ncclGroupEnd());
     take<<<dim3(16, world_), 256, 0, stream>>>(args, matrix_, all_, rank_, world_);
   }

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Without the host: every rank gets everything, and a kernel takes what the plan says. `slots * world` times the
 // memory, and no wait.
@@ -19,7 +11,7 @@ __global__ void take(Args args, const __nv_bfloat16* all, int64_t rank) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), comm_(rank) {
-    cudaMalloc(&all_, rank.world() * args.slots * args.n * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&all_, rank.world() * args.slots * args.n * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(all_); }
 

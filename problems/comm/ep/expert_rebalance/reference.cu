@@ -10,7 +10,7 @@
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMallocHost(&plan_, static_cast<size_t>(world_ * args.slots) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMallocHost(&plan_, static_cast<size_t>(world_ * args.slots) * sizeof(int32_t)));
   }
   ~Solution() { cudaFreeHost(plan_); }
 
@@ -22,8 +22,9 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const int64_t all = world_ * args.slots;
     const auto n = static_cast<size_t>(args.n);
-    cudaMemcpyAsync(plan_, args.plan, static_cast<size_t>(all) * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(plan_, args.plan, static_cast<size_t>(all) * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     fabricbench::check_nccl(ncclGroupStart());
     for (int64_t to = 0; to < all; ++to) {
       const int64_t from = plan_[to];
@@ -31,7 +32,8 @@ class Solution {
       const __nv_bfloat16* expert = args.weights + from % args.slots * args.n;
       __nv_bfloat16* slot = args.moved + to % args.slots * args.n;
       if (source == target) {
-        if (source == rank_) cudaMemcpyAsync(slot, expert, n * sizeof(*slot), cudaMemcpyDeviceToDevice, stream);
+        if (source == rank_)
+          fabricbench::check_cuda(cudaMemcpyAsync(slot, expert, n * sizeof(*slot), cudaMemcpyDeviceToDevice, stream));
       } else if (source == rank_) {
         fabricbench::check_nccl(ncclSend(expert, n, ncclBfloat16, target, comm_, stream));
       } else if (target == rank_) {

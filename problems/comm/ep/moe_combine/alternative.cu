@@ -1,32 +1,16 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Pulled: between two barriers, each rank works out at which row its tokens are elsewhere, and reads them there.
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kThreads = 256;
-
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 __global__ void pull(Args args, Peers<const __nv_bfloat16> y, Peers<const int> recv_from, Peers<uint32_t> flags,
                      int rank, int world, uint32_t call) {
   __shared__ int next[fabricbench::kMostRanks];  // row at each rank of our next token there
-  meet(flags, rank, world, 2 * call - 1);
+  rank_barrier(flags, rank, world, 2 * call - 1);
   if (threadIdx.x < world) next[threadIdx.x] = recv_from.of[threadIdx.x][rank];
   __syncthreads();
 
@@ -48,7 +32,7 @@ __global__ void pull(Args args, Peers<const __nv_bfloat16> y, Peers<const int> r
     if (threadIdx.x < world && (ranks >> threadIdx.x & 1)) ++next[threadIdx.x];
     __syncthreads();
   }
-  meet(flags, rank, world, 2 * call);
+  rank_barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

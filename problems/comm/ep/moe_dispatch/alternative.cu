@@ -1,17 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
 #include <vector>
 
 // Pulled: between two barriers, each rank reads the routing of all ranks, finds the rows it gets, and fetches them.
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kThreads = 256;
 
@@ -22,22 +15,11 @@ struct Source {
   const float* weight;
 };
 
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
-
 __global__ void pull(Args args, const Source* sources, Peers<uint32_t> flags, int rank, int world, uint32_t call) {
   const int k = static_cast<int>(args.k), local = static_cast<int>(args.experts) / world;
   const int64_t vectors = args.hidden / 8;
   for (int64_t e = threadIdx.x; e < local; e += kThreads) args.expert_count[e] = 0;
-  meet(flags, rank, world, 2 * call - 1);
+  rank_barrier(flags, rank, world, 2 * call - 1);
 
   int64_t row = 0;  // the same in all threads
   for (int s = 0; s < world; ++s) {
@@ -74,7 +56,7 @@ __global__ void pull(Args args, const Source* sources, Peers<uint32_t> flags, in
     }
   }
   if (threadIdx.x == 0) args.recv_from[world] = static_cast<int>(row);
-  meet(flags, rank, world, 2 * call);
+  rank_barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

@@ -1,28 +1,11 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // One block that reads the routing of all ranks itself, between two barriers: no rank sends a count.
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kThreads = 512;
-
-__device__ void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-    while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 __global__ void layout_by_reading(Args args, Peers<const int> count, Peers<const int> topk, Peers<uint32_t> flags,
                                   int rank, int world, uint32_t call) {
@@ -31,7 +14,7 @@ __global__ void layout_by_reading(Args args, Peers<const int> count, Peers<const
   for (int i = threadIdx.x; i < local; i += kThreads) args.received[i] = 0;
   for (int64_t i = threadIdx.x; i < world; i += kThreads) args.rank_tokens[i] = args.offset[i] = 0;
   for (int64_t i = threadIdx.x; i < args.tokens * world; i += kThreads) args.to_rank[i] = 0;
-  meet(flags, rank, world, 2 * call - 1);
+  rank_barrier(flags, rank, world, 2 * call - 1);
 
   for (int source = 0; source < world; ++source) {
     const int valid = *count.of[source];
@@ -53,7 +36,7 @@ __global__ void layout_by_reading(Args args, Peers<const int> count, Peers<const
       }
     }
   }
-  meet(flags, rank, world, 2 * call);
+  rank_barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

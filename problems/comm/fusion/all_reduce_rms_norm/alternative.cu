@@ -1,25 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // One shot: every rank adds and normalises every row itself, between two kernels that are barriers
 // of all ranks. No rank writes to a peer's tensors.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> flags, int rank, uint32_t epoch) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const int peer = static_cast<int>(threadIdx.x);
-  Flag(flags.of[peer][rank]).store(epoch, cuda::memory_order_release);
-  while (Flag(flags.of[rank][peer]).load(cuda::memory_order_acquire) < epoch) {
-  }
-}
 
 template <int kWidth>
 struct alignas(2 * kWidth) Pack {
@@ -83,9 +67,9 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto flags = flags_.peers<uint32_t>();
-    meet<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
     normalise<<<static_cast<unsigned>(args.tokens), 256, 0, stream>>>(x_.peers<const __nv_bfloat16>(), args, world_);
-    meet<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(flags, rank_, ++epoch_);
   }
 
  private:

@@ -12,6 +12,8 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Each row has an owner, which adds it up from all ranks, normalises it, and stores both results into all ranks. The
 // sum exists once, so all ranks get the same bits. A rank loads 1 / world of the rows from each peer and receives twice
 // as much from it; if every rank did every row, it would load all rows from each peer.
@@ -19,6 +21,7 @@
 // A cluster of blocks does a row, since one multiprocessor alone can't have enough bytes under way. Each thread has
 // eight neighbouring elements of the row and keeps them in registers between sum and norm.
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 namespace cg = cooperative_groups;
 
 constexpr int kCluster = 4, kMostThreads = 256;
@@ -33,21 +36,6 @@ constexpr float kEpsilon = 1e-5f;
 struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
-
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards,
-// and what it read before it has read: the barrier of the block orders its threads' accesses before the fence, and the
-// fence, at system scope, before the flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 __device__ float sum_of_warp(float value) {
   for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffff, value, lanes);
@@ -107,7 +95,7 @@ struct Shared {
 __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kMostThreads)
     add_and_normalise(Shared shared, const __nv_bfloat16* residual, const __nv_bfloat16* weight, int64_t tokens,
                       int hidden, int rank, int world, uint32_t epoch) {
-  meet(shared.flags, rank, world, 2 * epoch - 1);  // every rank's x is there, and its outputs may be written
+  rank_barrier(shared.flags, rank, world, 2 * epoch - 1);  // every rank's x is there, and its outputs may be written
 
   const int thread = static_cast<int>(cg::this_cluster().thread_rank());
   const int cluster = static_cast<int>(blockIdx.x) / kCluster, clusters = static_cast<int>(gridDim.x) / kCluster;
@@ -172,7 +160,8 @@ __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kMostThreads)
     }
   }
 
-  meet(shared.flags, rank, world, 2 * epoch);  // every rank's rows have arrived here, and no rank reads x any more
+  rank_barrier(shared.flags, rank, world,
+               2 * epoch);  // every rank's rows have arrived here, and no rank reads x any more
 }
 
 class Solution {
@@ -190,7 +179,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const Shared shared = {flags_.peers<Flags>(), x_.peers<const __nv_bfloat16>(), y_.peers<__nv_bfloat16>(),
                            residual_out_.peers<__nv_bfloat16>()};
-    // The same number of blocks on all ranks, since they meet: as the rank with the most rows needs.
+    // The same number of blocks on all ranks, since each waits for its peers: as the rank with the most rows needs.
     const auto clusters = static_cast<int>(std::min<int64_t>(kClusters, (args.tokens + world_ - 1) / world_));
     // A thread for every eight elements of a row, in whole warps.
     const auto threads = static_cast<int>((args.hidden + 8 * kCluster * 32 - 1) / (8 * kCluster * 32) * 32);

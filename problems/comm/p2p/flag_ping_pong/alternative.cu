@@ -1,12 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Token and number are words of their own, in order by release and acquire; two places, used in turn.
 using Number = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;

@@ -1,18 +1,6 @@
-#include <cuda.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "args.h"
-
-#pragma GCC poison PeerMemory  // exchanging the handles is the task
-
 // [solution]
+#include <fabricbench/check.h>
+
 // Pushes instead of pulling, and shakes hands in kernels of one thread: the owner of `out` says that it may be written,
 // the writer says that it has written.
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -26,14 +14,14 @@ __global__ void post_and_wait(uint32_t* theirs, uint32_t* mine, uint32_t call) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank) {
-    cudaMalloc(&mine_, 2 * sizeof(uint32_t));
-    cudaMemset(mine_, 0, 2 * sizeof(uint32_t));
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&mine_, 2 * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(mine_, 0, 2 * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
     struct Handles {
       cudaIpcMemHandle_t out, flags;
     } handles;
-    cudaIpcGetMemHandle(&handles.out, args.out);
-    cudaIpcGetMemHandle(&handles.flags, mine_);
+    fabricbench::check_cuda(cudaIpcGetMemHandle(&handles.out, args.out));
+    fabricbench::check_cuda(cudaIpcGetMemHandle(&handles.flags, mine_));
     const auto all = rank.all_gather(handles);
     const int world = rank.world();
     const auto before = static_cast<size_t>((rank.rank() + world - 1) % world);
@@ -53,14 +41,15 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     ++call_;
     post_and_wait<<<1, 1, 0, stream>>>(next_ + 0, mine_ + 0, call_);
-    cudaMemcpyAsync(target_, args.in, static_cast<size_t>(args.n) * sizeof *args.in, cudaMemcpyDefault, stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(target_, args.in, static_cast<size_t>(args.n) * sizeof *args.in, cudaMemcpyDefault, stream));
     post_and_wait<<<1, 1, 0, stream>>>(before_ + 1, mine_ + 1, call_);
   }
 
  private:
   uint32_t* open(const cudaIpcMemHandle_t& handle) {
     opened_.push_back(nullptr);
-    cudaIpcOpenMemHandle(&opened_.back(), handle, cudaIpcMemLazyEnablePeerAccess);
+    fabricbench::check_cuda(cudaIpcOpenMemHandle(&opened_.back(), handle, cudaIpcMemLazyEnablePeerAccess));
     return static_cast<uint32_t*>(opened_.back());
   }
 

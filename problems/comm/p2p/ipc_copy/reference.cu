@@ -130,7 +130,7 @@ class Solution {
 //|     // TODO: export, exchange and open handles
 //|   }
 //|   ~Solution() {
-//|     // TODO: close, meet, free
+//|     // TODO: close, wait for all ranks, free
 //|   }
 //|   void run(const Args& args, cudaStream_t stream) {
 //|     // TODO: enqueue the copy and what orders it with the neighbours

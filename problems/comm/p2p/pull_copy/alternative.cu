@@ -1,12 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // One block, words instead of vectors, and fences written out.
 constexpr int kThreads = 1024;

@@ -19,10 +19,10 @@ struct Flags {
   uint32_t read[kBlocks];   // written by the rank before: it has read its part of our input
 };
 
-// Tells one neighbour and waits for the other. What the block did before is before what that neighbour's block does
+// Signals one neighbour and waits for the other. What the block did before is before what that neighbour's block does
 // after; what the other neighbour's block did before is before what this one does after. That holds for loads too:
 // a release keeps those of the whole block, gathered by the barrier, in front of it.
-__device__ void meet(uint32_t& theirs, uint32_t& mine, uint32_t call) {
+__device__ void signal_and_wait(uint32_t& theirs, uint32_t& mine, uint32_t call) {
   using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -48,7 +48,7 @@ __device__ void store_vector(uint4* to, uint4 v) {
 
 __global__ void __launch_bounds__(kThreads)
     pull(const uint32_t* source, uint32_t* out, int64_t n, Flags* mine, Flags* next, Flags* before, uint32_t call) {
-  meet(before->ready[blockIdx.x], mine->ready[blockIdx.x], call);
+  signal_and_wait(before->ready[blockIdx.x], mine->ready[blockIdx.x], call);
 
   const int64_t thread = blockIdx.x * int64_t{kThreads} + threadIdx.x, threads = gridDim.x * int64_t{kThreads};
   const int64_t vectors = n / 4;
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (last < n) out[last] = word;
 
-  meet(next->read[blockIdx.x], mine->read[blockIdx.x], call);
+  signal_and_wait(next->read[blockIdx.x], mine->read[blockIdx.x], call);
 }
 
 class Solution {

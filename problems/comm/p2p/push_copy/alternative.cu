@@ -1,12 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // Three kernels: the order of the stream does what barriers would do in one. Words instead of vectors.
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;

@@ -1,13 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
 // No slots: a rank announces to all that its outputs may be written, and chunks and tags are put there. The signals are
 // one counter of arrived chunks. Three kernels, in the order of the stream.

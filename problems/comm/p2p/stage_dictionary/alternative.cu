@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // Without groups: the ranks take turns. Even ones send while odd ones receive, then the other way around; where `world`
 // is odd, the last rank and rank 0 are both even, and rank 0 receives last. Positions go as bytes.
@@ -25,15 +18,15 @@ class Solution {
  private:
   void send(const Args& args, cudaStream_t stream) {
     const int to = (rank_ + 1) % world_;
-    ncclSend(args.hidden_in, args.tokens * args.hidden, ncclBfloat16, to, comm_, stream);
-    ncclSend(args.position_in, args.tokens * 8, ncclUint8, to, comm_, stream);
-    ncclSend(args.mask_in, args.tokens, ncclUint8, to, comm_, stream);
+    fabricbench::check_nccl(ncclSend(args.hidden_in, args.tokens * args.hidden, ncclBfloat16, to, comm_, stream));
+    fabricbench::check_nccl(ncclSend(args.position_in, args.tokens * 8, ncclUint8, to, comm_, stream));
+    fabricbench::check_nccl(ncclSend(args.mask_in, args.tokens, ncclUint8, to, comm_, stream));
   }
   void receive(const Args& args, cudaStream_t stream) {
     const int from = (rank_ + world_ - 1) % world_;
-    ncclRecv(args.hidden_out, args.tokens * args.hidden, ncclBfloat16, from, comm_, stream);
-    ncclRecv(args.position_out, args.tokens * 8, ncclUint8, from, comm_, stream);
-    ncclRecv(args.mask_out, args.tokens, ncclUint8, from, comm_, stream);
+    fabricbench::check_nccl(ncclRecv(args.hidden_out, args.tokens * args.hidden, ncclBfloat16, from, comm_, stream));
+    fabricbench::check_nccl(ncclRecv(args.position_out, args.tokens * 8, ncclUint8, from, comm_, stream));
+    fabricbench::check_nccl(ncclRecv(args.mask_out, args.tokens, ncclUint8, from, comm_, stream));
   }
 
   int rank_, world_;

@@ -14,7 +14,7 @@ class Solution {
         comm_(rank) {}
 
   // Six messages, one operation: none waits for another, and latency is paid once. The order of the keys is the
-  // protocol: the k-th send to a rank meets the k-th receive from it, whatever their types are.
+  // protocol: the k-th send to a rank matches the k-th receive from it, whatever their types are.
   void run(const Args& args, cudaStream_t stream) {
     const auto tokens = static_cast<size_t>(args.tokens), elements = tokens * static_cast<size_t>(args.hidden);
     fabricbench::check_nccl(ncclGroupStart());

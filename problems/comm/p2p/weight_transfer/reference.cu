@@ -30,7 +30,9 @@ __global__ void pack(const __nv_bfloat16* rows, __nv_bfloat16* packed, int64_t m
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), half_(rank.world() / 2), comm_(rank) {
-    if (rank_ < half_) cudaMalloc(&packed_, static_cast<size_t>(half_ * args.m * args.k) * sizeof(__nv_bfloat16));
+    if (rank_ < half_)
+      fabricbench::check_cuda(
+          cudaMalloc(&packed_, static_cast<size_t>(half_ * args.m * args.k) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(packed_); }
 

@@ -99,7 +99,7 @@ class Driver {
     uint32_t fate = 0;
     proof::check_cuda(cudaMemcpyAsync(&fate, args.in, sizeof fate, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
     proof::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    meet();  // all outputs may be written
+    barrier();  // all outputs may be written
     ibv_qp* const pair = solution_->pair();
     const int room = pair->send_cq->cqe;
     if (room > 2 * shared_.entries + 1) throw std::runtime_error("the completion queue is larger than asked for");
@@ -125,7 +125,7 @@ class Driver {
       careless_.reset();  // does not end before its event was acknowledged
       careless_ = std::make_unique<proof::Loop>(card_);
     }
-    meet();  // all blocks have been delivered
+    barrier();  // all blocks have been delivered
     proof::check_cuda(cudaMemcpyAsync(args.errors, &errors_, sizeof errors_, cudaMemcpyHostToDevice, stream),
                       "cudaMemcpyAsync");
     proof::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -163,8 +163,8 @@ class Driver {
     }
   }
   // All ranks, through the cards.
-  void meet() {
-    ++met_;
+  void barrier() {
+    ++barriers_;
     for (int p = 0; p < world_; ++p) {
       if (p == rank_) continue;
       ibv_send_wr word = {}, *bad = nullptr;
@@ -176,7 +176,7 @@ class Driver {
     }
     while (sending_ > 0) take_completion();
     for (int p = 0; p < world_; ++p) {
-      while (p != rank_ && seen_[static_cast<size_t>(p)] < met_) take_completion();
+      while (p != rank_ && seen_[static_cast<size_t>(p)] < barriers_) take_completion();
     }
   }
 
@@ -188,7 +188,7 @@ class Driver {
   std::unique_ptr<proof::Loop> careless_;
   std::vector<fabricbench::QueuePair> pairs_;
   std::vector<int> seen_;
-  int sending_ = 0, met_ = 0;
+  int sending_ = 0, barriers_ = 0;
   uint64_t serial_ = 0;
   uint32_t errors_ = 0;
   std::vector<Block> blocks_;

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <algorithm>
-#include <vector>
-
 // [solution]
 // One queue for all routes: it is in order by itself, and only its times are asked for. Each completion is polled for
 // itself. Integers throughout.

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include "args.h"
-
 // [solution]
 #include <atomic>
 #include <vector>

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <algorithm>
-#include <vector>
-
 // [solution]
 // One queue pair in each direction, driven by ibv_wr_*. Tables are read from the next rank's memory once a message says
 // that they are there; layers are announced by inline sends behind their pages. Every 16th request and each

@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <vector>
-
 // [solution]
 #include <unordered_map>
 

@@ -1,80 +1,11 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <algorithm>
-#include <cuda/atomic>
-
-#include "args.h"
-
-constexpr int kMostLocal = 8;  // ranks of one node
-
-// Where this rank is: ranks 0 to world / 2 - 1 are on the first node, the others on the second one.
-struct Place {
-  explicit Place(const fabricbench::Rank& rank)
-      : ranks(rank.world() / 2),
-        local(rank.rank() % ranks),
-        first(rank.rank() - local),
-        partner((rank.rank() + ranks) % rank.world()) {}
-  int ranks;    // of this node
-  int local;    // this one among them
-  int first;    // the node's rank with the local number 0
-  int partner;  // the rank of the other node that has the same local number
-};
-
-// A pointer for each rank of the node, by its local number; small enough to be a kernel's parameter.
-template <class T>
-struct Neighbours {
-  T* of[kMostLocal];
-};
-
-// Maps memory of all ranks of this rank's node (CUDA IPC). `memory` is the begin of an allocation, which the caller
-// keeps. Collective: all ranks of both nodes make one.
-class NodeMemory {
- public:
-  NodeMemory(const fabricbench::Rank& rank, const Place& place, const void* memory) : rank_(rank), place_(place) {
-    cudaIpcMemHandle_t handle;
-    fabricbench::check_cuda(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");
-    const auto handles = rank.all_gather(handle);
-    for (int peer = 0; peer < place.ranks; ++peer) {
-      pointers_[peer] = const_cast<void*>(memory);
-      if (peer == place.local) continue;
-      fabricbench::check_cuda(cudaIpcOpenMemHandle(&pointers_[peer], handles[static_cast<size_t>(place.first + peer)],
-                                                   cudaIpcMemLazyEnablePeerAccess),
-                              "cudaIpcOpenMemHandle");
-    }
-  }
-  // Behind this the memory may be freed: no rank has it mapped any more.
-  ~NodeMemory() {
-    for (int peer = 0; peer < place_.ranks; ++peer) {
-      if (peer != place_.local) cudaIpcCloseMemHandle(pointers_[peer]);
-    }
-    if (std::uncaught_exceptions() == 0) rank_.barrier();
-  }
-  NodeMemory(const NodeMemory&) = delete;
-  NodeMemory& operator=(const NodeMemory&) = delete;
-
-  template <class T>
-  Neighbours<T> all() const {
-    Neighbours<T> typed{};
-    for (int peer = 0; peer < place_.ranks; ++peer) typed.of[peer] = static_cast<T*>(pointers_[peer]);
-    return typed;
-  }
-
- private:
-  const fabricbench::Rank& rank_;
-  Place place_;
-  void* pointers_[kMostLocal] = {};
-};
-
 // [solution]
 // Nothing in chunks, and all of it pulled: a rank reads slices of its neighbours' inputs, its card reads the partner's
 // sums, and neighbours read the results of each other. Messages of two kinds, by send and receive through a completion
-// channel, tell the partner that the sums may be read, and that they were read. Kernels meet by counters.
+// channel, tell the partner that the sums may be read, and that they were read. Barriers of the node's kernels are
+// counters.
 using Counter = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-__global__ void meet(Neighbours<uint32_t> counters, int local, int ranks, uint32_t epoch) {
+__global__ void barrier(Neighbours<uint32_t> counters, int local, int ranks, uint32_t epoch) {
   for (int peer = 0; peer < ranks; ++peer) Counter(*counters.of[peer]).fetch_add(1, cuda::memory_order_release);
   while (Counter(*counters.of[local]).load(cuda::memory_order_acquire) < epoch * static_cast<uint32_t>(ranks)) {
   }
@@ -145,7 +76,7 @@ class Solution {
     const int64_t first = std::min(place_.local * slice_, args.n), count = std::min(slice_, args.n - first);
     const auto counters = counters_->all<uint32_t>();
     const auto blocks = static_cast<int>(std::min<int64_t>(64, args.n / 256 + 1));
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     add_inputs<<<blocks, 256, 0, stream>>>(inputs_->all<const float>(), place_.ranks, sums_, first, count);
     fabricbench::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     post(IBV_WR_SEND, 0);  // my sums may be read
@@ -154,10 +85,10 @@ class Solution {
     await(read_, ++reads_);
     post(IBV_WR_SEND, 0);  // yours are read
     add_partner<<<blocks, 256, 0, stream>>>(sums_, results_, count);
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     gather<<<blocks, 256, 0, stream>>>(gathered_->all<const float>(), args.out, slice_, args.n);
     // No neighbour reads my results or my input any more.
-    meet<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
+    barrier<<<1, 1, 0, stream>>>(counters, place_.local, place_.ranks, ++epoch_);
     await(received_, ++expected_);  // the partner has read my sums
   }
 

@@ -86,8 +86,8 @@ struct Team {
   __device__ int peer(int step) const { return local + step < ranks ? local + step : local + step - ranks; }
 };
 
-// Block b of this rank meets block b of all ranks of its node. What they did before is visible afterwards.
-__device__ void meet(const Team& team, uint32_t epoch) {
+// A barrier of the blocks with one number on all ranks of the node. What they did before is visible afterwards.
+__device__ void barrier(const Team& team, uint32_t epoch) {
   __syncthreads();
   if (const int peer = static_cast<int>(threadIdx.x); peer < team.ranks) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -119,7 +119,7 @@ __device__ float4 add(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + 
 // Adds up the chunk of all inputs of the node, into `partial`.
 __global__ void __launch_bounds__(kThreads)
     reduce(Team team, Neighbours<const float> in, float* partial, Chunk chunk, uint32_t enter) {
-  if (enter != 0) meet(team, enter);  // the neighbours' inputs are there, and their outputs may be written
+  if (enter != 0) barrier(team, enter);  // the neighbours' inputs are there, and their outputs may be written
   for_each(chunk, [&]<class T>(int64_t i, int64_t own, T) {
     T part[kMostLocal];  // all loads first: they are under way at the same time
 #pragma unroll
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads)
     const T sum = add(reinterpret_cast<const T*>(partial)[own], reinterpret_cast<const T*>(inbox)[own]);
     for (int step = 0; step < team.ranks; ++step) reinterpret_cast<T*>(out.of[team.peer(step)])[i] = sum;
   });
-  if (leave != 0) meet(team, leave);  // the neighbours have read my input and written my output
+  if (leave != 0) barrier(team, leave);  // the neighbours have read my input and written my output
 }
 
 // Device memory; declared before what maps or registers it.

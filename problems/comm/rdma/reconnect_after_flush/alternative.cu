@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <vector>
-
 // [solution]
 // All that is left of the list is posted at once, as one chain with one doorbell. Notes are messages with data, of
 // which one says with which number of packets to begin again; they have a completion queue of their own.

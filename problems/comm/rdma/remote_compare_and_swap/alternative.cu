@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <vector>
-
 // [solution]
 // Step by step through ibv_wr_*: the lock, the record, the record again, and the lock, each awaited before the next.
 // The lock is freed by a swap as well, which sees that it was still ours; the record is kept in pinned memory.

@@ -94,7 +94,7 @@ class Driver {
         cudaMemcpyAsync(orders.data(), args.orders, orders.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
         "cudaMemcpyAsync");
     proof::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    meet();  // all tables are there
+    barrier();  // all tables are there
     for (size_t i = 0; i < orders.size(); ++i) {
       const auto owner = static_cast<int>(orders[i] % world);
       const auto slot = static_cast<int64_t>(orders[i] / world % slots);
@@ -104,7 +104,7 @@ class Driver {
         solution_->update(owner, slot, orders[i]);
       }
     }
-    meet();  // all updates have been made
+    barrier();  // all updates have been made
     proof::end<<<slots, proof::kThreads, 0, stream>>>(table_, stride_, args.out, args.words, args.free);
     proof::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
@@ -184,15 +184,15 @@ class Driver {
     while (sending_ > 0) take_completion();
   }
   // All ranks, through the cards.
-  void meet() {
-    ++met_;
+  void barrier() {
+    ++barriers_;
     for (int p = 0; p < world_; ++p) {
       ibv_send_wr word = request(IBV_WR_SEND);
       if (p != rank_) post(p, word, {});
     }
     await_sends();
     for (int p = 0; p < world_; ++p) {
-      while (p != rank_ && seen_[static_cast<size_t>(p)] < met_) take_completion();
+      while (p != rank_ && seen_[static_cast<size_t>(p)] < barriers_) take_completion();
     }
   }
 
@@ -208,7 +208,7 @@ class Driver {
   fabricbench::MemoryRegion lock_region_;
   std::vector<fabricbench::QueuePair> pairs_;
   std::vector<int> seen_;
-  int sending_ = 0, met_ = 0;
+  int sending_ = 0, barriers_ = 0;
   Shared shared_;
   std::unique_ptr<Solution> solution_;
 };

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <fabricbench/verbs.h>
-
-#include <algorithm>
-#include <vector>
-
 // [solution]
 // One append at a time, through ibv_wr_*, and the host sleeps on a completion channel instead of polling. Writes are
 // not signalled: RC completes the requests of a queue pair in order, so that flush() needs one completion for each

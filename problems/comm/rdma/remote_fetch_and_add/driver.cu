@@ -103,7 +103,7 @@ class Driver {
         cudaMemcpyAsync(row_.data(), args.in, static_cast<size_t>(item_bytes_), cudaMemcpyDeviceToHost, stream),
         "cudaMemcpyAsync");
     proof::check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    meet();  // all items are there, and all logs have been read
+    barrier();  // all items are there, and all logs have been read
 
     const Log& next = shared_.logs[static_cast<size_t>((rank_ + 1) % world_)];
     ibv_send_wr take = request(IBV_WR_ATOMIC_FETCH_AND_ADD);
@@ -126,7 +126,7 @@ class Driver {
     put.wr.rdma.rkey = next.places_key;
     post((rank_ + 1) % world_, put, row);
     await_sends();
-    meet();  // everything stands in the logs
+    barrier();  // everything stands in the logs
 
     const uint64_t first = counted_ + desk_start(), taken = desk_[kCounter] - first;
     const auto here = static_cast<unsigned>(std::min(taken, capacity_));
@@ -188,15 +188,15 @@ class Driver {
     while (sending_ > 0) take_completion();
   }
   // All ranks, through the cards.
-  void meet() {
-    ++met_;
+  void barrier() {
+    ++barriers_;
     for (int p = 0; p < world_; ++p) {
       ibv_send_wr word = request(IBV_WR_SEND);
       if (p != rank_) post(p, word, {});
     }
     await_sends();
     for (int p = 0; p < world_; ++p) {
-      while (p != rank_ && seen_[static_cast<size_t>(p)] < met_) take_completion();
+      while (p != rank_ && seen_[static_cast<size_t>(p)] < barriers_) take_completion();
     }
   }
 
@@ -212,7 +212,7 @@ class Driver {
   fabricbench::MemoryRegion row_region_;
   std::vector<fabricbench::QueuePair> pairs_;
   std::vector<int> seen_;
-  int sending_ = 0, met_ = 0;
+  int sending_ = 0, barriers_ = 0;
   Shared shared_;
   std::unique_ptr<Solution> solution_;
 };

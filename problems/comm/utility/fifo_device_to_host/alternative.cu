@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cuda/atomic>
-
 // [solution]
 // Each slot says whose turn it is: t for the producer of item t, t + 1 for the consumer, then t + capacity for the next
 // producer. Nothing counts what the host has taken.

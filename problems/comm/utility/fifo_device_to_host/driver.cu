@@ -32,8 +32,9 @@ struct Desk {
   uint32_t taken[8];  // by block: the last call of which all items have come out
 };
 
-// Block b of this rank meets block b of all ranks. Its words are those that the ranks wrote into this rank's memory.
-__device__ inline void meet(const Peers<uint32_t>& words, const Shape& shape, uint32_t epoch) {
+// A barrier of the blocks with one number on all ranks. Its words are those that the ranks wrote into this rank's
+// memory.
+__device__ inline void barrier(const Peers<uint32_t>& words, const Shape& shape, uint32_t epoch) {
   __syncthreads();
   const int row = static_cast<int>(blockIdx.x) * shape.world;
   for (int peer = static_cast<int>(threadIdx.x); peer < shape.world; peer += static_cast<int>(blockDim.x)) {
@@ -49,7 +50,7 @@ __device__ inline void meet(const Peers<uint32_t>& words, const Shape& shape, ui
 template <class Queue>
 __global__ void produce(Queue queue, const uint32_t* in, Peers<uint32_t> words, Desk* desk, Shape shape,
                         uint32_t call) {
-  meet(words, shape, 2 * call - 1);  // the next rank's values are there
+  barrier(words, shape, 2 * call - 1);  // the next rank's values are there
   const auto block = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
   for (int round = 0; round < shape.rounds; ++round) {
     const auto push = [&](int column) {
@@ -68,7 +69,7 @@ __global__ void produce(Queue queue, const uint32_t* in, Peers<uint32_t> words, 
     while (SystemWord(desk->taken[block]).load(cuda::memory_order_acquire) != call) {
     }
   }
-  meet(words, shape, 2 * call);  // the rank before has read my values
+  barrier(words, shape, 2 * call);  // the rank before has read my values
 }
 
 __global__ void copy_out(const uint32_t* from, uint32_t* to, int64_t count) {

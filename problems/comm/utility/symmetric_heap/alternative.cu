@@ -1,9 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <vector>
-
 // [solution]
 // Pages of 256 bytes, and the first run of free ones that is long enough.
 class Solution {

@@ -90,8 +90,8 @@ struct Blocks {
   int bytes[kSlots], first[kSlots];  // first: the word of `in` with which the contents begin
 };
 
-// Block b of this rank meets block b of all ranks. All kernels of their streams before have ended then.
-__device__ inline void meet(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
+// A barrier of the blocks with one number on all ranks. All kernels of their streams before have ended then.
+__device__ inline void barrier(const Peers<uint32_t>& flags, int rank, int world, uint32_t epoch) {
   __syncthreads();
   if (const int peer = static_cast<int>(threadIdx.x); peer < world) {
     using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -107,7 +107,7 @@ __device__ inline void meet(const Peers<uint32_t>& flags, int rank, int world, u
 // One block.
 __global__ void read_seed(Peers<uint32_t> flags, int rank, int world, uint32_t epoch, Peers<const uint32_t> in,
                           uint32_t* seed) {
-  meet(flags, rank, world, epoch);  // all inputs are there
+  barrier(flags, rank, world, epoch);  // all inputs are there
   if (threadIdx.x > 0) return;
   uint32_t sum = 0;
   for (int r = 0; r < world; ++r) sum += *in.of[r] * static_cast<uint32_t>(2 * r + 1);
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads) digest_blocks(Peers<uint32_t> flags,
   const int bytes = blocks.bytes[slot], words = bytes / 4;
   __shared__ uint32_t digest;
   if (thread == 0) digest = bytes == 0 ? before[slot] : static_cast<uint32_t>(bytes);
-  meet(flags, rank, world, epoch);  // all ranks have filled my blocks
+  barrier(flags, rank, world, epoch);  // all ranks have filled my blocks
 
   const uint8_t* const block = blocks.at[slot][rank];
   uint32_t part = 0;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kThreads) digest_blocks(Peers<uint32_t> flags,
     add(rest, words);
   }
   atomicAdd(&digest, part);
-  meet(flags, rank, world, epoch + 1);  // all ranks have read theirs: what will be freed may be written again
+  barrier(flags, rank, world, epoch + 1);  // all ranks have read theirs: what will be freed may be written again
   if (thread == 0) out[slot] = digest;
 }
 

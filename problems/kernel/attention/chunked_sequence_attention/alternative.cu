@@ -1,31 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kDim = 128;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // to[chunk][source][token] = this rank's `quads` units of 16 bytes of the source's token. Grid: (chunks * tokens,
 // world).
@@ -92,14 +71,14 @@ class Solution {
         values_(rank, args.v),
         results_(rank, static_cast<size_t>(args.chunks * world_ * args.tokens * args.share * kDim) * sizeof(bf16)) {
     const int64_t keys = args.chunks * world_ * args.tokens, rows = world_ * args.tokens * args.share;
-    cudaMalloc(&q_, static_cast<size_t>(keys * args.share * kDim) * sizeof(bf16));
-    cudaMalloc(&k_, static_cast<size_t>(keys * kDim) * sizeof(bf16));
-    cudaMalloc(&v_, static_cast<size_t>(keys * kDim) * sizeof(bf16));
-    cudaMalloc(&scores_, static_cast<size_t>(rows * keys) * sizeof(float));
-    cudaMalloc(&weights_, static_cast<size_t>(rows * keys) * sizeof(bf16));
-    cudaMalloc(&sums_, static_cast<size_t>(rows) * sizeof(float));
-    cudaMalloc(&unscaled_, static_cast<size_t>(rows * kDim) * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&q_, static_cast<size_t>(keys * args.share * kDim) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&k_, static_cast<size_t>(keys * kDim) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&v_, static_cast<size_t>(keys * kDim) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(rows * keys) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, static_cast<size_t>(rows * keys) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(rows) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&unscaled_, static_cast<size_t>(rows * kDim) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -116,21 +95,25 @@ class Solution {
     const dim3 pieces(static_cast<unsigned>(args.chunks * args.tokens), static_cast<unsigned>(world_));
     const int64_t key = kDim / 8, query = args.share * key, rows = world_ * args.tokens * args.share;
     const auto to = [](bf16* p) { return reinterpret_cast<int4*>(p); };
-    const auto barrier = [&] { meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
+    const auto barrier = [&] {
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
     barrier();  // all inputs are there
     pull<<<pieces, 64, 0, stream>>>(queries_.peers<const int4>(), to(q_), args.tokens, query, rank_);
     pull<<<pieces, 64, 0, stream>>>(keys_.peers<const int4>(), to(k_), args.tokens, key, rank_);
     pull<<<pieces, 64, 0, stream>>>(values_.peers<const int4>(), to(v_), args.tokens, key, rank_);
     const auto n = static_cast<int>(rows);
     const float scale = 1 / std::sqrt(static_cast<float>(kDim)), one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     for (int64_t c = 0; c < args.chunks; ++c) {
       const auto keys = static_cast<int>((c + 1) * world_ * args.tokens);
-      cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, k_, CUDA_R_16BF, kDim, q_ + c * rows * kDim,
-                   CUDA_R_16BF, kDim, &zero, scores_, CUDA_R_32F, keys, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, k_, CUDA_R_16BF,
+                                             kDim, q_ + c * rows * kDim, CUDA_R_16BF, kDim, &zero, scores_, CUDA_R_32F,
+                                             keys, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       exponentials<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(scores_, weights_, sums_, keys);
-      cublasGemmEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, n, keys, &one, v_, CUDA_R_16BF, kDim, weights_, CUDA_R_16BF,
-                   keys, &zero, unscaled_, CUDA_R_32F, kDim, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, n, keys, &one, v_, CUDA_R_16BF,
+                                             kDim, weights_, CUDA_R_16BF, keys, &zero, unscaled_, CUDA_R_32F, kDim,
+                                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       divide<<<static_cast<unsigned>(rows), kDim, 0, stream>>>(unscaled_, sums_,
                                                                results_.mine<bf16>() + c * rows * kDim);
     }

@@ -1,14 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -56,12 +47,12 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : world_(rank.world()), row_((args.share + 2) * kDim), comm_(rank) {
     const int64_t queries = world_ * args.tokens, keys = args.chunks * queries, pairs = args.share * queries * keys;
-    cudaMalloc(&packed_, static_cast<size_t>(keys * row_) * sizeof(bf16));
-    cudaMalloc(&qkv_, static_cast<size_t>(keys * row_) * sizeof(bf16));
-    cudaMalloc(&result_, static_cast<size_t>(keys * args.share * kDim) * sizeof(bf16));
-    cudaMalloc(&scores_, static_cast<size_t>(pairs) * sizeof(float));
-    cudaMalloc(&weights_, static_cast<size_t>(pairs) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(keys * row_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&qkv_, static_cast<size_t>(keys * row_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&result_, static_cast<size_t>(keys * args.share * kDim) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(pairs) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, static_cast<size_t>(pairs) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -84,19 +75,20 @@ class Solution {
     const int64_t queries = world_ * args.tokens, width = args.share * kDim;
     const auto n = static_cast<int>(queries), share = static_cast<int>(args.share), step = static_cast<int>(row_);
     const float scale = 1.44269504F / std::sqrt(static_cast<float>(kDim)), one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     for (int64_t c = 0; c < args.chunks; ++c) {
       const int keys = static_cast<int>(c + 1) * n;
       const int64_t pairs = queries * keys, rows = args.share * queries;
-      cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, qkv_ + width, CUDA_R_16BF,
-                                 step, 0, qkv_ + c * queries * row_, CUDA_R_16BF, step, kDim, &zero, scores_,
-                                 CUDA_R_32F, keys, pairs, share, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(
+          cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, qkv_ + width, CUDA_R_16BF,
+                                     step, 0, qkv_ + c * queries * row_, CUDA_R_16BF, step, kDim, &zero, scores_,
+                                     CUDA_R_32F, keys, pairs, share, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       softmax<<<static_cast<unsigned>((rows * kWarp + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
           scores_, weights_, rows, keys);
-      cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, n, keys, &one, qkv_ + width + kDim, CUDA_R_16BF,
-                                 step, 0, weights_, CUDA_R_16BF, keys, pairs, &zero, result_ + c * queries * width,
-                                 CUDA_R_16BF, static_cast<int>(width), kDim, share, CUBLAS_COMPUTE_32F,
-                                 CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+          blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, n, keys, &one, qkv_ + width + kDim, CUDA_R_16BF, step, 0, weights_,
+          CUDA_R_16BF, keys, pairs, &zero, result_ + c * queries * width, CUDA_R_16BF, static_cast<int>(width), kDim,
+          share, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
     exchange(result_, packed_, args.chunks, args.tokens * width, stream);
     unpack<<<pieces, kThreads, 0, stream>>>(in(packed_), to(args.out), args.tokens, args.share * kQuads);

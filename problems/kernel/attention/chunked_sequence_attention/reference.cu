@@ -11,21 +11,16 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kWarp = 32, kDim = 128;
 constexpr int kStreams = 4;           // chunks that are computed at a time
 constexpr int64_t kQuads = kDim / 8;  // units of 16 bytes of a head
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Flags are words with the last call of which they are true: arrived[chunk][source], then done[source]. The number of
 // the call is in device memory, because the launches are recorded once for all calls.
@@ -100,13 +95,13 @@ class Solution {
         flags_(rank, static_cast<size_t>((args.chunks + 1) * world_) * sizeof(uint32_t)),
         inboxes_(rank, static_cast<size_t>(2 * args.chunks * queries_ * row_) * sizeof(bf16)),
         outputs_(rank, args.out) {
-    cublasCreate(&blas_);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
+    fabricbench::check_cublas(cublasCreate(&blas_));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
     for (auto& lane : lanes_) {
-      cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking);
-      cudaEventCreateWithFlags(&lane.ended, cudaEventDisableTiming);
-      cudaMalloc(&lane.scores, static_cast<size_t>(pairs_) * sizeof(float));
-      cudaMalloc(&lane.weights, static_cast<size_t>(pairs_) * sizeof(bf16));
+      fabricbench::check_cuda(cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking));
+      fabricbench::check_cuda(cudaEventCreateWithFlags(&lane.ended, cudaEventDisableTiming));
+      fabricbench::check_cuda(cudaMalloc(&lane.scores, static_cast<size_t>(pairs_) * sizeof(float)));
+      fabricbench::check_cuda(cudaMalloc(&lane.weights, static_cast<size_t>(pairs_) * sizeof(bf16)));
     }
     // Values, weights and result of each head and owner, for both sets of inboxes and all chunks.
     std::vector<const void*> factors;
@@ -124,18 +119,18 @@ class Solution {
       }
     }
     const size_t bytes = factors.size() * sizeof(void*);
-    cudaMalloc(&pointers_, bytes);
-    cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, bytes));
+    fabricbench::check_cuda(cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice));
     const uint32_t first = 1;
-    cudaMalloc(&number_, sizeof first);
-    cudaMemcpy(number_, &first, sizeof first, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&number_, sizeof first));
+    fabricbench::check_cuda(cudaMemcpy(number_, &first, sizeof first, cudaMemcpyHostToDevice));
     cudaStream_t recorder = nullptr;
-    cudaStreamCreateWithFlags(&recorder, cudaStreamNonBlocking);
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&recorder, cudaStreamNonBlocking));
     for (int64_t set = 0; set < 2; ++set) {
       cudaGraph_t graph = nullptr;
-      cudaStreamBeginCapture(recorder, cudaStreamCaptureModeThreadLocal);
+      fabricbench::check_cuda(cudaStreamBeginCapture(recorder, cudaStreamCaptureModeThreadLocal));
       enqueue(args, set, recorder);
-      cudaStreamEndCapture(recorder, &graph);
+      fabricbench::check_cuda(cudaStreamEndCapture(recorder, &graph));
       fabricbench::check_cuda(cudaGraphInstantiate(&calls_[set], graph, 0), "cudaGraphInstantiate");
       cudaGraphDestroy(graph);
     }
@@ -155,7 +150,7 @@ class Solution {
     cublasDestroy(blas_);
   }
 
-  void run(const Args&, cudaStream_t stream) { cudaGraphLaunch(calls_[++call_ % 2], stream); }
+  void run(const Args&, cudaStream_t stream) { fabricbench::check_cuda(cudaGraphLaunch(calls_[++call_ % 2], stream)); }
 
  private:
   struct Lane {
@@ -168,16 +163,16 @@ class Solution {
   // Everything of one call, with one set of inboxes.
   void enqueue(const Args& args, int64_t set, cudaStream_t stream) {
     const auto quads = [](const bf16* p) { return reinterpret_cast<const int4*>(p); };
-    cudaEventRecord(begun_, stream);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
     send<<<dim3(static_cast<unsigned>(world_), static_cast<unsigned>(args.chunks)), kThreads, 0, stream>>>(
         flags_.peers<uint32_t>(), quads(args.q), quads(args.k), quads(args.v), inboxes_.peers<int4>(), args.tokens,
         args.share, rank_, number_);
     const int used = static_cast<int>(args.chunks < kStreams ? args.chunks : kStreams);
-    for (int i = 0; i < used; ++i) cudaStreamWaitEvent(lanes_[i].stream, begun_);
+    for (int i = 0; i < used; ++i) fabricbench::check_cuda(cudaStreamWaitEvent(lanes_[i].stream, begun_));
     for (int64_t c = 0; c < args.chunks; ++c) compute(args, set, c, lanes_[c % kStreams]);
     for (int i = 0; i < used; ++i) {
-      cudaEventRecord(lanes_[i].ended, lanes_[i].stream);
-      cudaStreamWaitEvent(stream, lanes_[i].ended);
+      fabricbench::check_cuda(cudaEventRecord(lanes_[i].ended, lanes_[i].stream));
+      fabricbench::check_cuda(cudaStreamWaitEvent(stream, lanes_[i].ended));
     }
     finish<<<1, kWarp, 0, stream>>>(flags_.peers<uint32_t>(), args.chunks * world_, rank_, world_, number_);
   }
@@ -187,19 +182,20 @@ class Solution {
     const bf16* qkv = inbox(set, args);
     const float scale = 1.44269504F / std::sqrt(static_cast<float>(kDim)), one = 1, zero = 0;
     await<<<1, kWarp, 0, lane.stream>>>(flags_.mine<uint32_t>(), (c + 1) * world_, number_);
-    cublasSetStream(blas_, lane.stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, lane.stream));
     // cuBLAS has columns where these matrices have rows. Scores are [head][query][key].
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, qkv + share * kDim, CUDA_R_16BF,
-                               step, 0, qkv + c * queries_ * row_, CUDA_R_16BF, step, kDim, &zero, lane.scores,
-                               CUDA_R_32F, keys, queries_ * keys, share, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, n, kDim, &scale, qkv + share * kDim, CUDA_R_16BF, step, 0,
+        qkv + c * queries_ * row_, CUDA_R_16BF, step, kDim, &zero, lane.scores, CUDA_R_32F, keys, queries_ * keys,
+        share, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t rows = args.share * queries_;
     softmax<<<static_cast<unsigned>((rows * kWarp + kThreads - 1) / kThreads), kThreads, 0, lane.stream>>>(
         lane.scores, lane.weights, rows, keys);
     const void** first = pointers_ + (set * args.chunks + c) * 3 * batch;
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, static_cast<int>(args.tokens), keys, &one, first,
-                        CUDA_R_16BF, step, first + batch, CUDA_R_16BF, keys, &zero,
-                        const_cast<void**>(first + 2 * batch), CUDA_R_16BF, batch * kDim, batch, CUBLAS_COMPUTE_32F,
-                        CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, static_cast<int>(args.tokens),
+                                                  keys, &one, first, CUDA_R_16BF, step, first + batch, CUDA_R_16BF,
+                                                  keys, &zero, const_cast<void**>(first + 2 * batch), CUDA_R_16BF,
+                                                  batch * kDim, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
   const bf16* inbox(int64_t set, const Args& args) const {
     return inboxes_.mine<bf16>() + set * args.chunks * queries_ * row_;

@@ -1,20 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kThreads = 128;
 constexpr int kChunk = 16;  // tokens, those of several places where they have fewer
 
@@ -41,15 +30,6 @@ struct Inputs {
   Peers<const bf16> q, k, v, g, b;
   const float *a_log, *dt_bias;
 };
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Reads a token and head from the rank that has it, by one warp. Grid: (tokens, heads).
 __global__ void pull(Inputs in, Shape shape, Buffers to) {
@@ -162,7 +142,7 @@ class Solution {
         parts_(rank, static_cast<size_t>(args.tokens * args.hidden) * sizeof(float)) {
     const int64_t all = args.heads * shape_.padded(), keys = all * args.key_dim, values = all * args.value_dim;
     const auto make = [&](float*& to, int64_t count) {
-      cudaMalloc(&to, static_cast<size_t>(count) * sizeof(float));
+      fabricbench::check_cuda(cudaMalloc(&to, static_cast<size_t>(count) * sizeof(float)));
       all_[count_++] = to;
     };
     for (float** to : {&of_.q, &of_.k, &of_.logs, &of_.reads, &of_.backs, &of_.ends, &of_.inverses}) make(*to, keys);
@@ -172,8 +152,9 @@ class Solution {
     make(of_.decays, keys / kChunk);
     make(of_.written, args.heads * kChunk * args.value_dim);
     make(of_.state, args.heads * args.key_dim * args.value_dim);
-    cudaMalloc(&context_, static_cast<size_t>(args.tokens * args.heads * args.value_dim) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(
+        cudaMalloc(&context_, static_cast<size_t>(args.tokens * args.heads * args.value_dim) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -185,8 +166,10 @@ class Solution {
     const int heads = shape_.heads, chunks = shape_.chunks(), tokens = shape_.padded(), pairs = kChunk * kChunk;
     const int dim = shape_.key_dim, width = shape_.value_dim;
     const auto grid = [](int64_t x, int64_t y) { return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)); };
-    const auto barrier = [&] { meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
-    cublasSetStream(blas_, stream);
+    const auto barrier = [&] {
+      fabricbench::rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     barrier();  // all inputs are there
     const Inputs in = {q_.peers<const bf16>(),
                        k_.peers<const bf16>(),
@@ -203,7 +186,8 @@ class Solution {
     multiply(true, kChunk, kChunk, dim, 1, rows(of_.reads), rows(of_.inverses), 0, {of_.scores, kChunk, pairs},
              heads * chunks);
     invert<<<grid(chunks, heads), kChunk, 0, stream>>>(shape_, of_);
-    cudaMemsetAsync(of_.state, 0, static_cast<size_t>(heads) * dim * width * sizeof(float), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(of_.state, 0, static_cast<size_t>(heads) * dim * width * sizeof(float), stream));
     const Matrix state = {of_.state, width, int64_t{dim} * width};
     const Matrix written = {of_.written, width, int64_t{kChunk} * width};
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -229,9 +213,9 @@ class Solution {
     // cuBLAS has matrices by columns: what is context weight^T by rows is (weight context^T)^T there.
     const auto hidden = static_cast<int>(args.hidden), depth = heads * width;
     const float one = 1, zero = 0;
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, shape_.tokens, depth, &one, args.weight, CUDA_R_16BF, depth,
-                 context_, CUDA_R_16BF, depth, &zero, parts_.mine<float>(), CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, shape_.tokens, depth, &one, args.weight, CUDA_R_16BF, depth, context_,
+        CUDA_R_16BF, depth, &zero, parts_.mine<float>(), CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     barrier();  // all parts are there, and all inputs have been read
     const int64_t count = args.tokens * args.hidden;
     add<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
@@ -248,15 +232,16 @@ class Solution {
   // c = alpha a b + beta c, or alpha a b^T. cuBLAS has columns where these have rows, so that it multiplies b^T a^T.
   void multiply(bool transposed, int m, int n, int k, float alpha, Matrix a, Matrix b, float beta, Matrix c,
                 int batch) {
-    cublasSgemmStridedBatched(blas_, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &alpha, b.at, b.row,
-                              b.next, a.at, a.row, a.next, &beta, c.at, c.row, c.next, batch);
+    fabricbench::check_cublas(cublasSgemmStridedBatched(blas_, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n,
+                                                        m, k, &alpha, b.at, b.row, b.next, a.at, a.row, a.next, &beta,
+                                                        c.at, c.row, c.next, batch));
   }
   // state += keys^T written
   void add_outer(Matrix keys, Matrix written, Matrix state, int batch) {
     const float one = 1;
-    cublasSgemmStridedBatched(blas_, CUBLAS_OP_N, CUBLAS_OP_T, shape_.value_dim, shape_.key_dim, kChunk, &one,
-                              written.at, written.row, written.next, keys.at, keys.row, keys.next, &one, state.at,
-                              state.row, state.next, batch);
+    fabricbench::check_cublas(cublasSgemmStridedBatched(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_T, shape_.value_dim, shape_.key_dim, kChunk, &one, written.at, written.row,
+        written.next, keys.at, keys.row, keys.next, &one, state.at, state.row, state.next, batch));
   }
 
   int rank_, world_;

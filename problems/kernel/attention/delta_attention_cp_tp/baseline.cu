@@ -9,7 +9,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -368,11 +368,13 @@ class Solution {
     const int inner = rank.rank() % static_cast<int>(args.tp);
     fabricbench::check_nccl(ncclCommSplit(comm_, inner, place_, &cp_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, place_, inner, &tp_, nullptr));
-    cudaMalloc(&records_, static_cast<size_t>(shape_.chunks() * shape_.heads * shape_.record()) * sizeof(uint4));
-    cudaMalloc(&before_, state_ * sizeof(float));
-    cudaMalloc(&after_, state_ * sizeof(float));
-    cudaMalloc(&context_, static_cast<size_t>(args.tokens * args.heads * args.value_dim) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(
+        cudaMalloc(&records_, static_cast<size_t>(shape_.chunks() * shape_.heads * shape_.record()) * sizeof(uint4)));
+    fabricbench::check_cuda(cudaMalloc(&before_, state_ * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&after_, state_ * sizeof(float)));
+    fabricbench::check_cuda(
+        cudaMalloc(&context_, static_cast<size_t>(args.tokens * args.heads * args.value_dim) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -397,10 +399,10 @@ class Solution {
     // cuBLAS has matrices by columns: what is context weight^T by rows is (weight context^T)^T there.
     const auto hidden = static_cast<int>(args.hidden), depth = static_cast<int>(args.heads * args.value_dim);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, shape_.tokens, depth, &one, args.weight, CUDA_R_16BF, depth,
-                 context_, CUDA_R_16BF, depth, &zero, args.out, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, shape_.tokens, depth, &one,
+                                           args.weight, CUDA_R_16BF, depth, context_, CUDA_R_16BF, depth, &zero,
+                                           args.out, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(ncclAllReduce(args.out, args.out, static_cast<size_t>(args.tokens * args.hidden),
                                           ncclBfloat16, ncclSum, tp_, stream));
   }

@@ -1,21 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kThreads = 128;
 constexpr int kChunk = 32;  // tokens, those of several ranks where they have fewer
 
@@ -37,15 +25,6 @@ struct Buffers {
   float* decays;                // [head][chunk]
   float *written, *state;       // [head][token of a chunk][value_dim], [head][key_dim][value_dim]
 };
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __device__ float sum_of(float value) {
   for (int step = 1; step < kWarp; step *= 2) value += __shfl_xor_sync(~0u, value, step);
@@ -182,7 +161,7 @@ class Solution {
     const int64_t keys = args.heads * tokens * args.key_dim, scaled = heads * tokens * args.key_dim;
     const int64_t values = heads * tokens * args.value_dim, pairs = tokens * kChunk;
     const auto make = [&](float*& to, int64_t count) {
-      cudaMalloc(&to, static_cast<size_t>(count) * sizeof(float));
+      fabricbench::check_cuda(cudaMalloc(&to, static_cast<size_t>(count) * sizeof(float)));
       all_[count_++] = to;
     };
     make(of_.q, keys);
@@ -201,7 +180,7 @@ class Solution {
     make(of_.decays, heads * shape_.chunks());
     make(of_.written, heads * kChunk * args.value_dim);
     make(of_.state, heads * args.key_dim * args.value_dim);
-    cublasCreate(&blas_);
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -213,9 +192,10 @@ class Solution {
     const int dim = shape_.key_dim, width = shape_.value_dim, pairs = kChunk * kChunk;
     const auto grid = [](int64_t x, int64_t y) { return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)); };
     const auto barrier = [&] {
-      meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), shape_.rank, shape_.world, ++round_);
+      fabricbench::rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), shape_.rank, shape_.world,
+                                                                ++round_);
     };
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     barrier();  // all inputs are there
     const Inputs in = {q_.peers<const bf16>(),
                        k_.peers<const bf16>(),
@@ -231,7 +211,8 @@ class Solution {
     multiply(true, kChunk, kChunk, dim, 1, {of_.q, dim, kChunk * dim}, {of_.k, dim, kChunk * dim}, 0,
              {of_.qk, kChunk, pairs}, squares);
     prepare<<<grid(chunks, heads), kWarp, 0, stream>>>(shape_, of_);
-    cudaMemsetAsync(of_.state, 0, static_cast<size_t>(heads) * dim * width * sizeof(float), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(of_.state, 0, static_cast<size_t>(heads) * dim * width * sizeof(float), stream));
     const Matrix state = {of_.state, width, int64_t{dim} * width};
     const Matrix written = {of_.written, width, int64_t{kChunk} * width};
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -267,15 +248,16 @@ class Solution {
   // c = alpha a b + beta c, or alpha a b^T. cuBLAS has columns where these have rows, so that it multiplies b^T a^T.
   void multiply(bool transposed, int m, int n, int k, float alpha, Matrix a, Matrix b, float beta, Matrix c,
                 int batch) {
-    cublasSgemmStridedBatched(blas_, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &alpha, b.at, b.row,
-                              b.next, a.at, a.row, a.next, &beta, c.at, c.row, c.next, batch);
+    fabricbench::check_cublas(cublasSgemmStridedBatched(blas_, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n,
+                                                        m, k, &alpha, b.at, b.row, b.next, a.at, a.row, a.next, &beta,
+                                                        c.at, c.row, c.next, batch));
   }
   // state += keys^T written
   void add_outer(Matrix keys, Matrix written, Matrix state, int batch) {
     const float one = 1;
-    cublasSgemmStridedBatched(blas_, CUBLAS_OP_N, CUBLAS_OP_T, shape_.value_dim, shape_.key_dim, kChunk, &one,
-                              written.at, written.row, written.next, keys.at, keys.row, keys.next, &one, state.at,
-                              state.row, state.next, batch);
+    fabricbench::check_cublas(cublasSgemmStridedBatched(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_T, shape_.value_dim, shape_.key_dim, kChunk, &one, written.at, written.row,
+        written.next, keys.at, keys.row, keys.next, &one, state.at, state.row, state.next, batch));
   }
 
   Shape shape_;

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -390,10 +382,10 @@ class Solution {
         answer_(static_cast<size_t>(args.tokens * args.heads * args.share * args.value_dim) * sizeof(bf16)),
         comm_(rank) {
     const auto world = static_cast<size_t>(rank.world());
-    cudaMalloc(&packed_, world * message_);
-    cudaMalloc(&records_, world * message_);
-    cudaMalloc(&results_, world * answer_);
-    cudaMalloc(&answers_, world * answer_);
+    fabricbench::check_cuda(cudaMalloc(&packed_, world * message_));
+    fabricbench::check_cuda(cudaMalloc(&records_, world * message_));
+    fabricbench::check_cuda(cudaMalloc(&results_, world * answer_));
+    fabricbench::check_cuda(cudaMalloc(&answers_, world * answer_));
   }
   ~Solution() {
     cudaFree(packed_);

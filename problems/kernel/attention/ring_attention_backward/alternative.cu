@@ -1,33 +1,11 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
-#include <stdexcept>
 #include <vector>
 
-using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kDim = 128;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A block of 128 threads for each query, [head][token]. Scores and products of dout and v are [rank][head][token][key],
 // and so are probabilities and ds.
@@ -95,10 +73,10 @@ class Solution {
         keys_(rank, args.k),
         values_(rank, args.v),
         inboxes_(rank, static_cast<size_t>(2 * parts_) * sizeof(float)) {
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
-    cudaMalloc(&scores_, static_cast<size_t>(2 * square_) * sizeof(float));
-    cudaMalloc(&p_, static_cast<size_t>(2 * square_) * sizeof(bf16));
-    cudaMalloc(&by_query_, static_cast<size_t>(parts_) * sizeof(float));
+    fabricbench::check_cublas(cublasCreate(&blas_));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(2 * square_) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&p_, static_cast<size_t>(2 * square_) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&by_query_, static_cast<size_t>(parts_) * sizeof(float)));
     std::vector<const void*> pointers;
     // For each rank s and head h.
     const auto add = [&](auto of) {
@@ -119,8 +97,9 @@ class Solution {
     add([&](int s, int h) { return inboxes_.at<float>(s) + inbox + h * rows; });
     add([&](int s, int h) { return inboxes_.at<float>(s) + parts_ + inbox + h * rows; });
     add([&](int s, int h) { return by_query_ + (s * heads_ + h) * rows; });
-    cudaMalloc(&pointers_, pointers.size() * sizeof(void*));
-    cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, pointers.size() * sizeof(void*)));
+    fabricbench::check_cuda(
+        cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -134,23 +113,23 @@ class Solution {
     const int all = world_ * heads_, q_row = heads_ * kDim, kv_row = static_cast<int>(args.kv_heads) * kDim;
     const auto pointers = [&](int which) { return const_cast<void**>(pointers_ + which * all); };
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // All have begun the call: their keys and values are there, and their inboxes of the call before have been read.
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, local_, local_, kDim, &one, pointers(0), CUDA_R_16BF, kv_row,
-                        pointers(2), CUDA_R_16BF, q_row, &zero, pointers(4), CUDA_R_32F, local_, 2 * all,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::check_cublas(cublasGemmBatchedEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, local_, local_, kDim, &one, pointers(0), CUDA_R_16BF, kv_row, pointers(2),
+        CUDA_R_16BF, q_row, &zero, pointers(4), CUDA_R_32F, local_, 2 * all, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     probabilities<<<static_cast<unsigned>(local_ * heads_), kDim, 0, stream>>>(
         scores_, scores_ + square_, args.out, args.dout, args.lse, p_, p_ + square_, static_cast<int>(args.tokens),
         heads_, rank_, world_);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_T, kDim, local_, local_, &one, pointers(2), CUDA_R_16BF, q_row,
-                        pointers(6), CUDA_R_16BF, local_, &zero, pointers(8), CUDA_R_32F, kDim, 2 * all,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, local_, local_, &one, pointers(0), CUDA_R_16BF, kv_row,
-                        pointers(6), CUDA_R_16BF, local_, &zero, pointers(10), CUDA_R_32F, kDim, all,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_T, kDim, local_, local_, &one, pointers(2), CUDA_R_16BF, q_row, pointers(6),
+        CUDA_R_16BF, local_, &zero, pointers(8), CUDA_R_32F, kDim, 2 * all, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmBatchedEx(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, local_, local_, &one, pointers(0), CUDA_R_16BF, kv_row, pointers(6),
+        CUDA_R_16BF, local_, &zero, pointers(10), CUDA_R_32F, kDim, all, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     // All have stored into our inbox, and no peer reads our keys and values any more.
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const float* inbox = inboxes_.mine<float>();
     add_up<<<static_cast<unsigned>(local_ * (heads_ + args.kv_heads)), kDim, 0, stream>>>(
         by_query_, inbox, inbox + parts_, args.dq, args.dk, args.dv, local_, heads_, static_cast<int>(args.share),

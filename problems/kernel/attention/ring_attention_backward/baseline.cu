@@ -10,7 +10,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -82,16 +82,16 @@ class Solution {
         count_(static_cast<size_t>(2 * args.tokens * args.kv_heads * kDim)),
         comm_(rank) {
     const auto rows = static_cast<size_t>(local_) * heads_, products = rows * local_ * world_;
-    cudaMalloc(&k_, count_ * world_ * sizeof(bf16));
-    cudaMalloc(&v_, count_ * world_ * sizeof(bf16));
-    cudaMalloc(&q_, rows * kDim * sizeof(bf16));
-    cudaMalloc(&dout_, rows * kDim * sizeof(bf16));
-    cudaMalloc(&delta_, rows * sizeof(float));
-    cudaMalloc(&scores_, 2 * products * sizeof(float));
-    cudaMalloc(&p_, 2 * products * sizeof(bf16));
-    cudaMalloc(&parts_, 2 * count_ * world_ * sizeof(float));
-    cudaMalloc(&sums_, 2 * count_ * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&k_, count_ * world_ * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&v_, count_ * world_ * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&q_, rows * kDim * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&dout_, rows * kDim * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&delta_, rows * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, 2 * products * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&p_, 2 * products * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&parts_, 2 * count_ * world_ * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, 2 * count_ * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
     bf16* ds = p_ + products;
     float* by_value = scores_ + products;
     const int64_t square = int64_t{local_} * local_ * world_, rows_of_head = int64_t{local_} * kDim;
@@ -113,8 +113,9 @@ class Solution {
     for (int64_t h = 0; h < heads_; ++h) pointers.push_back(k_ + h / args.share * kDim);  // dq
     add(ds, square, heads_);
     add(args.dq, kDim, heads_);
-    cudaMalloc(&pointers_, pointers.size() * sizeof(void*));
-    cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, pointers.size() * sizeof(void*)));
+    fabricbench::check_cuda(
+        cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -146,26 +147,26 @@ class Solution {
         delta_, local_, heads_);
 
     // cuBLAS has columns where these matrices have rows. Pointers are in the order of the constructor.
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const void** at = pointers_;
     const auto next = [&](int64_t count) { return const_cast<void**>(std::exchange(at, at + count)); };
     void **k_and_v = next(2 * kv_heads), **q_and_dout = next(2 * kv_heads), **scores = next(2 * kv_heads);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, shared, kDim, &one, k_and_v, CUDA_R_16BF, kv_row,
-                        q_and_dout, CUDA_R_16BF, kDim, &zero, scores, CUDA_R_32F, keys, 2 * kv_heads,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, shared, kDim, &one, k_and_v, CUDA_R_16BF, kv_row, q_and_dout,
+        CUDA_R_16BF, kDim, &zero, scores, CUDA_R_32F, keys, 2 * kv_heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t products = int64_t{rows} * keys;
     probabilities<<<blocks(rows, kWarps), kThreads, 0, stream>>>(
         reinterpret_cast<const float2*>(scores_), reinterpret_cast<const float2*>(scores_ + products), args.lse, delta_,
         reinterpret_cast<__nv_bfloat162*>(p_), reinterpret_cast<__nv_bfloat162*>(p_ + products), rows,
         static_cast<int>(args.tokens), rank_, world_);
     void **ds_and_p = next(2 * kv_heads), **dk_and_dv = next(2 * kv_heads);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_T, kDim, keys, shared, &one, q_and_dout, CUDA_R_16BF, kDim,
-                        ds_and_p, CUDA_R_16BF, keys, &zero, dk_and_dv, CUDA_R_32F, kv_row, 2 * kv_heads,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_T, kDim, keys, shared, &one, q_and_dout, CUDA_R_16BF, kDim, ds_and_p, CUDA_R_16BF,
+        keys, &zero, dk_and_dv, CUDA_R_32F, kv_row, 2 * kv_heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     void **k = next(heads_), **ds = next(heads_), **dq = next(heads_);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, local_, keys, &one, k, CUDA_R_16BF, kv_row, ds,
-                        CUDA_R_16BF, keys, &zero, dq, CUDA_R_16BF, heads_ * kDim, heads_, CUBLAS_COMPUTE_32F,
-                        CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, local_, keys, &one, k,
+                                                  CUDA_R_16BF, kv_row, ds, CUDA_R_16BF, keys, &zero, dq, CUDA_R_16BF,
+                                                  heads_ * kDim, heads_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 
     fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(ncclReduceScatter(parts_, sums_, count_, ncclFloat, ncclSum, comm_, stream));

@@ -1,31 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
-using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kDim = 64;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // weights[row] = exp2(scores[row] - their largest), and the sum of the weights. A warp for each row: block [head,
 // token].
@@ -63,11 +41,11 @@ class Solution {
         values_(rank, args.v),
         inboxes_(rank, static_cast<size_t>(args.batches * args.tokens * args.heads * kDim) * sizeof(bf16)) {
     const auto rows = static_cast<size_t>(args.tokens * args.heads), keys = static_cast<size_t>(args.cp * args.keys);
-    cudaMalloc(&scores_, rows * keys * sizeof(float));
-    cudaMalloc(&weights_, rows * keys * sizeof(bf16));
-    cudaMalloc(&sums_, rows * sizeof(float));
-    cudaMalloc(&total_, rows * kDim * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&scores_, rows * keys * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, rows * keys * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, rows * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&total_, rows * kDim * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -80,16 +58,17 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const int64_t count = args.tokens * args.heads * kDim, stages = world_ / cp_, stage = rank_ / cp_;
     for (int64_t turn = 0; turn < args.batches + stages - 1; ++turn) {
-      meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+      fabricbench::rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
       const int64_t m = turn - stage;
       if (m < 0 || m >= args.batches) continue;
       const bf16* x = stage == 0 ? args.x + m * count : inboxes_.mine<bf16>() + m * count;
       compute(args, x, args.y + m * count, stream);
       if (stage + 1 < stages)
-        cudaMemcpyAsync(inboxes_.at<bf16>(rank_ + cp_) + m * count, args.y + m * count,
-                        static_cast<size_t>(count) * sizeof(bf16), cudaMemcpyDefault, stream);
+        fabricbench::check_cuda(cudaMemcpyAsync(inboxes_.at<bf16>(rank_ + cp_) + m * count, args.y + m * count,
+                                                static_cast<size_t>(count) * sizeof(bf16), cudaMemcpyDefault, stream));
     }
-    meet<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read keys and values
+    // all have read keys and values
+    fabricbench::rank_barrier_kernel<<<1, kWarp, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:
@@ -98,18 +77,19 @@ class Solution {
     const auto keys = static_cast<int>(args.keys), all = cp_ * keys;
     const int64_t pairs = args.tokens * all;
     const float scale = 1.44269504F / std::sqrt(static_cast<float>(kDim)), one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     for (int c = 0; c < cp_; ++c) {
-      cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, tokens, kDim, &scale, keys_.at<bf16>(mate(c)),
-                                 CUDA_R_16BF, row, kDim, x, CUDA_R_16BF, row, kDim, &zero, scores_ + c * keys,
-                                 CUDA_R_32F, all, pairs, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+          blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, tokens, kDim, &scale, keys_.at<bf16>(mate(c)), CUDA_R_16BF, row, kDim,
+          x, CUDA_R_16BF, row, kDim, &zero, scores_ + c * keys, CUDA_R_32F, all, pairs, heads, CUBLAS_COMPUTE_32F,
+          CUBLAS_GEMM_DEFAULT));
     }
     exponentials<<<static_cast<unsigned>(tokens * heads), kWarp, 0, stream>>>(scores_, weights_, sums_, all);
     for (int c = 0; c < cp_; ++c) {
-      cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, tokens, keys, &one, values_.at<bf16>(mate(c)),
-                                 CUDA_R_16BF, row, kDim, weights_ + c * keys, CUDA_R_16BF, all, pairs,
-                                 c == 0 ? &zero : &one, total_, CUDA_R_32F, row, kDim, heads, CUBLAS_COMPUTE_32F,
-                                 CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+          blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, tokens, keys, &one, values_.at<bf16>(mate(c)), CUDA_R_16BF, row, kDim,
+          weights_ + c * keys, CUDA_R_16BF, all, pairs, c == 0 ? &zero : &one, total_, CUDA_R_32F, row, kDim, heads,
+          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
     add<<<dim3(static_cast<unsigned>(tokens), static_cast<unsigned>(heads)), kDim, 0, stream>>>(x, total_, sums_, y);
   }

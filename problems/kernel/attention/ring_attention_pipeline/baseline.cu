@@ -10,7 +10,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -46,13 +46,13 @@ class Solution {
       : rank_(rank.rank()), world_(rank.world()), cp_(static_cast<int>(args.cp)), comm_(rank) {
     const int64_t keys = args.cp * args.keys, row = args.heads * kDim;
     fabricbench::check_nccl(ncclCommSplit(comm_, rank_ / cp_, rank_ % cp_, &stage_, nullptr));
-    cudaMalloc(&k_, static_cast<size_t>(keys * row) * sizeof(bf16));
-    cudaMalloc(&v_, static_cast<size_t>(keys * row) * sizeof(bf16));
-    cudaMalloc(&x_, static_cast<size_t>(args.tokens * row) * sizeof(bf16));
-    cudaMalloc(&attention_, static_cast<size_t>(args.tokens * row) * sizeof(float));
-    cudaMalloc(&scores_, static_cast<size_t>(args.tokens * args.heads * keys) * sizeof(float));
-    cudaMalloc(&weights_, static_cast<size_t>(args.tokens * args.heads * keys) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&k_, static_cast<size_t>(keys * row) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&v_, static_cast<size_t>(keys * row) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&x_, static_cast<size_t>(args.tokens * row) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&attention_, static_cast<size_t>(args.tokens * row) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(args.tokens * args.heads * keys) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, static_cast<size_t>(args.tokens * args.heads * keys) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -91,15 +91,15 @@ class Solution {
     const int64_t pairs = args.tokens * keys, rows = args.tokens * args.heads;
     const float scale = 1.44269504F / std::sqrt(static_cast<float>(kDim)), one = 1, zero = 0;
     // cuBLAS has columns where these matrices have rows. Scores are [head][token][key].
-    cublasSetStream(blas_, stream);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, tokens, kDim, &scale, k_, CUDA_R_16BF, row, kDim,
-                               x, CUDA_R_16BF, row, kDim, &zero, scores_, CUDA_R_32F, keys, pairs, heads,
-                               CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, keys, tokens, kDim, &scale, k_, CUDA_R_16BF, row, kDim, x, CUDA_R_16BF, row,
+        kDim, &zero, scores_, CUDA_R_32F, keys, pairs, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     softmax<<<static_cast<unsigned>((rows * kWarp + kThreads - 1) / kThreads), kThreads, 0, stream>>>(scores_, weights_,
                                                                                                       rows, keys);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, tokens, keys, &one, v_, CUDA_R_16BF, row, kDim,
-                               weights_, CUDA_R_16BF, keys, pairs, &zero, attention_, CUDA_R_32F, row, kDim, heads,
-                               CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        blas_, CUBLAS_OP_N, CUBLAS_OP_N, kDim, tokens, keys, &one, v_, CUDA_R_16BF, row, kDim, weights_, CUDA_R_16BF,
+        keys, pairs, &zero, attention_, CUDA_R_32F, row, kDim, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t count = rows * kDim;
     add<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(x, attention_, y, count);
   }

@@ -1,68 +1,11 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
 #include <vector>
 
-using bf16 = __nv_bfloat16;
-constexpr int kDim = 128;
-
-// A warp for each row of scores [head][query][key]: exponentials in bf16, and the factors with which the row's results
-// so far and those of this step are merged.
-__global__ void exponentials(const float* scores, bf16* weights, float* log_sums, float2* factors, int tokens, int rank,
-                             int source, int world, bool first) {
-  const int row = static_cast<int>(blockIdx.x), local = 2 * tokens, lane = static_cast<int>(threadIdx.x);
-  const auto position = [&](int owner, int t) {
-    return (t < tokens ? owner : 2 * world - 1 - owner) * tokens + t % tokens;
-  };
-  const int query = position(rank, row % local);
-  float most = -INFINITY, sum = 0;
-  for (int j = lane; j < local; j += 32) {
-    if (position(source, j) <= query) most = fmaxf(most, scores[int64_t{row} * local + j]);
-  }
-  for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
-  for (int j = lane; j < local; j += 32) {
-    const int64_t at = int64_t{row} * local + j;
-    const float weight = position(source, j) <= query ? __expf(scores[at] - most) : 0;
-    sum += weight;
-    weights[at] = __float2bfloat16(weight);
-  }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  if (lane != 0) return;
-  if (first) {  // a query sees its own key, so that nothing is infinite from now on
-    log_sums[row] = most + __logf(sum);
-    factors[row] = {0, 1 / sum};
-  } else if (sum == 0) {
-    factors[row] = {1, 0};
-  } else {
-    const float old = log_sums[row], here = most + __logf(sum), share = 1 / (1 + __expf(old - here));
-    log_sums[row] = fmaxf(old, here) + log1pf(__expf(-fabsf(old - here)));
-    factors[row] = {1 - share, share / sum};
-  }
-}
-
-// Rows of [head][query][dim]; `out` is [query][head][dim].
-__global__ void merge(float* results, const float* part, const float2* factors, bf16* out, int queries, int dim,
-                      bool first, bool last) {
-  const auto row = static_cast<int>(blockIdx.x), heads = static_cast<int>(gridDim.x) / queries;
-  const float2 by = factors[row];
-  for (int d = static_cast<int>(threadIdx.x); d < dim; d += static_cast<int>(blockDim.x)) {
-    const int64_t at = int64_t{row} * dim + d;
-    const float value = (first ? 0 : by.x * results[at]) + (by.y == 0 ? 0 : by.y * part[at]);
-    results[at] = value;
-    if (last) out[(int64_t{row % queries} * heads + row / queries) * dim + d] = __float2bfloat16(value);
-  }
-}
+#include "../ring_steps.h"
 
 __global__ void round_to_bf16(const float* sums, bf16* out, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -82,18 +25,18 @@ class Solution {
     const int inner = rank.rank() % static_cast<int>(args.tp);
     fabricbench::check_nccl(ncclCommSplit(comm_, inner, rank_, &cp_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, rank_, inner, &tp_, nullptr));
-    cudaMalloc(&context_, count_ * static_cast<size_t>(args.share) * sizeof(bf16));
-    cudaMalloc(&sums_, static_cast<size_t>(2 * args.tokens * args.hidden) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&context_, count_ * static_cast<size_t>(args.share) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(2 * args.tokens * args.hidden) * sizeof(float)));
     const auto scores = static_cast<size_t>(heads_) * queries_ * queries_;
     const auto rows = static_cast<size_t>(heads_) * queries_;
-    for (bf16*& pair : pairs_) cudaMalloc(&pair, 2 * count_ * sizeof(bf16));
-    cudaMalloc(&scores_, scores * sizeof(float));
-    cudaMalloc(&weights_, scores * sizeof(bf16));
-    cudaMalloc(&log_sums_, rows * sizeof(float));
-    cudaMalloc(&factors_, rows * sizeof(float2));
-    cudaMalloc(&results_, rows * kDim * sizeof(float));
-    cudaMalloc(&part_, rows * kDim * sizeof(float));
-    cublasCreate(&blas_);
+    for (bf16*& pair : pairs_) fabricbench::check_cuda(cudaMalloc(&pair, 2 * count_ * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, scores * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, scores * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&log_sums_, rows * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&factors_, rows * sizeof(float2)));
+    fabricbench::check_cuda(cudaMalloc(&results_, rows * kDim * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&part_, rows * kDim * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
     std::vector<const void*> pointers;
     const auto add = [&](auto* base, int64_t step, int64_t share) {
       for (int h = 0; h < heads_; ++h) pointers.push_back(base + h / share * step);
@@ -104,8 +47,9 @@ class Solution {
     add(scores_, int64_t{queries_} * queries_, 1);
     add(weights_, int64_t{queries_} * queries_, 1);
     add(part_, queries_ * kDim, 1);
-    cudaMalloc(&pointers_, pointers.size() * sizeof(void*));
-    cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, pointers.size() * sizeof(void*)));
+    fabricbench::check_cuda(
+        cudaMemcpy(pointers_, pointers.data(), pointers.size() * sizeof(void*), cudaMemcpyHostToDevice));
   }
   ~Solution() {
     for (bf16* pair : pairs_) cudaFree(pair);
@@ -128,21 +72,24 @@ class Solution {
     const auto rows = static_cast<unsigned>(heads_ * queries_);
     const float one = 1, zero = 0, scale = 1 / std::sqrt(static_cast<float>(dim));
     const auto pointers = [&](int which) { return pointers_ + which * heads_; };
-    cublasSetStream(blas_, stream);
-    cudaMemcpyAsync(pairs_[0], args.k, count_ * sizeof(bf16), cudaMemcpyDeviceToDevice, stream);
-    cudaMemcpyAsync(pairs_[0] + count_, args.v, count_ * sizeof(bf16), cudaMemcpyDeviceToDevice, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(pairs_[0], args.k, count_ * sizeof(bf16), cudaMemcpyDeviceToDevice, stream));
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(pairs_[0] + count_, args.v, count_ * sizeof(bf16), cudaMemcpyDeviceToDevice, stream));
     for (int step = 0; step < world_; ++step) {
       const int here = step % 2, source = (rank_ - step + world_) % world_;
       const bool first = step == 0, last = step == world_ - 1;
-      cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, queries_, queries_, dim, &scale, pointers(here), CUDA_R_16BF,
-                          kv_stride, pointers(4), CUDA_R_16BF, heads_ * dim, &zero, const_cast<void**>(pointers(5)),
-                          CUDA_R_32F, queries_, heads_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, queries_, queries_, dim, &scale,
+                                                    pointers(here), CUDA_R_16BF, kv_stride, pointers(4), CUDA_R_16BF,
+                                                    heads_ * dim, &zero, const_cast<void**>(pointers(5)), CUDA_R_32F,
+                                                    queries_, heads_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       exponentials<<<rows, 32, 0, stream>>>(scores_, weights_, log_sums_, factors_, static_cast<int>(args.tokens),
                                             rank_, source, world_, first);
-      cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, queries_, queries_, &one, pointers(2 + here),
-                          CUDA_R_16BF, kv_stride, pointers(6), CUDA_R_16BF, queries_, &zero,
-                          const_cast<void**>(pointers(7)), CUDA_R_32F, dim, heads_, CUBLAS_COMPUTE_32F,
-                          CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, queries_, queries_, &one,
+                                                    pointers(2 + here), CUDA_R_16BF, kv_stride, pointers(6),
+                                                    CUDA_R_16BF, queries_, &zero, const_cast<void**>(pointers(7)),
+                                                    CUDA_R_32F, dim, heads_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       merge<<<rows, 64, 0, stream>>>(results_, part_, factors_, context_, queries_, dim, first, last);
       if (last) break;
       fabricbench::check_nccl(ncclGroupStart());
@@ -153,9 +100,9 @@ class Solution {
     }
     // Parts of the result stay in float until they are added up.
     const auto hidden = static_cast<int>(args.hidden);
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, queries_, heads_ * dim, &one, args.weight, CUDA_R_16BF,
-                 heads_ * dim, context_, CUDA_R_16BF, heads_ * dim, &zero, sums_, CUDA_R_32F, hidden,
-                 CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, queries_, heads_ * dim, &one,
+                                           args.weight, CUDA_R_16BF, heads_ * dim, context_, CUDA_R_16BF, heads_ * dim,
+                                           &zero, sums_, CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t count = 2 * args.tokens * args.hidden;
     fabricbench::check_nccl(ncclAllReduce(sums_, sums_, static_cast<size_t>(count), ncclFloat, ncclSum, tp_, stream));
     round_to_bf16<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(sums_, args.out, count);

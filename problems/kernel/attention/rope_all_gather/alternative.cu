@@ -1,27 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Reads numbers and angles of all ranks where they are, and rotates them here. Grid: (token, source). A thread has
 // eight pairs.
 __global__ void pull(Peers<const uint4> in, Peers<const float4> cosines, Peers<const float4> sines, uint4* out,
@@ -61,7 +41,8 @@ class Solution {
         sines_(rank, args.sin) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
     const auto launch = [&](const fabricbench::PeerMemory& in, __nv_bfloat16* out, int64_t heads) {
       pull<<<grid, 128, 0, stream>>>(in.peers<const uint4>(), cosines_.peers<const float4>(),
@@ -70,7 +51,8 @@ class Solution {
     };
     launch(queries_, args.q_all, args.q_heads);
     launch(keys_, args.k_all, args.k_heads);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -10,7 +10,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 128, kThreads = 256;  // all resident at once: they wait for their peers
 constexpr int kMostRanks = 8;
@@ -20,14 +24,6 @@ struct Flags {
   uint32_t ready[kBlocks][kMostRanks];  // the peer has begun the call: its outputs may be written
   uint32_t done[kBlocks][kMostRanks];   // the peer's block with this number has written what it computes
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Eight numbers of the first half of a head and their partners of the second.
 struct Pairs {

@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -28,9 +20,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), count_(static_cast<size_t>(args.batch * args.dim)), comm_(rank) {
-    for (auto*& texts : texts_) cudaMalloc(&texts, count_ * sizeof(__nv_bfloat16));
-    cudaMalloc(&products_, static_cast<size_t>(args.batch * args.batch) * sizeof(float));
-    cublasCreate(&blas_);
+    for (auto*& texts : texts_) fabricbench::check_cuda(cudaMalloc(&texts, count_ * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&products_, static_cast<size_t>(args.batch * args.batch) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -41,11 +33,12 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto batch = static_cast<int>(args.batch), dim = static_cast<int>(args.dim);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const __nv_bfloat16* here = args.text;
     for (int step = 0; step < world_; ++step) {
-      cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, batch, batch, dim, &one, here, CUDA_R_16BF, dim, args.image,
-                   CUDA_R_16BF, dim, &zero, products_, CUDA_R_32F, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, batch, batch, dim, &one, here,
+                                             CUDA_R_16BF, dim, args.image, CUDA_R_16BF, dim, &zero, products_,
+                                             CUDA_R_32F, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       add_terms<<<batch, 32, 0, stream>>>(products_, args.learned, args.loss, batch, step == 0, step == 0);
       if (step == world_ - 1) break;
       __nv_bfloat16* next = texts_[step % 2];

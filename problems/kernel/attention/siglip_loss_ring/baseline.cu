@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -34,9 +26,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), texts_(args.batch * rank.world()), comm_(rank) {
-    cudaMalloc(&all_, static_cast<size_t>(texts_ * args.dim) * sizeof(__nv_bfloat16));
-    cudaMalloc(&products_, static_cast<size_t>(texts_ * args.batch) * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(texts_ * args.dim) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&products_, static_cast<size_t>(texts_ * args.batch) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -49,10 +41,11 @@ class Solution {
     const float one = 1, zero = 0;
     fabricbench::check_nccl(
         ncclAllGather(args.text, all_, static_cast<size_t>(args.batch * args.dim), ncclBfloat16, comm_, stream));
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is image text^T by rows is (text image^T)^T there.
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, texts, batch, dim, &one, all_, CUDA_R_16BF, dim, args.image,
-                 CUDA_R_16BF, dim, &zero, products_, CUDA_R_32F, texts, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, texts, batch, dim, &one, all_, CUDA_R_16BF,
+                                           dim, args.image, CUDA_R_16BF, dim, &zero, products_, CUDA_R_32F, texts,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     add_terms<<<batch, kThreads, 0, stream>>>(products_, args.learned, args.loss, texts_, rank_ * args.batch);
   }
 

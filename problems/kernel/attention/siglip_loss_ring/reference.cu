@@ -179,10 +179,10 @@ class Solution {
         mail_(rank, static_cast<size_t>(2 * rank.world() * at_.units) * sizeof(uint4)),
         flags_(rank, static_cast<size_t>(2 * rank.world() * at_.pieces) * sizeof(uint32_t)) {
     const size_t sums = static_cast<size_t>(groups_ * slots_of(tiles_) * kImages) * sizeof(float);
-    cudaMalloc(&partial_, sums);
-    cudaMemset(partial_, 0, sums);
-    cudaMalloc(&tickets_, static_cast<size_t>(groups_) * sizeof(uint32_t));
-    cudaMemset(tickets_, 0, static_cast<size_t>(groups_) * sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&partial_, sums));
+    fabricbench::check_cuda(cudaMemset(partial_, 0, sums));
+    fabricbench::check_cuda(cudaMalloc(&tickets_, static_cast<size_t>(groups_) * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(tickets_, 0, static_cast<size_t>(groups_) * sizeof(uint32_t)));
   }
   ~Solution() {
     cudaFree(tickets_);

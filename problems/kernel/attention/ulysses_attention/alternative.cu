@@ -1,31 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kDim = 64;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Reads this rank's heads of all tokens from the ranks that have them. Grid: (tokens, world).
 __global__ void pull(Peers<const int4> from, int4* to, int64_t quads, int rank) {
@@ -90,12 +69,12 @@ class Solution {
         values_(rank, args.v),
         results_(rank, static_cast<size_t>(world_ * args.tokens * args.heads * kDim) * sizeof(bf16)) {
     const int64_t queries = world_ * args.tokens, rows = args.heads * queries;
-    cudaMalloc(&qkv_, static_cast<size_t>(3 * rows * kDim) * sizeof(bf16));
-    cudaMalloc(&scores_, static_cast<size_t>(rows * queries) * sizeof(float));
-    cudaMalloc(&weights_, static_cast<size_t>(rows * queries) * sizeof(bf16));
-    cudaMalloc(&sums_, static_cast<size_t>(rows) * sizeof(float));
-    cudaMalloc(&unscaled_, static_cast<size_t>(rows * kDim) * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&qkv_, static_cast<size_t>(3 * rows * kDim) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(rows * queries) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, static_cast<size_t>(rows * queries) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(rows) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&unscaled_, static_cast<size_t>(rows * kDim) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -108,7 +87,9 @@ class Solution {
     const int64_t queries = world_ * args.tokens, rows = args.heads * queries, count = rows * kDim;
     const int64_t quads = args.heads * kDim / 8;
     const dim3 pieces(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
-    const auto barrier = [&] { meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_); };
+    const auto barrier = [&] {
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    };
     barrier();  // all inputs are there
     const fabricbench::PeerMemory* inputs[] = {&queries_, &keys_, &values_};
     for (int which = 0; which < 3; ++which)
@@ -117,14 +98,16 @@ class Solution {
 
     const auto n = static_cast<int>(queries), dim = kDim, heads = static_cast<int>(args.heads);
     const float scale = 1 / std::sqrt(static_cast<float>(dim)), one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, dim, &scale, qkv_ + count, CUDA_R_16BF,
-                               heads * dim, dim, qkv_, CUDA_R_16BF, heads * dim, dim, &zero, scores_, CUDA_R_32F, n,
-                               queries * queries, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(
+        cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, dim, &scale, qkv_ + count, CUDA_R_16BF,
+                                   heads * dim, dim, qkv_, CUDA_R_16BF, heads * dim, dim, &zero, scores_, CUDA_R_32F, n,
+                                   queries * queries, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     exponentials<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(scores_, weights_, sums_, queries);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, n, n, &one, qkv_ + 2 * count, CUDA_R_16BF,
-                               heads * dim, dim, weights_, CUDA_R_16BF, n, queries * queries, &zero, unscaled_,
-                               CUDA_R_32F, dim, queries * dim, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(
+        cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, n, n, &one, qkv_ + 2 * count, CUDA_R_16BF,
+                                   heads * dim, dim, weights_, CUDA_R_16BF, n, queries * queries, &zero, unscaled_,
+                                   CUDA_R_32F, dim, queries * dim, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     divide<<<static_cast<unsigned>(rows), 64, 0, stream>>>(unscaled_, sums_, results_.mine<bf16>(), queries, args.heads,
                                                            kDim);
     barrier();  // all results are there, and all inputs have been read

@@ -1,14 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -57,12 +48,12 @@ class Solution {
       : rank_(rank.rank()), world_(rank.world()), message_(args.tokens * args.heads * kDim), comm_(rank) {
     const int64_t queries = world_ * args.tokens, pairs = args.heads * queries * queries;
     const auto bytes = static_cast<size_t>(world_ * message_) * sizeof(bf16);
-    cudaMalloc(&packed_, 3 * bytes);
-    cudaMalloc(&qkv_, 3 * bytes);
-    cudaMalloc(&result_, bytes);
-    cudaMalloc(&scores_, static_cast<size_t>(pairs) * sizeof(float));
-    cudaMalloc(&weights_, static_cast<size_t>(pairs) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&packed_, 3 * bytes));
+    fabricbench::check_cuda(cudaMalloc(&qkv_, 3 * bytes));
+    fabricbench::check_cuda(cudaMalloc(&result_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&scores_, static_cast<size_t>(pairs) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, static_cast<size_t>(pairs) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -84,16 +75,17 @@ class Solution {
     const int64_t one_of = args.heads * kDim;
     const auto step = static_cast<int>(3 * one_of);
     const float scale = 1.44269504F / std::sqrt(static_cast<float>(dim)), one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, dim, &scale, qkv_ + one_of, CUDA_R_16BF, step,
-                               dim, qkv_, CUDA_R_16BF, step, dim, &zero, scores_, CUDA_R_32F, n, queries * queries,
-                               heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, dim, &scale, qkv_ + one_of, CUDA_R_16BF, step, dim, qkv_, CUDA_R_16BF,
+        step, dim, &zero, scores_, CUDA_R_32F, n, queries * queries, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t rows = args.heads * queries;
     softmax<<<static_cast<unsigned>((rows * kWarp + kThreads - 1) / kThreads), kThreads, 0, stream>>>(scores_, weights_,
                                                                                                       rows, queries);
-    cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, n, n, &one, qkv_ + 2 * one_of, CUDA_R_16BF, step,
-                               dim, weights_, CUDA_R_16BF, n, queries * queries, &zero, result_, CUDA_R_16BF,
-                               static_cast<int>(one_of), dim, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(
+        cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_N, dim, n, n, &one, qkv_ + 2 * one_of, CUDA_R_16BF,
+                                   step, dim, weights_, CUDA_R_16BF, n, queries * queries, &zero, result_, CUDA_R_16BF,
+                                   static_cast<int>(one_of), dim, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 
     exchange(result_, packed_, message_, stream);
     unpack<<<dim3(tokens, world), 64, 0, stream>>>(in(packed_), to(args.out), quads);

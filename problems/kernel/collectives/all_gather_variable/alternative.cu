@@ -1,24 +1,9 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Reads the lengths and then the tokens where they are, between two kernels that are barriers of all ranks: the stream
 // orders the three.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Grid: (any, world).
 __global__ void pull(Peers<const int32_t> lengths, Peers<const int4> in, int32_t* offsets, int4* out, int64_t quads,
@@ -48,11 +33,13 @@ class Solution {
         inputs_(rank, args.in) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     pull<<<dim3(16, static_cast<unsigned>(world_)), 128, 0, stream>>>(
         lengths_.peers<const int32_t>(), inputs_.peers<const int4>(), args.offsets, reinterpret_cast<int4*>(args.out),
         args.hidden / 8, rank_);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

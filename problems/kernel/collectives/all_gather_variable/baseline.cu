@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -45,8 +38,9 @@ __global__ void __launch_bounds__(kThreads)
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&lengths_, static_cast<size_t>(world_) * sizeof(int32_t));
-    cudaMalloc(&gathered_, static_cast<size_t>(world_ * args.most * args.hidden) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&lengths_, static_cast<size_t>(world_) * sizeof(int32_t)));
+    fabricbench::check_cuda(
+        cudaMalloc(&gathered_, static_cast<size_t>(world_ * args.most * args.hidden) * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(lengths_);

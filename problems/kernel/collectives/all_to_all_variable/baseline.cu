@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -15,8 +8,8 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const size_t bytes = static_cast<size_t>(world_ * world_) * sizeof(int32_t);
-    cudaMalloc(&matrix_, bytes);
-    cudaMallocHost(&counts_, bytes);
+    fabricbench::check_cuda(cudaMalloc(&matrix_, bytes));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, bytes));
   }
   ~Solution() {
     cudaFreeHost(counts_);
@@ -26,11 +19,12 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<size_t>(world_);
     fabricbench::check_nccl(ncclAllGather(args.counts, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
     // The own column of the matrix.
-    cudaMemcpy2DAsync(args.received, sizeof(int32_t), matrix_ + rank_, world * sizeof(int32_t), sizeof(int32_t), world,
-                      cudaMemcpyDeviceToDevice, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpy2DAsync(args.received, sizeof(int32_t), matrix_ + rank_, world * sizeof(int32_t),
+                                              sizeof(int32_t), world, cudaMemcpyDeviceToDevice, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     const __nv_bfloat16* from = args.in;
     __nv_bfloat16* to = args.out;
     fabricbench::check_nccl(ncclGroupStart());

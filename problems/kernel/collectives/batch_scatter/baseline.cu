@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -36,11 +28,11 @@ __global__ void pack(const int4* batch, int4* packed, int64_t quads, int64_t wor
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMallocHost(&root_, sizeof(int32_t));
-    cudaMalloc(&packed_, static_cast<size_t>(args.items * args.words) * sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMallocHost(&root_, sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(args.items * args.words) * sizeof(uint32_t)));
     // Kernels are loaded when they are first asked for. Each rank is root sooner or later; it shall not load one then.
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, pack);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, pack));
   }
   ~Solution() {
     cudaFree(packed_);
@@ -48,8 +40,8 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     const auto message = [&](int r) {  // words of a rank's items
       return static_cast<size_t>((args.items - r + world_ - 1) / world_ * args.words);
     };

@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
@@ -23,14 +27,6 @@ struct Flags {
   uint32_t ready[fabricbench::kMostRanks];  // on the root: the peer has begun the call, its `out` may be written
   uint32_t done[kBlocks];                   // on the others: this block of the root has written all its pieces
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // A block of the root: takes pieces of items in turn and stores each where it belongs on the item's rank.
 __device__ void hand_out(const Peers<Flags>& flags, const int4* batch, const Peers<int4>& out, int64_t items,

@@ -1,35 +1,15 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+#include <fabricbench/rank_barrier.h>
 
 // Between the barriers, copy engines fetch the blocks, one stream for each peer.
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), inputs_(rank, args.in) {
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
     for (int k = 0; k < world_; ++k) {
-      cudaStreamCreateWithFlags(&streams_[k], cudaStreamNonBlocking);
-      cudaEventCreateWithFlags(&copied_[k], cudaEventDisableTiming);
+      fabricbench::check_cuda(cudaStreamCreateWithFlags(&streams_[k], cudaStreamNonBlocking));
+      fabricbench::check_cuda(cudaEventCreateWithFlags(&copied_[k], cudaEventDisableTiming));
     }
   }
   ~Solution() {
@@ -42,17 +22,20 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const int64_t block = args.rows * args.hidden;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
-    cudaEventRecord(begun_, stream);
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
     for (int k = 0; k < world_; ++k) {
       const int source = (rank_ + k) % world_;
-      cudaStreamWaitEvent(streams_[k], begun_, 0);
-      cudaMemcpyAsync(args.out + source * block, inputs_.at<__nv_bfloat16>(source) + rank_ * block,
-                      static_cast<size_t>(block) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, streams_[k]);
-      cudaEventRecord(copied_[k], streams_[k]);
-      cudaStreamWaitEvent(stream, copied_[k], 0);
+      fabricbench::check_cuda(cudaStreamWaitEvent(streams_[k], begun_, 0));
+      fabricbench::check_cuda(
+          cudaMemcpyAsync(args.out + source * block, inputs_.at<__nv_bfloat16>(source) + rank_ * block,
+                          static_cast<size_t>(block) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, streams_[k]));
+      fabricbench::check_cuda(cudaEventRecord(copied_[k], streams_[k]));
+      fabricbench::check_cuda(cudaStreamWaitEvent(stream, copied_[k], 0));
     }
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
 constexpr int kThreads = 256;
@@ -21,14 +25,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its `out` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has written this share of its rows
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Each block deals with one peer and copies one share of the rows for it; its partner is the block of the peer that
 // deals with this rank and has the same share. Blocks of all peers alternate, beginning with the rank behind this one:

@@ -1,24 +1,5 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+#include <fabricbench/rank_barrier.h>
 
 // Copy engines read the rows where they are: a copy of two dimensions for each source.
 class Solution {
@@ -28,7 +9,8 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto width = static_cast<size_t>(args.cols) * sizeof(float), height = static_cast<size_t>(args.rows);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     for (int k = 0; k < world_; ++k) {
       const int source = (rank_ + k) % world_;
       const float* from = inputs_.at<float>(source) + rank_ * args.rows * args.cols;
@@ -36,7 +18,8 @@ class Solution {
                                                 width, width, height, cudaMemcpyDefault, stream),
                               "cudaMemcpy2DAsync");
     }
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

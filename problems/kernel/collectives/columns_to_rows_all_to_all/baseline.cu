@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -26,7 +18,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), message_(args.rows * args.cols), comm_(rank) {
-    cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(float)));
   }
   ~Solution() { cudaFree(received_); }
 

@@ -32,15 +32,15 @@ struct Exchange {
 
   __device__ int peer() const { return (rank + static_cast<int>(threadIdx.x) / kTeam) % world; }
   // The release is there for what the stream did to `y` before this kernel: it comes before the peer's stores.
-  __device__ void begin() const { meet(&Flags::ready); }
+  __device__ void begin() const { barrier(&Flags::ready); }
   // Behind the barrier the release of one thread covers the stores of all.
-  __device__ void end() const { meet(&Flags::done); }
+  __device__ void end() const { barrier(&Flags::done); }
 
   // A barrier of the team alone.
   __device__ static void sync() {
     asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / kTeam + 1), "n"(kTeam) : "memory");
   }
-  __device__ void meet(uint32_t (Flags::*words)[kBlocks][kMostRanks]) const {
+  __device__ void barrier(uint32_t (Flags::*words)[kBlocks][kMostRanks]) const {
     sync();
     if (threadIdx.x % kTeam == 0) {
       Flag((flags.of[peer()]->*words)[blockIdx.x][rank]).store(call, cuda::memory_order_release);

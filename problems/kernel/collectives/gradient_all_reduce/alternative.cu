@@ -1,29 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Plain kernels, one after the other, with a barrier of all ranks between them: each rank adds up a slice into its own
 // output, then fetches the other slices from the outputs of their owners. From the last rank to the first.
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kMostBlocks = 256;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // The numbers are taken in pairs, of which the last may be incomplete.
 __global__ void reduce(Peers<const __nv_bfloat16> grad, __nv_bfloat16* sum, int64_t begin, int64_t end, int64_t n,
@@ -71,16 +52,16 @@ class Solution {
     const auto begin = [&](int r) { return pairs * r / world_; };
     const auto blocks = static_cast<int>(std::min<int64_t>(kMostBlocks, pairs / world_ / kThreads + 1));
     const auto words = words_.peers<uint32_t>();
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
     reduce<<<blocks, kThreads, 0, stream>>>(inputs_.peers<const __nv_bfloat16>(), args.sum, begin(rank_),
                                             begin(rank_ + 1), args.n, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     for (int step = 1; step < world_; ++step) {
       const int peer = (rank_ + step) % world_;
       fetch<<<blocks, kThreads, 0, stream>>>(outputs_.at<__nv_bfloat16>(peer), args.sum, begin(peer), begin(peer + 1),
                                              args.n);
     }
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -36,7 +27,7 @@ __global__ void narrow(const float* from, __nv_bfloat16* to, int64_t n) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMalloc(&wide_, static_cast<size_t>(args.n) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&wide_, static_cast<size_t>(args.n) * sizeof(float)));
   }
   ~Solution() { cudaFree(wide_); }
 

@@ -17,7 +17,7 @@ constexpr int kBlocks = 16;  // all resident at once: they wait for their peers
 constexpr int kThreads = 256, kSmallThreads = 128;
 constexpr int64_t kMostOneShot = 16384;  // numbers; beyond, bytes cost more than another trip over the links
 
-// One word per block and peer, written by that peer only: the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][kMostWorld];
 };
@@ -29,10 +29,10 @@ struct Team {
 
   __device__ int peer(int step) const { return rank + step < world ? rank + step : rank + step - world; }
 
-  // Block b of this rank meets block b of all other ranks. The barrier of the block orders its threads' accesses before
+  // A barrier of the blocks with one number on all ranks. The barrier of the block orders its threads' accesses before
   // the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second
   // barrier order what follows behind what the peers did before they came.
-  __device__ void meet(uint32_t epoch) const {
+  __device__ void barrier(uint32_t epoch) const {
     __syncthreads();
     if (const auto r = static_cast<int>(threadIdx.x); r < world) {
       using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -96,11 +96,12 @@ struct Total {
   }
 };
 
-// Small buckets: every rank sends its numbers to all others, and each adds up all of them. Ranks meet once.
+// Small buckets: every rank sends its numbers to all others, and each adds up all of them. There is one barrier.
 //
 // Slots [call % 2][sender][pack] on each rank. In call e a rank writes slots that hold numbers of call e - 2. The owner
-// has read those: the writer's block met the owner's in call e - 1, and the owner's had come there from a kernel that
-// its stream started after that of call e - 2 had ended. So two sets are enough, and no permission is needed.
+// has read those: the writer's block and the owner's had a barrier in call e - 1, which the owner's had reached from a
+// kernel that its stream started after that of call e - 2 had ended. So two sets are enough, and no permission is
+// needed.
 __global__ void __launch_bounds__(kSmallThreads)
     one_shot(Team team, Peers<Pack> slots, const __nv_bfloat16* grad, __nv_bfloat16* sum, int64_t n, uint32_t call) {
   const int64_t packs = (n + 7) / 8, set = (call % 2) * team.world * packs;
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(kSmallThreads)
     const Pack own = load_pack(grad, p, n);
     for (int step = 0; step < team.world; ++step) slots.of[team.peer(step)][set + team.rank * packs + p] = own;
   }
-  team.meet(call);  // the packs of this block have come from all ranks
+  team.barrier(call);  // the packs of this block have come from all ranks
   for (int64_t p = first; p < packs; p += threads) {
     // In the order of ranks on every rank, so that replicas of the model stay equal in every bit. Unrolled, so that the
     // loads for eight ranks are under way at once.
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(kSmallThreads)
 // Large buckets: each rank fetches one slice of all ranks' gradients, adds it up, and writes it to all ranks.
 __global__ void __launch_bounds__(kThreads)
     two_shot(Team team, Peers<const __nv_bfloat16> grad, Peers<__nv_bfloat16> sum, int64_t n, uint32_t call) {
-  team.meet(2 * call - 1);  // every rank has begun the call: its gradients are there, and its `sum` may be written
+  team.barrier(2 * call - 1);  // every rank has begun the call: its gradients are there, and its `sum` may be written
 
   // Slices are whole packs, so that what crosses a link has 16 bytes.
   const int64_t packs = n / 8, begin = packs * team.rank / team.world, end = packs * (team.rank + 1) / team.world;
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int r = 0; r < team.world; ++r) sum.of[r][i] = __float2bfloat16_rn(total);
   }
 
-  team.meet(2 * call);  // every rank has read my gradients, and written its slice of my `sum`
+  team.barrier(2 * call);  // every rank has read my gradients, and written its slice of my `sum`
 }
 
 class Solution {

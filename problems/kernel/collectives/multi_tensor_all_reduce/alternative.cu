@@ -1,28 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // One shot, with plain kernels and a barrier of all ranks before and after them: every rank reads all tensors of all
 // ranks and adds them up itself, from the last rank to the first.
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128, kMostBlocks = 128;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __global__ void add(Peers<const float4> in, float4* out, int64_t quads, int world) {
   for (int64_t q = int64_t{blockIdx.x} * kThreads + threadIdx.x; q < quads; q += int64_t{gridDim.x} * kThreads) {
@@ -54,12 +36,14 @@ class Solution {
       const auto blocks = static_cast<unsigned>(std::min<int64_t>(kMostBlocks, (quads + kThreads - 1) / kThreads));
       add<<<blocks, kThreads, 0, stream>>>(in.peers<const float4>(), reinterpret_cast<float4*>(out), quads, world_);
     };
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     reduce(gate_a_, args.gate_a_sum, of_hidden);
     reduce(gate_b_, args.gate_b_sum, of_ffn);
     reduce(down_a_, args.down_a_sum, of_ffn);
     reduce(down_b_, args.down_b_sum, of_hidden);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

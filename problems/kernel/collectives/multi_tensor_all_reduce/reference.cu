@@ -9,30 +9,18 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 64, kThreads = 128;  // all resident at once: they wait for their peers
 constexpr int kMostWorld = 8, kTensors = 4;
 
-// One word per block and peer, written by that peer only: the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][kMostWorld];
 };
-
-// Block b of this rank meets block b of all other ranks. The barrier of the block orders its threads' accesses before
-// the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second barrier
-// order what follows behind what the peers did before they came.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const auto peer = static_cast<int>(threadIdx.x); peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // All tensors as one sequence of quads (four floats): tensor k has those from begin[k] up to begin[k + 1].
 struct Tensors {
@@ -57,10 +45,10 @@ struct Tensors {
 //
 // 1. Every rank sends its numbers of each slice to slots of the rank that adds them up. Slots [call % 2][sender][quad]
 //    need no permission: in call e they hold numbers of call e - 2. The owner has read those, because the writer's
-//    block met the owner's in call e - 1, to which that had come from a kernel after the one of call e - 2.
-// 2. They meet: slots are full. It is also the permission to write outputs, as every rank has begun the call.
+//    block and the owner's had a barrier in call e - 1, which that had reached from a kernel after call e - 2.
+// 2. A barrier: slots are full. It is also the permission to write outputs, as every rank has begun the call.
 // 3. Each rank adds up its slots, in the order of ranks, and sends the sums to the outputs of all ranks.
-// 4. They meet: outputs are full.
+// 4. A barrier: outputs are full.
 //
 // A block takes the same quads of each slice on all ranks, so that it waits for blocks of its number alone.
 __global__ void __launch_bounds__(kThreads)
@@ -81,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
       if (quad < slice(peer + 1)) slots.of[peer][set + rank * longest + i] = tensors.load(quad);
     }
   }
-  meet(flags, rank, world, 2 * call - 1);
+  rank_barrier(flags, rank, world, 2 * call - 1);
 
   for (int i = first; i < slice(rank + 1) - slice(rank); i += threads) {
     float4 sum = make_float4(0, 0, 0, 0);
@@ -96,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
       tensors.out[peer][k][quad - tensors.begin[k]] = sum;
     }
   }
-  meet(flags, rank, world, 2 * call);
+  rank_barrier(flags, rank, world, 2 * call);
 }
 
 class Solution {

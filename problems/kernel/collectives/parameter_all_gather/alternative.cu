@@ -1,25 +1,7 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Copy engines pull each rank's rows, between two kernels that are barriers of all ranks: the stream orders them all.
-using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
@@ -29,7 +11,8 @@ class Solution {
         shards_(rank, args.shard) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all shards are there
+    // all shards are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     int64_t before = 0;
     const auto pull = [&](__nv_bfloat16* out, int64_t rows) {
       const int64_t chunk = (rows + world_ - 1) / world_;
@@ -37,9 +20,9 @@ class Solution {
         const int source = (rank_ + step) % world_;
         const int64_t first = source * chunk, count = std::min(chunk, rows - first);
         if (count <= 0) continue;
-        cudaMemcpyAsync(out + first * args.hidden, shards_.at<__nv_bfloat16>(source) + before * args.hidden,
-                        static_cast<size_t>(count * args.hidden) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice,
-                        stream);
+        fabricbench::check_cuda(cudaMemcpyAsync(
+            out + first * args.hidden, shards_.at<__nv_bfloat16>(source) + before * args.hidden,
+            static_cast<size_t>(count * args.hidden) * sizeof(__nv_bfloat16), cudaMemcpyDeviceToDevice, stream));
       }
       before += chunk;
     };
@@ -48,7 +31,8 @@ class Solution {
     pull(args.gate_up, args.gate_up_rows);
     pull(args.down, args.down_rows);
     pull(args.norm, args.norm_rows);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

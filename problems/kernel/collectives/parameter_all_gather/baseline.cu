@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -58,7 +51,7 @@ class Solution {
     add(args.down, args.down_rows);
     add(args.norm, args.norm_rows);
     blocks_ = std::min<int64_t>(132, (longest + kThreads * kBatch - 1) / (kThreads * kBatch));
-    cudaMalloc(&gathered_, static_cast<size_t>(world_ * shard_) * sizeof(int4));
+    fabricbench::check_cuda(cudaMalloc(&gathered_, static_cast<size_t>(world_ * shard_) * sizeof(int4)));
   }
   ~Solution() { cudaFree(gathered_); }
 

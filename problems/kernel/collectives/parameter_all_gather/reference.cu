@@ -9,13 +9,16 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 64;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
 constexpr int kParameters = 5;
 
-// One word per block and peer, written by that peer only: the number of the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the number of the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
@@ -32,27 +35,12 @@ struct Plan {
   Peers<int4> out[kParameters];
 };
 
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
-// the barrier of the block orders its threads' accesses before the fence, and the fence, at system scope, before the
-// flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
-
 // Every rank stores its rows straight into the parameters of all ranks: nothing is gathered elsewhere first, and
 // nothing is copied afterwards. A row is read once for all ranks.
 __global__ void __launch_bounds__(kThreads)
     push(Peers<Flags> flags, const int4* shard, const __grid_constant__ Plan plan, int rank, int world,
          uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its parameters may be written
+  rank_barrier(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its parameters may be written
 
   // Threads count through the rows of all parameters as if they were one piece, so that small ones cost nothing.
   int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
@@ -70,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
     i -= piece.count;
   }
 
-  meet(flags, rank, world, 2 * epoch);  // every rank's stores have arrived here, and this rank's there
+  rank_barrier(flags, rank, world, 2 * epoch);  // every rank's stores have arrived here, and this rank's there
 }
 
 class Solution {

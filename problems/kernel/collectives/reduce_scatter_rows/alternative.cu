@@ -1,20 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-// The other way round, and with plain kernels: each rank sends every row to a slot of its owner, all ranks meet, and
+#include <fabricbench/rank_barrier.h>
+
+// The other way round, and with plain kernels: each rank sends every row to a slot of its owner, a barrier, and
 // the owner adds up its slots. There are two sets of slots, used in turn: a rank that is a call ahead writes the other
 // one, and it can't be two ahead.
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128;
 
 // A row for each block. Slots: [sender][row][quad].
@@ -24,14 +14,6 @@ __global__ void send(const uint4* partial, Peers<uint4> slots, int64_t quads, in
   while (row >= (owner + 1) * rows / world) ++owner;
   uint4* to = slots.of[owner] + (rank * longest + row - owner * rows / world) * quads;
   for (int64_t q = threadIdx.x; q < quads; q += kThreads) to[q] = partial[row * quads + q];
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 __global__ void add(const __nv_bfloat162* slots, __nv_bfloat162* out, int64_t longest, int64_t pairs, int world) {
@@ -61,7 +43,7 @@ class Solution {
     const int64_t own = (rank_ + 1) * args.rows / world_ - rank_ * args.rows / world_;
     send<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
         reinterpret_cast<const uint4*>(args.partial), slots_.peers<uint4>(at), args.cols / 8, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     add<<<static_cast<unsigned>(own), kThreads, 0, stream>>>(
         slots_.mine<__nv_bfloat162>(at), reinterpret_cast<__nv_bfloat162*>(args.out), longest_, args.cols / 2, world_);
   }

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -33,10 +25,10 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), longest_((args.rows + world_ - 1) / world_), comm_(rank) {
     const auto share = static_cast<size_t>(longest_ * args.cols) * sizeof(float);
-    cudaMalloc(&wide_, share * static_cast<size_t>(world_));
-    cudaMemset(wide_, 0, share * static_cast<size_t>(world_));  // rows that no rank fills
-    cudaMalloc(&sums_, share);
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&wide_, share * static_cast<size_t>(world_)));
+    fabricbench::check_cuda(cudaMemset(wide_, 0, share * static_cast<size_t>(world_)));  // rows that no rank fills
+    fabricbench::check_cuda(cudaMalloc(&sums_, share));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
   }
   ~Solution() {
     cudaFree(wide_);

@@ -10,30 +10,18 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 32, kThreads = 256;  // all resident at once: they wait for their peers
 constexpr int kMostWorld = 8;
 
-// One word per block and peer, written by that peer only: the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][kMostWorld];
 };
-
-// Block b of this rank meets block b of all other ranks. The barrier of the block orders its threads' accesses before
-// the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second barrier
-// order what follows behind what the peers did before they came.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const auto peer = static_cast<int>(threadIdx.x); peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // Eight numbers, 16 bytes. A bf16 is the upper half of a float; the first of a word is its lower half.
 struct alignas(16) Pack {
@@ -66,7 +54,7 @@ struct Total {
 // be told apart.
 __global__ void __launch_bounds__(kThreads) pull(Peers<Flags> flags, Peers<const Pack> partial, Pack* out,
                                                  int64_t first, int64_t packs, int rank, int world, uint32_t call) {
-  meet(flags, rank, world, 2 * call - 1);  // every rank's input is there
+  rank_barrier(flags, rank, world, 2 * call - 1);  // every rank's input is there
 
   for (int64_t p = int64_t{blockIdx.x} * kThreads + threadIdx.x; p < packs; p += int64_t{gridDim.x} * kThreads) {
     // Unrolled, so that the loads from eight ranks are under way at once. Ranks begin with different peers.
@@ -79,7 +67,7 @@ __global__ void __launch_bounds__(kThreads) pull(Peers<Flags> flags, Peers<const
     out[p] = total.rounded();
   }
 
-  meet(flags, rank, world, 2 * call);  // every rank has read: the inputs may change
+  rank_barrier(flags, rank, world, 2 * call);  // every rank has read: the inputs may change
 }
 
 class Solution {

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -13,16 +6,16 @@
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMallocHost(&table_, 2 * static_cast<size_t>(args.buckets) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMallocHost(&table_, 2 * static_cast<size_t>(args.buckets) * sizeof(int32_t)));
   }
   ~Solution() { cudaFreeHost(table_); }
 
   void run(const Args& args, cudaStream_t stream) {
     const auto bytes = static_cast<size_t>(args.buckets) * sizeof(int32_t);
     int32_t *ends = table_, *owners = table_ + args.buckets;
-    cudaMemcpyAsync(ends, args.ends, bytes, cudaMemcpyDeviceToHost, stream);
-    cudaMemcpyAsync(owners, args.owners, bytes, cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(ends, args.ends, bytes, cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaMemcpyAsync(owners, args.owners, bytes, cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     fabricbench::check_nccl(ncclGroupStart());
     for (int64_t b = 0, begin = 0; b < args.buckets; begin = ends[b++]) {
       fabricbench::check_nccl(ncclReduce(args.grad + begin, args.sum + begin, static_cast<size_t>(ends[b] - begin),

@@ -9,30 +9,18 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 32, kThreads = 256, kWarp = 32;  // all resident at once: they wait for their peers
 constexpr int kMostWorld = 8;
 
-// One word per block and peer, written by that peer only: the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][kMostWorld];
 };
-
-// Block b of this rank meets block b of all other ranks. The barrier of the block orders its threads' accesses before
-// the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second barrier
-// order what follows behind what the peers did before they came.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const auto peer = static_cast<int>(threadIdx.x); peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // Groups of four gradients, from `begin` up to `end`.
 struct Range {
@@ -56,7 +44,7 @@ __device__ int list_own(const int32_t* ends, const int32_t* owners, int buckets,
 
 // Each owner reads its buckets where they are, on all ranks, and adds them up in registers. The threads of all blocks
 // take the groups of all its buckets in turn, as if these were one: short buckets keep as many of them busy as long
-// ones. The list is made before the ranks meet, so that it costs nothing where others are late.
+// ones. The list is made before the barrier, so that it costs nothing where others are late.
 __global__ void __launch_bounds__(kThreads)
     pull(Peers<Flags> flags, Peers<const float4> grad, const int32_t* ends, const int32_t* owners, int buckets,
          float4* sum, int rank, int world, uint32_t call) {
@@ -66,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
     const int found = list_own(ends, owners, buckets, rank, own);
     if (threadIdx.x == 0) count = found;
   }
-  meet(flags, rank, world, 2 * call - 1);  // every rank's gradients are there, and the list is
+  rank_barrier(flags, rank, world, 2 * call - 1);  // every rank's gradients are there, and the list is
 
   const int threads = static_cast<int>(gridDim.x) * kThreads;
   int next = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);  // group, over all own buckets
@@ -88,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
     before += length;
   }
 
-  meet(flags, rank, world, 2 * call);  // every rank has read: the inputs may change
+  rank_barrier(flags, rank, world, 2 * call);  // every rank has read: the inputs may change
 }
 
 class Solution {

@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -36,11 +28,11 @@ __global__ void unpack(const int4* packed, int4* all, int64_t quads, int64_t wor
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMallocHost(&root_, sizeof(int32_t));
-    cudaMalloc(&packed_, static_cast<size_t>(args.items * args.width) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMallocHost(&root_, sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(args.items * args.width) * sizeof(__nv_bfloat16)));
     // Kernels are loaded when they are first asked for. Each rank is root sooner or later; it shall not load one then.
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, unpack);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, unpack));
   }
   ~Solution() {
     cudaFree(packed_);
@@ -48,8 +40,8 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     const bool collects = *root_ == rank_;
     const auto message = [&](int r) {  // elements of a rank's items
       return static_cast<size_t>((args.items - r + world_ - 1) / world_ * args.width);
@@ -68,7 +60,8 @@ class Solution {
       unpack<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const int4*>(packed_), reinterpret_cast<int4*>(args.all),
                                             quads, world_);
     } else {
-      cudaMemsetAsync(args.all, 0, static_cast<size_t>(args.items * args.width) * sizeof(__nv_bfloat16), stream);
+      fabricbench::check_cuda(
+          cudaMemsetAsync(args.all, 0, static_cast<size_t>(args.items * args.width) * sizeof(__nv_bfloat16), stream));
     }
   }
 

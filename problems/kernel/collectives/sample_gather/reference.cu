@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kSenders = 64, kCleaners = 64;  // blocks, all resident at once: they wait for their peers
 constexpr int kThreads = 256;
@@ -22,14 +26,6 @@ struct Flags {
   uint32_t ready[fabricbench::kMostRanks];           // [root]: it has begun the call, its `all` may be written
   uint32_t done[fabricbench::kMostRanks][kSenders];  // [peer]: this block of the peer has written all its pieces here
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Blocks below `senders` store this rank's items where they belong on the root, which may be this rank. The others have
 // nothing to do with links: on the root, one of them tells the peers to begin and waits for them; elsewhere they write

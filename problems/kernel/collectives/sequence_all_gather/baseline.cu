@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -37,7 +30,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : world_(rank.world()), count_(args.batch * args.tokens * args.hidden), comm_(rank) {
-    cudaMalloc(&gathered_, static_cast<size_t>(world_ * count_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&gathered_, static_cast<size_t>(world_ * count_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(gathered_); }
 

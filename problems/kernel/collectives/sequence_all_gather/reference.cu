@@ -9,37 +9,25 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 64;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
 
-// One word per block and peer, written by that peer only: the number of the last meeting that it has come to.
+// One word per block and peer, written by that peer only: the number of the last barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
 };
-
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
-// the barrier of the block orders its threads' accesses before the fence, and the fence, at system scope, before the
-// flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // Every rank stores its tokens straight into `out` of all ranks, where they belong: nothing is gathered elsewhere
 // first, and nothing is moved afterwards. A token is read once for all ranks, and stores are not waited for one by one,
 // so that few threads fill the links. The rest of the GPU is free for other work.
 __global__ void __launch_bounds__(kThreads) push(Peers<Flags> flags, const int4* in, Peers<int4> out, int64_t batch,
                                                  int64_t quads, int rank, int world, uint32_t epoch) {
-  meet(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its `out` may be written
+  rank_barrier(flags, rank, world, 2 * epoch - 1);  // every rank has begun this call: its `out` may be written
 
   // The tokens of one sequence on one rank are a piece of `quads` times 16 bytes. Threads count through all pieces as
   // if they were one, so that short ones keep as many threads busy as long ones.
@@ -58,7 +46,7 @@ __global__ void __launch_bounds__(kThreads) push(Peers<Flags> flags, const int4*
     }
   }
 
-  meet(flags, rank, world, 2 * epoch);  // every rank's tokens have arrived here, and this rank's there
+  rank_barrier(flags, rank, world, 2 * epoch);  // every rank's tokens have arrived here, and this rank's there
 }
 
 class Solution {

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -23,7 +16,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), message_(args.tokens * args.heads * args.dim), comm_(rank) {
-    cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&received_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(received_); }
 

@@ -1,25 +1,7 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Reads one part (queries, keys or values) of all tokens from the ranks that have them: `quads` times 16 bytes, behind
 // the first `begin` of each token. Grid: (tokens, world).
 __global__ void pull(Peers<int4> qkv, int4* out, int64_t row, int64_t begin, int64_t quads, int rank) {
@@ -40,12 +22,14 @@ class Solution {
     const int64_t row = world_ * q + 2 * groups * kv;
     const dim3 grid(static_cast<unsigned>(args.tokens), static_cast<unsigned>(world_));
     const auto inputs = inputs_.peers<int4>();
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     pull<<<grid, 128, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.q), row, rank_ * q, q, rank_);
     pull<<<grid, 32, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.k), row, world_ * q + group * kv, kv, rank_);
     pull<<<grid, 32, 0, stream>>>(inputs, reinterpret_cast<int4*>(args.v), row, world_ * q + (groups + group) * kv, kv,
                                   rank_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -29,7 +22,7 @@ class Solution {
         q_(args.tokens * args.q_heads * args.dim),
         kv_(args.tokens * args.kv_heads * args.dim),
         comm_(rank) {
-    cudaMalloc(&packed_, static_cast<size_t>(world_ * (q_ + 2 * kv_)) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(world_ * (q_ + 2 * kv_)) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(packed_); }
 

@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 96;                // all resident at once: they wait for their peers
 constexpr int kTeam = 64, kMostRanks = 8;  // a block has two warps for each rank
@@ -20,14 +24,6 @@ struct Flags {
   uint32_t ready[kBlocks][kMostRanks];  // the peer has begun the call: its outputs may be written
   uint32_t done[kBlocks][kMostRanks];   // the peer's block with this number has written its tokens
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // A barrier of the threads of a block that exchange with one rank.
 __device__ void sync_team(int team) { asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(kTeam) : "memory"); }

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -24,7 +17,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), message_(args.tokens * args.heads * args.dim), comm_(rank) {
-    cudaMalloc(&packed_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&packed_, static_cast<size_t>(world_ * message_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(packed_); }
 

@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 96;                     // all resident at once: they wait for their peers
 constexpr int kWarp = 32, kMostThreads = 1024;  // a block has two warps for each rank
@@ -20,14 +24,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its `out` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has written the tokens of its block with this number
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // The threads of a block that exchange with one rank: warps 2k and 2k + 1, on a barrier of their own.
 __device__ void sync_pair(int pair) {

@@ -1,24 +1,9 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Every rank reads the root's weights where they are, between two kernels that are barriers of all ranks: the stream
 // orders them all.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __global__ void pull(const int32_t* root, Peers<const __nv_bfloat16> in, __nv_bfloat16* out, int64_t count) {
   const __nv_bfloat16* from = in.of[*root];
@@ -39,14 +24,16 @@ class Solution {
         norm_(rank, args.norm) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const auto get = [&](const fabricbench::PeerMemory& in, __nv_bfloat16* out, int64_t rows) {
       pull<<<32, 256, 0, stream>>>(args.root, in.peers<const __nv_bfloat16>(), out, rows * args.hidden);
     };
     get(attention_, args.new_attention, args.attention_rows);
     get(mlp_, args.new_mlp, args.mlp_rows);
     get(norm_, args.new_norm, args.norm_rows);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -12,12 +5,14 @@
 // NCCL wants the root on the host: it is copied there and waited for. The tensors then go in one group.
 class Solution {
  public:
-  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) { cudaMallocHost(&root_, sizeof(int32_t)); }
+  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) {
+    fabricbench::check_cuda(cudaMallocHost(&root_, sizeof(int32_t)));
+  }
   ~Solution() { cudaFreeHost(root_); }
 
   void run(const Args& args, cudaStream_t stream) {
-    cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(root_, args.root, sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
     const auto broadcast = [&](const __nv_bfloat16* in, __nv_bfloat16* out, int64_t rows) {
       const auto count = static_cast<size_t>(rows * args.hidden);
       fabricbench::check_nccl(ncclBroadcast(in, out, count, ncclBfloat16, *root_, comm_, stream));

@@ -9,7 +9,10 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::rank_barrier;
 
 constexpr int kBlocks = 96;  // all resident at once: they wait for their peers
 constexpr int kThreads = 128;
@@ -20,7 +23,7 @@ constexpr int kTensors = 3;
 using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 // In front of the flags of all parts. One word per block and peer, written by that peer only: the number of the last
-// meeting that it has come to.
+// barrier that it has reached.
 struct Flags {
   uint32_t from[kBlocks][fabricbench::kMostRanks];
   uint32_t arrived[];  // for each part: the last call in which the root has sent it to this rank
@@ -35,20 +38,6 @@ struct Tensors {
   Tensor of[kTensors];
   int64_t parts;  // of all
 };
-
-// Block b of this rank meets block b of all other ranks. Everything the block did before is visible to them afterwards:
-// the barrier of the block orders its threads' accesses before the fence, and the fence, at system scope, before the
-// flags. One fence is enough for the flags of all peers.
-__device__ void meet(const Peers<Flags>& flags, int rank, int world, uint32_t epoch) {
-  __syncthreads();
-  if (const int peer = threadIdx.x; peer < world) {
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-    Flag(flags.of[peer]->from[blockIdx.x][rank]).store(epoch, cuda::memory_order_relaxed);
-    while (Flag(flags.of[rank]->from[blockIdx.x][peer]).load(cuda::memory_order_acquire) < epoch) {
-    }
-  }
-  __syncthreads();
-}
 
 // Copies elements [begin, end) of `from`, at most a part of a tensor, to the same place in the outputs of some ranks:
 // those whose bits are set in `targets`, starting at `first`. All loads come before the first store, so that they are
@@ -84,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
     broadcast(Peers<Flags> flags, const int32_t* root_of_call, const __grid_constant__ Tensors tensors, int rank,
               int world, uint32_t call) {
   const int root = *root_of_call;
-  meet(flags, rank, world, 2 * call - 1);  // every rank has begun this call: its outputs may be written
+  rank_barrier(flags, rank, world, 2 * call - 1);  // every rank has begun this call: its outputs may be written
 
   int t = 0;
   for (int64_t part = blockIdx.x; part < tensors.parts; part += gridDim.x) {
@@ -106,7 +95,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
 
-  meet(flags, rank, world, 2 * call);  // everything has arrived here, and what this rank has sent there
+  rank_barrier(flags, rank, world, 2 * call);  // everything has arrived here, and what this rank has sent there
 }
 
 class Solution {

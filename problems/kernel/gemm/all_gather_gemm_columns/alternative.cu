@@ -1,28 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
-
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __global__ void round_all(const float* sums, __nv_bfloat16* c, int64_t elements) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += int64_t{gridDim.x} * blockDim.x)
@@ -34,8 +14,8 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), shards_(rank, args.a) {
-    cudaMalloc(&sums_, static_cast<size_t>(args.m * args.n) * sizeof(float));
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.m * args.n) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -46,8 +26,8 @@ class Solution {
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
     const auto words = words_.peers<uint32_t>();
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all shards are there
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all shards are there
     for (int step = 0; step < world_; ++step) {
       const int s = (rank_ + step) % world_;
       const auto status = cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, args.b + s * k, CUDA_R_16BF,
@@ -55,7 +35,7 @@ class Solution {
                                        CUDA_R_32F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
       if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
     }
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
     round_all<<<64, 256, 0, stream>>>(sums_, args.c, args.m * args.n);
   }
 

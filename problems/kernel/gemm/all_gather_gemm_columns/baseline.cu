@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -28,9 +20,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const size_t bytes = static_cast<size_t>(args.m * args.k * world_) * sizeof(__nv_bfloat16);
-    cudaMalloc(&shards_, bytes);
-    cudaMalloc(&whole_, bytes);
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(cudaMalloc(&shards_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&whole_, bytes));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -48,7 +40,7 @@ class Solution {
 
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), depth = static_cast<int>(args.k) * world_;
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, depth, &one, args.b, CUDA_R_16BF, depth, whole_,
                      CUDA_R_16BF, depth, &zero, args.c, CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);

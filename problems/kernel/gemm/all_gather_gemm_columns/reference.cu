@@ -10,7 +10,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 
 #include <stdexcept>
 
@@ -62,7 +62,7 @@ class Solution {
         bytes_(static_cast<size_t>(args.m * args.k * rank.world()) * sizeof(bf16)),
         arrived_(rank, static_cast<size_t>(kBlocks * rank.world()) * sizeof(uint32_t)),
         whole_(rank, 2 * bytes_) {
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() { cublasDestroy(blas_); }
 
@@ -76,7 +76,7 @@ class Solution {
     // By columns, as cuBLAS has it: the transpose of c is b times the transpose of A.
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), depth = static_cast<int>(args.k) * world_;
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, depth, &one, args.b, CUDA_R_16BF, depth, whole_.mine(set),
                      CUDA_R_16BF, depth, &zero, args.c, CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);

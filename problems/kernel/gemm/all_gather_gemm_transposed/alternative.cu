@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -19,9 +11,11 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_);
-    cudaMalloc(&grads_, world * static_cast<size_t>(args.tokens * args.columns) * sizeof(__nv_bfloat16));
-    cudaMalloc(&parts_, world * static_cast<size_t>(args.columns * args.hidden) * sizeof(float));
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(
+        cudaMalloc(&grads_, world * static_cast<size_t>(args.tokens * args.columns) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(
+        cudaMalloc(&parts_, world * static_cast<size_t>(args.columns * args.hidden) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -42,7 +36,7 @@ class Solution {
     const auto hidden = static_cast<int>(args.hidden), columns = static_cast<int>(args.columns);
     const auto tokens = static_cast<int>(args.tokens);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, columns, tokens, &one, args.x, CUDA_R_16BF,
                                    hidden, 0, grads_, CUDA_R_16BF, columns, message, &zero, parts_, CUDA_R_32F, hidden,

@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -16,8 +8,9 @@
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&whole_, static_cast<size_t>(args.tokens * args.hidden * world_) * sizeof(__nv_bfloat16));
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(
+        cudaMalloc(&whole_, static_cast<size_t>(args.tokens * args.hidden * world_) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -31,7 +24,7 @@ class Solution {
     // By columns, as cuBLAS has it: Xᵀ, as it is in memory, times the transpose of gradᵀ.
     const auto hidden = static_cast<int>(args.hidden), columns = static_cast<int>(args.columns);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, columns, static_cast<int>(args.tokens) * world_, &one,
                      whole_, CUDA_R_16BF, hidden, args.grad, CUDA_R_16BF, columns, &zero, args.weight_grad, CUDA_R_32F,

@@ -10,7 +10,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 
 #include <stdexcept>
 
@@ -128,10 +128,10 @@ class Solution {
         bytes_(static_cast<size_t>(rank.world() * args.tokens * args.hidden) * sizeof(bf16)),
         arrived_(rank, static_cast<size_t>(shape_.strips * rank.world() * shape_.blocks) * sizeof(uint32_t)),
         whole_(rank, 2 * bytes_) {
-    cudaStreamCreateWithFlags(&sending_, cudaStreamNonBlocking);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
-    cudaEventCreateWithFlags(&sent_, cudaEventDisableTiming);
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&sending_, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&sent_, cudaEventDisableTiming));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -142,18 +142,18 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const size_t set = ++call_ % 2 * bytes_;
-    cudaEventRecord(begun_, stream);
-    cudaStreamWaitEvent(sending_, begun_);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
+    fabricbench::check_cuda(cudaStreamWaitEvent(sending_, begun_));
     send_rows<<<shape_.blocks, kWarp, 0, sending_>>>(arrived_.peers<uint32_t>(), args.x, whole_.peers<bf16>(set),
                                                      shape_, call_);
-    cudaEventRecord(sent_, sending_);
+    fabricbench::check_cuda(cudaEventRecord(sent_, sending_));
 
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     for (int strip = 0; strip < shape_.strips; ++strip) {
       await_strip<<<1, 512, 0, stream>>>(arrived_.mine<uint32_t>(), shape_, strip, call_);
       multiply(args, whole_.mine<bf16>(set), strip * kStrip);
     }
-    cudaStreamWaitEvent(stream, sent_);
+    fabricbench::check_cuda(cudaStreamWaitEvent(stream, sent_));
   }
 
  private:

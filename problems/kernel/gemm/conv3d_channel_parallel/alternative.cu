@@ -1,34 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // rows[n][k]: what the filters see at position n, one after the other. A block for each position.
 __global__ void unfold(const __nv_bfloat16* x, __nv_bfloat16* rows, int64_t terms, int64_t frames, int64_t height,
                        int64_t width) {
@@ -58,8 +32,8 @@ class Solution {
         terms_(27 * args.channels),
         words_(rank, 64 * sizeof(uint32_t)),
         partial_(rank, static_cast<size_t>(args.filters * positions_) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
-    cudaMalloc(&rows_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&rows_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(rows_);
@@ -69,16 +43,19 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     unfold<<<static_cast<unsigned>(positions_), 128, 0, stream>>>(args.x, rows_, terms_, args.frames, args.height,
                                                                   args.width);
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto positions = static_cast<int>(positions_), terms = static_cast<int>(terms_);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, positions, static_cast<int>(args.filters), terms, &one,
-                              rows_, CUDA_R_16BF, terms, args.w, CUDA_R_16BF, terms, &zero, partial_.mine<float>(),
-                              CUDA_R_32F, positions, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all partial sums are there
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, positions, static_cast<int>(args.filters),
+                                           terms, &one, rows_, CUDA_R_16BF, terms, args.w, CUDA_R_16BF, terms, &zero,
+                                           partial_.mine<float>(), CUDA_R_32F, positions, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
+    // all partial sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>((positions_ + 127) / 128), static_cast<unsigned>(args.filters));
     add_up<<<grid, 128, 0, stream>>>(partial_.peers<float>(), args.bias, args.out, positions_, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -1,23 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-#include <stdexcept>
-
 constexpr int kThreads = 128;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 // Writes what the filters see as a matrix: columns[k][n] for term k = (channel, frame, row, column of the filter) and
 // position n. A thread has 8 positions, which are in one row of a frame. Grid: (positions / 8 / kThreads, terms).
@@ -49,9 +35,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : positions_(args.frames * args.height * args.width), terms_(27 * args.channels), comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
-    cudaMalloc(&columns_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16));
-    cudaMalloc(&sums_, static_cast<size_t>(args.filters * positions_) * sizeof(float));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&columns_, static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.filters * positions_) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(columns_);
@@ -67,11 +53,11 @@ class Solution {
         args.x, columns_, positions / 8, static_cast<int>(args.frames), static_cast<int>(args.height),
         static_cast<int>(args.width));
     // cuBLAS has columns where these matrices have rows: the product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_, CUDA_R_16BF,
-                              positions, args.w, CUDA_R_16BF, terms, &zero, sums_, CUDA_R_32F, positions,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_,
+                                           CUDA_R_16BF, positions, args.w, CUDA_R_16BF, terms, &zero, sums_, CUDA_R_32F,
+                                           positions, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(
         ncclAllReduce(sums_, sums_, static_cast<size_t>(args.filters * positions_), ncclFloat, ncclSum, comm_, stream));
     const int quads = filters * positions / 4;

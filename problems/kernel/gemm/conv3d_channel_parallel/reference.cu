@@ -10,11 +10,12 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kThreads = 128;
 // Blocks that add up, and their threads. All are resident at once: they wait for their peers.
@@ -25,14 +26,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // its partial sums are there, and its `out` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // its block has read the sums here and written to `out` here
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Writes what the filters see as a matrix: columns[k][n] for term k = (channel, frame, row, column of the filter) and
 // position n. A thread has 8 positions, which are in one row of a frame. Grid: (positions / 8 / kThreads, terms).
@@ -95,10 +88,6 @@ __global__ void __launch_bounds__(kAdders)
   }
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
@@ -109,7 +98,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         partial_(rank, static_cast<size_t>(args.filters * positions_) * sizeof(float)),
         outputs_(rank, args.out) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto bytes = static_cast<size_t>(terms_ * positions_) * sizeof(__nv_bfloat16);
     fabricbench::check_cuda(cudaMalloc(&columns_, bytes), "cudaMalloc");
   }
@@ -126,11 +115,12 @@ class Solution {
         args.x, columns_, positions / 8, static_cast<int>(args.frames), static_cast<int>(args.height),
         static_cast<int>(args.width));
     // cuBLAS has columns where these matrices have rows: the product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_, CUDA_R_16BF,
-                              positions, args.w, CUDA_R_16BF, terms, &zero, partial_.mine<float>(), CUDA_R_32F,
-                              positions, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, positions, filters, terms, &one, columns_,
+                                           CUDA_R_16BF, positions, args.w, CUDA_R_16BF, terms, &zero,
+                                           partial_.mine<float>(), CUDA_R_32F, positions, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
     const int octets = filters * positions / 8, share = (octets + world_ - 1) / world_;
     reduce<<<std::min(kBlocks, (share + kAdders - 1) / kAdders), kAdders, 0, stream>>>(
         flags_.peers<Flags>(), partial_.peers<const float4>(), args.bias, outputs_.peers<int4>(), octets, positions / 8,

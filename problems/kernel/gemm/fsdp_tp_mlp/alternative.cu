@@ -1,34 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 __global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) h[i] = __float2bfloat16(u[i] / (1 + expf(-u[i])) * v[i]);
@@ -54,11 +28,11 @@ class Solution {
         w2_(rank, args.w2),
         w3_(rank, args.w3),
         partial_(rank, static_cast<size_t>(args.tokens * hidden_) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto count = static_cast<size_t>(args.tokens * args.neurons);
-    cudaMalloc(&u_, count * sizeof(float));
-    cudaMalloc(&v_, count * sizeof(float));
-    cudaMalloc(&h_, count * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&u_, count * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, count * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, count * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(u_);
@@ -68,17 +42,18 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto tokens = static_cast<int>(args.tokens), neurons = static_cast<int>(args.neurons);
     const auto hidden = static_cast<int>(hidden_), width = static_cast<int>(args.width), tp = static_cast<int>(args.tp);
     const int inner = rank_ % tp;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all shards are there
+    // all shards are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     for (int f = 0; f < world_ / tp; ++f) {
       const float one = 1, keep = f == 0 ? 0 : 1;
       const auto multiply = [&](const __nv_bfloat16* shard, float* sums) {
-        check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, width, &one, shard, CUDA_R_16BF,
-                                  neurons, args.x + f * width, CUDA_R_16BF, hidden, &keep, sums, CUDA_R_32F, neurons,
-                                  CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+        fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, width, &one, shard,
+                                               CUDA_R_16BF, neurons, args.x + f * width, CUDA_R_16BF, hidden, &keep,
+                                               sums, CUDA_R_32F, neurons, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
       };
       multiply(w1_.at<__nv_bfloat16>(f * tp + inner), u_);
       multiply(w2_.at<__nv_bfloat16>(f * tp + inner), v_);
@@ -87,16 +62,18 @@ class Solution {
     gate<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(u_, v_, h_, count);
     for (int f = 0; f < world_ / tp; ++f) {
       const float one = 1, zero = 0;
-      check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, neurons, &one,
-                                w3_.at<__nv_bfloat16>(f * tp + inner), CUDA_R_16BF, neurons, h_, CUDA_R_16BF, neurons,
-                                &zero, partial_.mine<float>() + f * width, CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F,
-                                CUBLAS_GEMM_DEFAULT));
+      fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, neurons, &one,
+                                             w3_.at<__nv_bfloat16>(f * tp + inner), CUDA_R_16BF, neurons, h_,
+                                             CUDA_R_16BF, neurons, &zero, partial_.mine<float>() + f * width,
+                                             CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all partial sums are there
+    // all partial sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const int64_t outputs = args.tokens * hidden_;
     add_up<<<static_cast<unsigned>((outputs + 255) / 256), 256, 0, stream>>>(partial_.peers<float>(), args.y, outputs,
                                                                              rank_ - inner, tp);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

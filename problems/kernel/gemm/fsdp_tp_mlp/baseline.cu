@@ -1,21 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 __global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -30,13 +16,14 @@ class Solution {
     const int tp = static_cast<int>(args.tp), inner = rank.rank() % tp, outer = rank.rank() / tp;
     fabricbench::check_nccl(ncclCommSplit(comm_, inner, outer, &fsdp_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, outer, inner, &tp_, nullptr));
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto hidden = static_cast<size_t>(hidden_), neurons = static_cast<size_t>(args.neurons);
     const auto tokens = static_cast<size_t>(args.tokens);
-    for (auto& weights : weights_) cudaMalloc(&weights, hidden * neurons * sizeof(__nv_bfloat16));
-    cudaMalloc(&u_, tokens * neurons * sizeof(float));
-    cudaMalloc(&v_, tokens * neurons * sizeof(float));
-    cudaMalloc(&h_, tokens * neurons * sizeof(__nv_bfloat16));
+    for (auto& weights : weights_)
+      fabricbench::check_cuda(cudaMalloc(&weights, hidden * neurons * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&u_, tokens * neurons * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, tokens * neurons * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, tokens * neurons * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     for (auto* weights : weights_) cudaFree(weights);
@@ -57,21 +44,21 @@ class Solution {
     fabricbench::check_nccl(ncclGroupEnd());
 
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto tokens = static_cast<int>(args.tokens), neurons = static_cast<int>(args.neurons);
     const auto hidden = static_cast<int>(hidden_);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one, weights_[0],
-                              CUDA_R_16BF, neurons, args.x, CUDA_R_16BF, hidden, &zero, u_, CUDA_R_32F, neurons,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one, weights_[1],
-                              CUDA_R_16BF, neurons, args.x, CUDA_R_16BF, hidden, &zero, v_, CUDA_R_32F, neurons,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one,
+                                           weights_[0], CUDA_R_16BF, neurons, args.x, CUDA_R_16BF, hidden, &zero, u_,
+                                           CUDA_R_32F, neurons, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one,
+                                           weights_[1], CUDA_R_16BF, neurons, args.x, CUDA_R_16BF, hidden, &zero, v_,
+                                           CUDA_R_32F, neurons, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const int64_t count = args.tokens * args.neurons;
     gate<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(u_, v_, h_, count);
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, neurons, &one, weights_[2],
-                              CUDA_R_16BF, neurons, h_, CUDA_R_16BF, neurons, &zero, args.y, CUDA_R_16BF, hidden,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, neurons, &one,
+                                           weights_[2], CUDA_R_16BF, neurons, h_, CUDA_R_16BF, neurons, &zero, args.y,
+                                           CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(
         ncclAllReduce(args.y, args.y, static_cast<size_t>(args.tokens * hidden_), ncclBfloat16, ncclSum, tp_, stream));
   }

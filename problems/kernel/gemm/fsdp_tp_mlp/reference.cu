@@ -10,11 +10,12 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kThreads = 256, kWeights = 3;
 constexpr int kGatherBlocks = 40, kAddBlocks = 128;  // of each weight; all resident at once: they wait for their peers
@@ -24,14 +25,6 @@ struct Flags {
   uint32_t gathered[kWeights][kGatherBlocks][fabricbench::kMostRanks];  // has written its piece of the shard here
   uint32_t partial[kAddBlocks][fabricbench::kMostRanks];                // has found its partial sums ready
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // The place of a rank in the grid: ranks of one replica are adjacent, holders of one set of weights are `tp` apart.
 struct Place {
@@ -98,10 +91,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 // All weights travel in one kernel, which ends when the last has come; the first two products are one batch; partial
 // sums stay in float, and one kernel adds them and rounds.
 class Solution {
@@ -112,7 +101,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         whole_(rank, 2 * kWeights * static_cast<size_t>(hidden_ * args.neurons) * sizeof(__nv_bfloat16)),
         partial_(rank, 2 * static_cast<size_t>(args.tokens * hidden_) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto count = static_cast<size_t>(args.tokens * args.neurons);
     fabricbench::check_cuda(cudaMalloc(&uv_, 2 * count * sizeof(float)), "cudaMalloc");
     fabricbench::check_cuda(cudaMalloc(&h_, count * sizeof(__nv_bfloat16)), "cudaMalloc");
@@ -136,22 +125,22 @@ class Solution {
         place_, call_);
 
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto tokens = static_cast<int>(args.tokens), neurons = static_cast<int>(args.neurons);
     const auto hidden = static_cast<int>(hidden_);
     const int64_t weight = hidden_ * args.neurons;
     const __nv_bfloat16* whole = whole_.mine<__nv_bfloat16>() + call_ % 2 * kWeights * weight;
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmStridedBatchedEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one, whole,
-                                            CUDA_R_16BF, neurons, weight, args.x, CUDA_R_16BF, hidden, 0, &zero, uv_,
-                                            CUDA_R_32F, neurons, count, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        cublas_, CUBLAS_OP_N, CUBLAS_OP_N, neurons, tokens, hidden, &one, whole, CUDA_R_16BF, neurons, weight, args.x,
+        CUDA_R_16BF, hidden, 0, &zero, uv_, CUDA_R_32F, neurons, count, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     gate<<<static_cast<unsigned>((count / 2 + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         reinterpret_cast<const float2*>(uv_), reinterpret_cast<const float2*>(uv_ + count),
         reinterpret_cast<__nv_bfloat162*>(h_), count / 2);
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, neurons, &one, whole + 2 * weight,
-                              CUDA_R_16BF, neurons, h_, CUDA_R_16BF, neurons, &zero,
-                              partial_.mine<float>() + call_ % 2 * outputs, CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, neurons, &one,
+                                           whole + 2 * weight, CUDA_R_16BF, neurons, h_, CUDA_R_16BF, neurons, &zero,
+                                           partial_.mine<float>() + call_ % 2 * outputs, CUDA_R_32F, hidden,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     add_up<<<blocks(outputs / 4, kAddBlocks), kThreads, 0, stream>>>(
         flags_.peers<Flags>(), partial_.peers<float4>(), reinterpret_cast<uint2*>(args.y), outputs / 4, place_, call_);
   }

@@ -1,29 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Every rank fetches the parts of all others.
 __global__ void fetch(Peers<int4> parts, int4* c, int64_t rows, int64_t world, int64_t quads) {
   for (int64_t q = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; q < rows * world * quads;
@@ -41,22 +22,22 @@ class Solution {
         bytes_(static_cast<size_t>(args.m * args.n) * sizeof(__nv_bfloat16)),
         words_(rank, 64 * sizeof(uint32_t)),
         parts_(rank, 2 * bytes_) {
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() { cublasDestroy(blas_); }
 
   // Parts have two places, used in turn. The product writes what others fetched two calls ago: in the call before this
-  // one each of them met us, behind that fetch on its stream.
+  // one each of them reached a barrier with us, behind that fetch on its stream.
   void run(const Args& args, cudaStream_t stream) {
     const size_t set = ++call_ % 2 * bytes_;
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, args.b, CUDA_R_16BF, k, args.a, CUDA_R_16BF, k,
                      &zero, parts_.mine(set), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     fetch<<<128, 256, 0, stream>>>(parts_.peers<int4>(set), reinterpret_cast<int4*>(args.c), args.m, world_,
                                    args.n / 8);
   }

@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -26,8 +18,8 @@ __global__ void interleave(const int4* parts, int4* c, unsigned rows, unsigned w
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&parts_, static_cast<size_t>(args.m * args.n * world_) * sizeof(__nv_bfloat16));
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(cudaMalloc(&parts_, static_cast<size_t>(args.m * args.n * world_) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -38,7 +30,7 @@ class Solution {
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
     const float one = 1, zero = 0;
     __nv_bfloat16* mine = parts_ + rank_ * args.m * args.n;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, args.b, CUDA_R_16BF, k, args.a, CUDA_R_16BF, k,
                      &zero, mine, CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);

@@ -10,11 +10,14 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kBlocks = 128, kThreads = 128;  // all resident at once: they wait for their peers
@@ -24,14 +27,6 @@ struct Flags {
   uint32_t ready[fabricbench::kMostRanks];          // the peer has begun the call: its `c` may be written
   uint32_t done[kBlocks][fabricbench::kMostRanks];  // the peer has written what its block with this number writes
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Permission to write our `c`, given on a stream of its own while the product is under way: peers that want to push
 // have it by then. The release is there for what the stream did to `c` before this call.
@@ -67,10 +62,10 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), flags_(rank, sizeof(Flags)), results_(rank, args.c) {
-    cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
-    cudaEventCreateWithFlags(&announced_, cudaEventDisableTiming);
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&announced_, cudaEventDisableTiming));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -81,20 +76,20 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     ++call_;
-    cudaEventRecord(begun_, stream);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
 
     // By columns, as cuBLAS has it: this rank's rows of the transpose of c are b times the transpose of a.
     const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n), k = static_cast<int>(args.k);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status =
         cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, args.b, CUDA_R_16BF, k, args.a, CUDA_R_16BF, k,
                      &zero, args.c + rank_ * args.n, CUDA_R_16BF, n * world_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
 
-    cudaStreamWaitEvent(side_, begun_);
+    fabricbench::check_cuda(cudaStreamWaitEvent(side_, begun_));
     announce<<<1, 32, 0, side_>>>(flags_.peers<Flags>(), rank_, world_, call_);
-    cudaEventRecord(announced_, side_);
+    fabricbench::check_cuda(cudaEventRecord(announced_, side_));
 
     const int64_t quads = args.n / 8, all = args.m * quads;
     // The same on all ranks: blocks of one number wait for each other.
@@ -102,7 +97,7 @@ class Solution {
     push_columns<<<blocks, kThreads, 0, stream>>>(flags_.peers<Flags>(), results_.peers<int4>(),
                                                   static_cast<unsigned>(args.m), static_cast<unsigned>(quads), rank_,
                                                   world_, call_);
-    cudaStreamWaitEvent(stream, announced_);
+    fabricbench::check_cuda(cudaStreamWaitEvent(stream, announced_));
   }
 
  private:

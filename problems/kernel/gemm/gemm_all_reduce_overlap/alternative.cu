@@ -1,16 +1,5 @@
-#include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -26,8 +15,8 @@ __global__ void round_to_bf16(const float4* sums, uint2* y, int64_t quads) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMalloc(&sums_, static_cast<size_t>(args.tokens * args.hidden) * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.tokens * args.hidden) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -39,9 +28,10 @@ class Solution {
                depth = static_cast<int>(args.depth);
     const int64_t count = args.tokens * args.hidden;
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight, CUDA_R_16BF, depth, args.x,
-                 CUDA_R_16BF, depth, &zero, sums_, CUDA_R_32F, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero, sums_, CUDA_R_32F,
+                                           hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(ncclAllReduce(sums_, sums_, static_cast<size_t>(count), ncclFloat, ncclSum, comm_, stream));
     round_to_bf16<<<static_cast<unsigned>((count / 4 + 255) / 256), 256, 0, stream>>>(
         reinterpret_cast<const float4*>(sums_), reinterpret_cast<uint2*>(args.y), count / 4);

@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -15,8 +7,8 @@
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMalloc(&part_, static_cast<size_t>(args.tokens * args.hidden) * sizeof(__nv_bfloat16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&part_, static_cast<size_t>(args.tokens * args.hidden) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -27,10 +19,11 @@ class Solution {
     const auto tokens = static_cast<int>(args.tokens), hidden = static_cast<int>(args.hidden),
                depth = static_cast<int>(args.depth);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight, CUDA_R_16BF, depth, args.x,
-                 CUDA_R_16BF, depth, &zero, part_, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero, part_, CUDA_R_16BF,
+                                           hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(ncclAllReduce(part_, args.y, static_cast<size_t>(args.tokens * args.hidden), ncclBfloat16,
                                           ncclSum, comm_, stream));
   }

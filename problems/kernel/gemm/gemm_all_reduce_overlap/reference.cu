@@ -12,6 +12,9 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
 
@@ -24,13 +27,10 @@ struct Flags {
   uint32_t done[kBlocks][kMostRanks];   // the peer's block with this number has written its sums, and read its inbox
 };
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// Thread i tells rank i, and waits until rank i has told this one.
-__device__ void meet(uint32_t& there, uint32_t& here, uint32_t call) {
-  Flag(there).store(call, cuda::memory_order_release);
-  while (Flag(here).load(cuda::memory_order_acquire) < call) {
-  }
+// Thread i posts to rank i, and waits until rank i has posted to this one.
+__device__ void exchange(uint32_t& there, uint32_t& here, uint32_t call) {
+  fabricbench::post(there, call);
+  fabricbench::wait(here, call);
 }
 
 __device__ void add(float2 (&sums)[4], int4 bits) {
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto peer = static_cast<int>(threadIdx.x);
   // The release is there for what the stream did before this kernel: the product's stores into inboxes, and whatever
   // used this rank's `y` last.
-  if (peer < world) meet(flags.of[peer]->ready[block][rank], flags.of[rank]->ready[block][peer], call);
+  if (peer < world) exchange(flags.of[peer]->ready[block][rank], flags.of[rank]->ready[block][peer], call);
   __syncthreads();  // what some threads have acquired is there for all
 
   const int64_t stride = int64_t{gridDim.x} * kThreads;
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   // Behind this kernel `y` is complete, and peers have read what this rank's next product overwrites: each block has
-  // heard of the blocks with its number, and the kernel ends with its last block.
+  // waited for the blocks with its number, and the kernel ends with its last block.
   __syncthreads();  // orders the loads and stores of all threads before the releases
-  if (peer < world) meet(flags.of[peer]->done[block][rank], flags.of[rank]->done[block][peer], call);
+  if (peer < world) exchange(flags.of[peer]->done[block][rank], flags.of[rank]->done[block][peer], call);
 }
 
 // The product stores its tiles where they are added up: it is a batch of products, one for the columns of each rank,
@@ -102,7 +102,7 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         inboxes_(rank, static_cast<size_t>(world_ * args.tokens * width_) * sizeof(bf16)),
         outputs_(rank, args.y) {
-    cublasCreate(&blas_);
+    fabricbench::check_cublas(cublasCreate(&blas_));
     // The factors and the result of each product of the batch. Each rank begins with the one behind it, so that
     // not all send to the same one.
     std::vector<const void*> factors;
@@ -110,8 +110,8 @@ class Solution {
     for (int k = 0; k < whole_; ++k) factors.push_back(args.x);
     for (int k = 1; k <= whole_; ++k) factors.push_back(inbox((rank_ + k) % whole_, args.tokens));
     const size_t bytes = factors.size() * sizeof(void*);
-    cudaMalloc(&pointers_, bytes);
-    cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, bytes));
+    fabricbench::check_cuda(cudaMemcpy(pointers_, factors.data(), bytes, cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cudaFree(pointers_);
@@ -122,16 +122,18 @@ class Solution {
     const auto tokens = static_cast<int>(args.tokens), depth = static_cast<int>(args.depth),
                width = static_cast<int>(width_);
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, depth, &one, pointers_, CUDA_R_16BF, depth,
-                        pointers_ + whole_, CUDA_R_16BF, depth, &zero, const_cast<void**>(pointers_ + 2 * whole_),
-                        CUDA_R_16BF, width, whole_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, width, tokens, depth, &one,
+                                                  pointers_, CUDA_R_16BF, depth, pointers_ + whole_, CUDA_R_16BF, depth,
+                                                  &zero, const_cast<void**>(pointers_ + 2 * whole_), CUDA_R_16BF, width,
+                                                  whole_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     // What is left where the columns are not a multiple of the ranks: the rank behind the whole ones has less.
     if (const int64_t rest = args.hidden - whole_ * width_; rest > 0) {
-      cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rest), tokens, depth, &one,
-                   args.weight + whole_ * width_ * depth, CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero,
-                   inbox(whole_, args.tokens), CUDA_R_16BF, width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rest), tokens, depth,
+                                             &one, args.weight + whole_ * width_ * depth, CUDA_R_16BF, depth, args.x,
+                                             CUDA_R_16BF, depth, &zero, inbox(whole_, args.tokens), CUDA_R_16BF, width,
+                                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
     const int64_t first = std::min(rank_ * width_, args.hidden), columns = std::min(width_, args.hidden - first);
     // The same on all ranks: blocks of one number wait for each other.

@@ -1,16 +1,5 @@
-#include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/cublas.h>
 #include <vector>
 
 using fabricbench::Peers;
@@ -85,10 +74,10 @@ class Solution {
         count_(args.rows * args.hidden),
         flags_(rank, kMostRanks * sizeof(uint32_t)),
         inboxes_(rank, 2 * static_cast<size_t>(world_ * count_) * sizeof(bf16)) {
-    cublasCreate(&blas_);
-    cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking);
-    cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming);
-    cudaEventCreateWithFlags(&ended_, cudaEventDisableTiming);
+    fabricbench::check_cublas(cublasCreate(&blas_));
+    fabricbench::check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming));
+    fabricbench::check_cuda(cudaEventCreateWithFlags(&ended_, cudaEventDisableTiming));
     // For each set, the factors and the results of the batch. Each rank begins with the one behind it, so that not all
     // send to the same one.
     std::vector<const void*> pointers;
@@ -98,8 +87,8 @@ class Solution {
       for (int k = 1; k < world_; ++k) pointers.push_back(inbox((rank_ + k) % world_, set) + rank_ * count_);
     }
     const size_t bytes = pointers.size() * sizeof(void*);
-    cudaMalloc(&pointers_, bytes);
-    cudaMemcpy(pointers_, pointers.data(), bytes, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&pointers_, bytes));
+    fabricbench::check_cuda(cudaMemcpy(pointers_, pointers.data(), bytes, cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cudaFree(pointers_);
@@ -115,19 +104,21 @@ class Solution {
                depth = static_cast<int>(args.depth);
     const void** batch = pointers_ + set * 3 * (world_ - 1);
     const float one = 1, zero = 0;
-    cudaEventRecord(begun_, stream);
+    fabricbench::check_cuda(cudaEventRecord(begun_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasSetStream(blas_, stream);
-    cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, batch, CUDA_R_16BF, depth,
-                        batch + (world_ - 1), CUDA_R_16BF, depth, &zero, const_cast<void**>(batch + 2 * (world_ - 1)),
-                        CUDA_R_16BF, hidden, world_ - 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-    cudaStreamWaitEvent(side_, begun_, 0);
-    cublasSetStream(blas_, side_);
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, args.weight, CUDA_R_16BF, depth,
-                 rows_of(rank_, args), CUDA_R_16BF, depth, &zero, inbox(rank_, set) + rank_ * count_, CUDA_R_16BF,
-                 hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-    cudaEventRecord(ended_, side_);
-    cudaStreamWaitEvent(stream, ended_, 0);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
+    fabricbench::check_cublas(cublasGemmBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, batch,
+                                                  CUDA_R_16BF, depth, batch + (world_ - 1), CUDA_R_16BF, depth, &zero,
+                                                  const_cast<void**>(batch + 2 * (world_ - 1)), CUDA_R_16BF, hidden,
+                                                  world_ - 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cuda(cudaStreamWaitEvent(side_, begun_, 0));
+    fabricbench::check_cublas(cublasSetStream(blas_, side_));
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, rows, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, rows_of(rank_, args), CUDA_R_16BF, depth, &zero,
+                                           inbox(rank_, set) + rank_ * count_, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cuda(cudaEventRecord(ended_, side_));
+    fabricbench::check_cuda(cudaStreamWaitEvent(stream, ended_, 0));
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (count_ / 8 + kThreads - 1) / kThreads));
     add_parts<<<blocks, kThreads, 0, stream>>>(flags_.peers<uint32_t>(),
                                                reinterpret_cast<const int4*>(inbox(rank_, set)),

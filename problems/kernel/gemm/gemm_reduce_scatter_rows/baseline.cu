@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -31,9 +23,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const auto bytes = static_cast<size_t>(args.rows * args.hidden) * sizeof(__nv_bfloat16);
-    cudaMalloc(&parts_, static_cast<size_t>(world_) * bytes);
-    cudaMalloc(&sums_, bytes);
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&parts_, static_cast<size_t>(world_) * bytes));
+    fabricbench::check_cuda(cudaMalloc(&sums_, bytes));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -46,10 +38,11 @@ class Solution {
                depth = static_cast<int>(args.depth);
     const int64_t count = args.rows * args.hidden;
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight, CUDA_R_16BF, depth, args.x,
-                 CUDA_R_16BF, depth, &zero, parts_, CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero, parts_, CUDA_R_16BF,
+                                           hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     fabricbench::check_nccl(
         ncclReduceScatter(parts_, sums_, static_cast<size_t>(count), ncclBfloat16, ncclSum, comm_, stream));
     add<<<static_cast<unsigned>((count / 8 + kThreads - 1) / kThreads), kThreads, 0, stream>>>(

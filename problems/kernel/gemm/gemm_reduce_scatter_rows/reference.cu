@@ -11,6 +11,8 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/cublas.h>
+
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
 
@@ -82,7 +84,7 @@ class Solution {
         count_(args.rows * args.hidden),
         flags_(rank, kMostRanks * sizeof(uint32_t)),
         parts_(rank, 2 * bytes_of_set()) {
-    cublasCreate(&blas_);
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() { cublasDestroy(blas_); }
 
@@ -91,11 +93,11 @@ class Solution {
                depth = static_cast<int>(args.depth);
     const size_t set = ++call_ % 2 * bytes_of_set();
     const float one = 1, zero = 0;
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there.
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight, CUDA_R_16BF, depth, args.x,
-                 CUDA_R_16BF, depth, &zero, parts_.mine(set), CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, tokens, depth, &one, args.weight,
+                                           CUDA_R_16BF, depth, args.x, CUDA_R_16BF, depth, &zero, parts_.mine(set),
+                                           CUDA_R_16BF, hidden, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (count_ / 8 + kThreads - 1) / kThreads));
     pull_and_add<<<blocks, kThreads, 0, stream>>>(flags_.peers<uint32_t>(), parts_.peers<const int4>(set),
                                                   reinterpret_cast<const int4*>(args.residual),

@@ -1,37 +1,17 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <stdexcept>
 
 using fabricbench::Peers;
 using bf16 = __nv_bfloat16;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 256;
 
 // part[b][j] = bias[j]
 __global__ void repeat_bias(const bf16* bias, float* part, int64_t batch, int64_t rows) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < batch * rows) part[i] = __bfloat162float(bias[i % rows]);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Every rank fetches the sums of all others, and rounds them.
@@ -53,12 +33,12 @@ class Solution {
         bytes_(static_cast<size_t>(args.batch * args.rows) * sizeof(float)),
         words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
         parts_(rank, 2 * bytes_) {
-    if (cublasCreate(&blas_) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate");
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() { cublasDestroy(blas_); }
 
   // Sums have two places, used in turn. This call writes where others fetched two calls ago: in the call before this
-  // one each of them met us, behind that fetch on its stream.
+  // one each of them reached a barrier with us, behind that fetch on its stream.
   void run(const Args& args, cudaStream_t stream) {
     const size_t set = ++call_ % 2 * bytes_;
     const auto batch = static_cast<int>(args.batch), rows = static_cast<int>(args.rows),
@@ -67,12 +47,12 @@ class Solution {
     const auto blocks = [](int64_t count) { return static_cast<unsigned>((count + kThreads - 1) / kThreads); };
     repeat_bias<<<blocks(args.batch * args.rows), kThreads, 0, stream>>>(args.bias, parts_.mine<float>(set), batch,
                                                                          rows);
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto status = cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, batch, hidden, &one, args.weight,
                                      CUDA_R_16BF, hidden, args.x, CUDA_R_16BF, hidden, &one, parts_.mine(set),
                                      CUDA_R_32F, rows, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGemmEx");
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, call_);
     const int64_t quads = args.rows / 4;
     fetch<<<blocks(args.batch * world_ * quads), kThreads, 0, stream>>>(
         parts_.peers<const float4>(set), reinterpret_cast<uint2*>(args.logits), args.batch, world_, quads);

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <cublasLt.h>
 #include <fabricbench/nccl.h>
@@ -31,7 +23,8 @@ inline void check_blas(cublasStatus_t status) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&parts_, static_cast<size_t>(args.batch * args.rows * world_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(
+        cudaMalloc(&parts_, static_cast<size_t>(args.batch * args.rows * world_) * sizeof(__nv_bfloat16)));
     // cuBLAS has matrices by columns: what is x weight^T by rows is (weight x^T)^T there, and the bias is one number
     // for each of its rows.
     const auto rows = static_cast<uint64_t>(args.rows), batch = static_cast<uint64_t>(args.batch),
@@ -45,7 +38,7 @@ class Solution {
     check_blas(cublasLtMatrixLayoutCreate(&of_x_, CUDA_R_16BF, hidden, batch, args.hidden));
     check_blas(cublasLtMatrixLayoutCreate(&of_part_, CUDA_R_16BF, rows, batch, args.rows));
     // With room for partial sums: few tiles are split along the depth.
-    cudaMalloc(&workspace_, kWorkspace);
+    fabricbench::check_cuda(cudaMalloc(&workspace_, kWorkspace));
     cublasLtMatmulPreference_t preference = nullptr;
     check_blas(cublasLtMatmulPreferenceCreate(&preference));
     check_blas(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,

@@ -10,7 +10,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
@@ -24,14 +28,6 @@ struct Flags {
   uint32_t ready[kMostRanks];          // the peer has begun the call: its `logits` may be written
   uint32_t done[kBlocks][kMostRanks];  // the peer has written what its block with this number writes
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // d += a b: a has 16 rows of 16, b has 8 columns of 16.
 __device__ __forceinline__ void multiply(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,

@@ -1,34 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
-#include <stdexcept>
 #include <utility>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 __global__ void add_up(Peers<float> parts, float* sum, int64_t count, int world) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -60,10 +36,10 @@ class Solution {
         world_(rank.world()),
         words_(rank, 64 * sizeof(uint32_t)),
         parts_(rank, static_cast<size_t>(args.rows * args.rows) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto bytes = static_cast<size_t>(args.rows * args.cols) * sizeof(float);
-    cudaMalloc(&gram_, static_cast<size_t>(args.rows * args.rows) * sizeof(float));
-    for (auto** memory : {&x_, &next_, &once_, &twice_}) cudaMalloc(memory, bytes);
+    fabricbench::check_cuda(cudaMalloc(&gram_, static_cast<size_t>(args.rows * args.rows) * sizeof(float)));
+    for (auto** memory : {&x_, &next_, &once_, &twice_}) fabricbench::check_cuda(cudaMalloc(memory, bytes));
   }
   ~Solution() {
     for (auto* memory : {gram_, x_, next_, once_, twice_}) cudaFree(memory);
@@ -71,7 +47,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const int64_t count = args.rows * args.cols;
     const auto blocks = static_cast<unsigned>((count + 255) / 256);
     gram(args, args.m, stream);
@@ -90,16 +66,18 @@ class Solution {
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
     const int64_t count = args.rows * args.rows;
     const float one = 1, zero = 0;
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, x, cols, x, cols, &zero,
-                             parts_.mine<float>(), rows));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all parts are there
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, x, cols, x, cols,
+                                          &zero, parts_.mine<float>(), rows));
+    // all parts are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     add_up<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(parts_.peers<float>(), gram_, count, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
   void multiply(const Args& args, const float* x, float* y) {
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
     const float one = 1, zero = 0;
-    check_cublas(
+    fabricbench::check_cublas(
         cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, x, cols, gram_, rows, &zero, y, cols));
   }
 

@@ -1,24 +1,12 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-#include <stdexcept>
 #include <utility>
 
 constexpr float kA = 3.4445F, kB = -4.7750F, kC = 2.0315F;
 constexpr int kSteps = 5, kWarp = 32, kThreads = 1024;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 __global__ void __launch_bounds__(kThreads) add_squares(const float* m, float* sum, int64_t count) {
   __shared__ float of_warp[kThreads / kWarp];
@@ -48,12 +36,12 @@ __global__ void polynomial(const float* gram, const float* square, float* p, int
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const size_t elements = static_cast<size_t>(args.rows * args.cols),
                  square = static_cast<size_t>(args.rows * args.rows);
-    cudaMalloc(&sum_, sizeof(float));
-    for (auto& x : x_) cudaMalloc(&x, elements * sizeof(float));
-    for (auto** matrix : {&gram_, &square_, &p_}) cudaMalloc(matrix, square * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sum_, sizeof(float)));
+    for (auto& x : x_) fabricbench::check_cuda(cudaMalloc(&x, elements * sizeof(float)));
+    for (auto** matrix : {&gram_, &square_, &p_}) fabricbench::check_cuda(cudaMalloc(matrix, square * sizeof(float)));
   }
   ~Solution() {
     for (auto* memory : {sum_, x_[0], x_[1], gram_, square_, p_}) cudaFree(memory);
@@ -61,7 +49,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const int64_t count = args.rows * args.cols, squared = args.rows * args.rows;
     const auto blocks = [](int64_t items) { return static_cast<unsigned>((items + 255) / 256); };
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
@@ -72,15 +60,15 @@ class Solution {
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
     float *x = x_[0], *next = x_[1];
     for (int step = 0; step < kSteps; ++step) {
-      check_cublas(
+      fabricbench::check_cublas(
           cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, x, cols, x, cols, &zero, gram_, rows));
       fabricbench::check_nccl(
           ncclAllReduce(gram_, gram_, static_cast<size_t>(squared), ncclFloat, ncclSum, comm_, stream));
-      check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, rows, rows, rows, &one, gram_, rows, gram_, rows,
-                               &zero, square_, rows));
+      fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, rows, rows, rows, &one, gram_, rows,
+                                            gram_, rows, &zero, square_, rows));
       polynomial<<<blocks(squared), 256, 0, stream>>>(gram_, square_, p_, args.rows);
-      check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, x, cols, p_, rows, &zero,
-                               step + 1 < kSteps ? next : args.out, cols));
+      fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, x, cols, p_,
+                                            rows, &zero, step + 1 < kSteps ? next : args.out, cols));
       std::swap(x, next);
     }
   }

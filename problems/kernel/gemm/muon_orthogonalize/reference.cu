@@ -8,9 +8,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
 
 using fabricbench::Peers;
 
@@ -147,15 +145,11 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&)
       : rank_(rank.rank()), world_(rank.world()), flags_(rank, sizeof(Flags)), grams_(rank, 2 * sizeof(Matrix)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     fabricbench::check_cuda(cudaMalloc(&q_, sizeof(Matrix)), "cudaMalloc");
   }
   ~Solution() {
@@ -165,15 +159,15 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     ++call_;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto rows = static_cast<int>(args.rows), cols = static_cast<int>(args.cols);
     const float one = 1, zero = 0;
     // cuBLAS has columns where these matrices have rows. What it leaves out behind the last row stays zero.
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, args.m, cols, args.m, cols,
-                             &zero, &grams_.mine<Matrix>()[call_ % 2][0][0], kRows));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, rows, cols, &one, args.m, cols,
+                                          args.m, cols, &zero, &grams_.mine<Matrix>()[call_ % 2][0][0], kRows));
     iterate<<<1, kThreads, 0, stream>>>(flags_.peers<Flags>(), grams_.peers<Matrix>(), q_, rows, rank_, world_, call_);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, args.m, cols, &(*q_)[0][0],
-                             kRows, &zero, args.out, cols));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, cols, rows, rows, &one, args.m, cols,
+                                          &(*q_)[0][0], kRows, &zero, args.out, cols));
   }
 
  private:

@@ -1,16 +1,5 @@
-#include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -30,11 +19,12 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : tokens_(rank.world() * args.rows), count_(args.rows * args.hidden), comm_(rank) {
-    cudaMalloc(&all_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16));
-    cudaMalloc(&active_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16));
-    cudaMalloc(&sums_, static_cast<size_t>(tokens_ * std::max(args.inner, args.hidden)) * sizeof(float));
-    cudaMalloc(&mine_, static_cast<size_t>(count_) * sizeof(float));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&active_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16)));
+    fabricbench::check_cuda(
+        cudaMalloc(&sums_, static_cast<size_t>(tokens_ * std::max(args.inner, args.hidden)) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&mine_, static_cast<size_t>(count_) * sizeof(float)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -45,7 +35,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     const auto count = static_cast<size_t>(count_);
     fabricbench::check_nccl(ncclAllGather(args.x, all_, count, ncclBfloat16, comm_, stream));
     multiply(tokens_, args.inner, args.hidden, all_, args.up, sums_, CUDA_R_32F);
@@ -61,10 +51,10 @@ class Solution {
   void multiply(int64_t rows, int64_t columns, int64_t depth, const bf16* left, const bf16* right, void* to,
                 cudaDataType type) {
     const float one = 1, zero = 0;
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows),
-                 static_cast<int>(depth), &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF,
-                 static_cast<int>(depth), &zero, to, type, static_cast<int>(columns), CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows), static_cast<int>(depth),
+        &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF, static_cast<int>(depth), &zero, to, type,
+        static_cast<int>(columns), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   int64_t tokens_, count_;

@@ -1,13 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
@@ -34,10 +26,10 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : tokens_(rank.world() * args.rows), count_(static_cast<size_t>(args.rows * args.hidden)), comm_(rank) {
-    cudaMalloc(&all_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16));
-    cudaMalloc(&between_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16));
-    cudaMalloc(&parts_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&between_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16)));
+    fabricbench::check_cuda(cudaMalloc(&parts_, static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -47,7 +39,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     fabricbench::check_nccl(ncclAllGather(args.x, all_, count_, ncclBfloat16, comm_, stream));
     multiply(tokens_, args.inner, args.hidden, all_, args.up, between_);
     const int64_t quads = tokens_ * args.inner / 8;
@@ -61,10 +53,10 @@ class Solution {
   // to[t][j] = sum over l of left[t][l] * right[j][l]. cuBLAS has matrices by columns: it is (right left^T)^T there.
   void multiply(int64_t rows, int64_t columns, int64_t depth, const bf16* left, const bf16* right, bf16* to) {
     const float one = 1, zero = 0;
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows),
-                 static_cast<int>(depth), &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF,
-                 static_cast<int>(depth), &zero, to, CUDA_R_16BF, static_cast<int>(columns), CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows), static_cast<int>(depth),
+        &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF, static_cast<int>(depth), &zero, to,
+        CUDA_R_16BF, static_cast<int>(columns), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   int64_t tokens_;  // of all ranks

@@ -11,7 +11,12 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 using bf16 = __nv_bfloat16;
 
 constexpr int kThreads = 256, kBlocks = 32;  // of exchanges: enough for the links; all resident, as they wait for peers
@@ -22,14 +27,6 @@ struct Flags {
   uint32_t sent[kBlocks][kMostRanks];  // the peer's block with this number has sent its tokens
   uint32_t parts[kMostRanks];          // the peer's parts are complete
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // The all-gather: writes this rank's tokens into every rank's `all`. When it ends, those of the peers have come: each
 // block waits for the blocks with its number. `quads` are units of 16 bytes of one rank's tokens.
@@ -122,8 +119,8 @@ class Solution {
         flags_(rank, sizeof(Flags)),
         all_(rank, 2 * bytes_of_set(args)),
         parts_(rank, 2 * bytes_of_set(args)) {
-    cudaMalloc(&between_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16));
-    cublasCreate(&blas_);
+    fabricbench::check_cuda(cudaMalloc(&between_, static_cast<size_t>(tokens_ * args.inner) * sizeof(bf16)));
+    fabricbench::check_cublas(cublasCreate(&blas_));
   }
   ~Solution() {
     cublasDestroy(blas_);
@@ -135,7 +132,7 @@ class Solution {
     const int64_t quads = args.rows * args.hidden / 8, active = tokens_ * args.inner / 8;
     // The same on all ranks: blocks of one number wait for each other.
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(kBlocks, (quads + kThreads - 1) / kThreads));
-    cublasSetStream(blas_, stream);
+    fabricbench::check_cublas(cublasSetStream(blas_, stream));
     gather<<<blocks, kThreads, 0, stream>>>(flags_.peers<Flags>(), reinterpret_cast<const int4*>(args.x),
                                             all_.peers<int4>(set), quads, rank_, world_, call_);
     multiply(tokens_, args.inner, args.hidden, all_.mine<bf16>(set), args.up, between_);
@@ -150,10 +147,10 @@ class Solution {
   // to[t][j] = sum over l of left[t][l] * right[j][l]. cuBLAS has matrices by columns: it is (right left^T)^T there.
   void multiply(int64_t rows, int64_t columns, int64_t depth, const bf16* left, const bf16* right, bf16* to) {
     const float one = 1, zero = 0;
-    cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows),
-                 static_cast<int>(depth), &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF,
-                 static_cast<int>(depth), &zero, to, CUDA_R_16BF, static_cast<int>(columns), CUBLAS_COMPUTE_32F,
-                 CUBLAS_GEMM_DEFAULT);
+    fabricbench::check_cublas(cublasGemmEx(
+        blas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows), static_cast<int>(depth),
+        &one, right, CUDA_R_16BF, static_cast<int>(depth), left, CUDA_R_16BF, static_cast<int>(depth), &zero, to,
+        CUDA_R_16BF, static_cast<int>(columns), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
   size_t bytes_of_set(const Args& args) const { return static_cast<size_t>(tokens_ * args.hidden) * sizeof(bf16); }
 

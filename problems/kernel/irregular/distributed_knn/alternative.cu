@@ -1,35 +1,15 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
-#include <stdexcept>
-
 // Nothing is selected where the database is: products read the queries of every rank where they are, and store all
 // similarities in its memory; the rank looks through them, and fetches the classes of its neighbours. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
 
 constexpr int kWarp = 32;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 struct Neighbour {
   float similarity;
@@ -85,7 +65,7 @@ class Solution {
         similarities_(rank, static_cast<size_t>(rank.world() * args.queries * args.database) * sizeof(float)),
         queries_(rank, args.query),
         labels_(rank, args.label) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
   }
   ~Solution() { cublasDestroy(cublas_); }
 
@@ -93,21 +73,25 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const auto dim = static_cast<int>(args.dim), database = static_cast<int>(args.database);
     const auto queries = static_cast<int>(args.queries), k = static_cast<int>(args.k);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all queries and classes are there
-    check_cublas(cublasSetStream(cublas_, stream));
+    // all queries and classes are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
     for (int step = 0; step < world_; ++step) {
       // [query][rank][database] in the memory of the queries' rank.
       const int peer = (rank_ + step) % world_;
-      check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, database, queries, dim, &one, args.entry,
-                                CUDA_R_16BF, dim, queries_.at<__nv_bfloat16>(peer), CUDA_R_16BF, dim, &zero,
-                                similarities_.at<float>(peer) + rank_ * args.database, CUDA_R_32F, world_ * database,
-                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+      fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, database, queries, dim, &one,
+                                             args.entry, CUDA_R_16BF, dim, queries_.at<__nv_bfloat16>(peer),
+                                             CUDA_R_16BF, dim, &zero,
+                                             similarities_.at<float>(peer) + rank_ * args.database, CUDA_R_32F,
+                                             world_ * database, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all similarities have arrived
+    // all similarities have arrived
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     search<<<static_cast<unsigned>(queries), dim3(kWarp, world), 0, stream>>>(
         similarities_.mine<float>(), labels_.peers<const int32_t>(), args.similarity, args.neighbour, database, k);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read classes
+    // all have read classes
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

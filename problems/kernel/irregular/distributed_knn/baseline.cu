@@ -6,15 +6,9 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 constexpr int kWarp = 32, kThreads = 128;
 
@@ -99,15 +93,15 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto all = static_cast<size_t>(world_ * args.queries);
-    cudaMalloc(&queries_, all * static_cast<size_t>(args.dim) * sizeof(__nv_bfloat16));
-    cudaMalloc(&similarities_, all * static_cast<size_t>(args.database) * sizeof(float));
-    cudaMalloc(&own_, all * static_cast<size_t>(args.k) * sizeof(uint64_t));
-    cudaMalloc(&received_, all * static_cast<size_t>(args.k) * sizeof(uint64_t));
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&queries_, all * static_cast<size_t>(args.dim) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&similarities_, all * static_cast<size_t>(args.database) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&own_, all * static_cast<size_t>(args.k) * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&received_, all * static_cast<size_t>(args.k) * sizeof(uint64_t)));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     shared_ = static_cast<size_t>(args.database) * sizeof(uint32_t);
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, select_own);
-    cudaFuncGetAttributes(&attributes, merge);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, select_own));
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, merge));
   }
   ~Solution() {
     cublasDestroy(cublas_);
@@ -124,10 +118,10 @@ class Solution {
         ncclAllGather(args.query, queries_, static_cast<size_t>(args.queries * args.dim), ncclBfloat16, comm_, stream));
     // cuBLAS has columns where these matrices have rows: [dim][database] transposed, times [dim][all].
     const float one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, database, all, dim, &one, args.entry, CUDA_R_16BF, dim,
-                              queries_, CUDA_R_16BF, dim, &zero, similarities_, CUDA_R_32F, database,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, database, all, dim, &one, args.entry,
+                                           CUDA_R_16BF, dim, queries_, CUDA_R_16BF, dim, &zero, similarities_,
+                                           CUDA_R_32F, database, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     select_own<<<static_cast<unsigned>(all), kThreads, shared_, stream>>>(similarities_, args.label, own_, database, k,
                                                                           rank_);
     fabricbench::check_nccl(

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -20,7 +13,8 @@ __global__ void gather(const int32_t* id, const int4* feature, int4* packed, int
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&packed_, static_cast<size_t>(world_ * args.chunk * args.width) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(
+        cudaMalloc(&packed_, static_cast<size_t>(world_ * args.chunk * args.width) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(packed_); }
 

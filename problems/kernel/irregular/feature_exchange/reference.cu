@@ -9,7 +9,11 @@
 #include "args.h"
 
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 48;                       // all resident at once: they wait for their peers
 constexpr int kTeam = 64, kMostThreads = 8 * 64;  // threads of a block for one rank
@@ -21,13 +25,6 @@ struct Flags {
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer's block of this number has stored everything
 };
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 // A barrier of one team.
 __device__ void sync(int team) { asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(kTeam) : "memory"); }
 

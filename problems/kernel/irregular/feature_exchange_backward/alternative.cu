@@ -1,26 +1,12 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 // Reads every gradient where it is and adds it to its node by atomic operations: other sums in every run. Kernels that
 // are barriers of all ranks stand before and behind.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Grid: (any, world).
 __global__ void add(Peers<const float> gradient, const int32_t* id, float* out, int64_t chunk, int64_t width,
@@ -43,11 +29,14 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    cudaMemsetAsync(args.out, 0, static_cast<size_t>(args.nodes * args.width) * sizeof(float), stream);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all gradients are there
+    fabricbench::check_cuda(
+        cudaMemsetAsync(args.out, 0, static_cast<size_t>(args.nodes * args.width) * sizeof(float), stream));
+    // all gradients are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     add<<<dim3(16, world), 256, 0, stream>>>(gradients_.peers<const float>(), args.id, args.out, args.chunk, args.width,
                                              rank_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -36,9 +36,9 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto rows = static_cast<size_t>(world_ * args.chunk);
-    cudaMalloc(&back_, rows * static_cast<size_t>(args.width) * sizeof(float));
-    cudaMalloc(&head_, static_cast<size_t>(args.nodes) * sizeof(int32_t));
-    cudaMalloc(&next_, rows * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&back_, rows * static_cast<size_t>(args.width) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&head_, static_cast<size_t>(args.nodes) * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&next_, rows * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(back_);
@@ -56,7 +56,7 @@ class Solution {
       fabricbench::check_nccl(ncclRecv(back_ + k * message, elements, ncclFloat, peer, comm_, stream));
     }
     fabricbench::check_nccl(ncclGroupEnd());
-    cudaMemsetAsync(head_, 0xFF, static_cast<size_t>(args.nodes) * sizeof(int32_t), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(head_, 0xFF, static_cast<size_t>(args.nodes) * sizeof(int32_t), stream));
     list<<<static_cast<unsigned>((rows + kThreads - 1) / kThreads), kThreads, 0, stream>>>(args.id, head_, next_, rows);
     add_up<<<static_cast<unsigned>((args.nodes * kWarp + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         head_, next_, reinterpret_cast<const float4*>(back_), reinterpret_cast<float4*>(args.out), args.nodes,

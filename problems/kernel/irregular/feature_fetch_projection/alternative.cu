@@ -1,32 +1,12 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
-#include <stdexcept>
-
 // The other order: each rank projects all of its nodes, and results are fetched, read where they are. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __global__ void fetch(Peers<const int4> projected, const int64_t* id, int4* out, int64_t count, uint32_t nodes,
                       uint32_t quads) {
@@ -43,7 +23,7 @@ class Solution {
         world_(rank.world()),
         words_(rank, fabricbench::kMostRanks * sizeof(uint32_t)),
         projected_(rank, static_cast<size_t>(args.nodes * args.columns) * sizeof(__nv_bfloat16)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
   }
   ~Solution() { cublasDestroy(cublas_); }
 
@@ -51,16 +31,19 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const auto columns = static_cast<int>(args.columns), width = static_cast<int>(args.width);
     const float one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, columns, static_cast<int>(args.nodes), width, &one,
-                              args.projection, CUDA_R_16BF, columns, args.feature, CUDA_R_16BF, width, &zero,
-                              projected_.mine(), CUDA_R_16BF, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all nodes are projected
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, columns, static_cast<int>(args.nodes),
+                                           width, &one, args.projection, CUDA_R_16BF, columns, args.feature,
+                                           CUDA_R_16BF, width, &zero, projected_.mine(), CUDA_R_16BF, columns,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    // all nodes are projected
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const int64_t quads = args.columns / 8;
     fetch<<<static_cast<unsigned>((args.fetches * quads + 255) / 256), 256, 0, stream>>>(
         projected_.peers<const int4>(), args.id, reinterpret_cast<int4*>(args.out), args.fetches,
         static_cast<uint32_t>(args.nodes), static_cast<uint32_t>(quads));
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

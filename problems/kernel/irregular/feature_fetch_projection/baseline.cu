@@ -6,15 +6,9 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 constexpr int kWarp = 32, kWarps = 32, kMostWorld = 8, kThreads = 256;
 
@@ -78,15 +72,15 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_), fetches = static_cast<size_t>(args.fetches);
     const size_t row = static_cast<size_t>(args.width) * sizeof(__nv_bfloat16);
-    cudaMalloc(&place_, fetches * sizeof(int32_t));
-    cudaMalloc(&grouped_, fetches * sizeof(int32_t));
-    cudaMalloc(&asked_, world * fetches * sizeof(int32_t));
-    cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t));
-    cudaMalloc(&answer_, world * fetches * row);
-    cudaMalloc(&got_, fetches * row);
-    cudaMalloc(&x_, fetches * row);
-    check_cublas(cublasCreate(&cublas_));
-    cudaMallocHost(&counts_, world * world * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&place_, fetches * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&grouped_, fetches * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&asked_, world * fetches * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&answer_, world * fetches * row));
+    fabricbench::check_cuda(cudaMalloc(&got_, fetches * row));
+    fabricbench::check_cuda(cudaMalloc(&x_, fetches * row));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, world * world * sizeof(int32_t)));
   }
   ~Solution() {
     for (void* memory :
@@ -103,8 +97,9 @@ class Solution {
     group<<<1, kWarp * kWarps, 0, stream>>>(args.id, place_, grouped_, own, args.fetches,
                                             static_cast<uint32_t>(args.nodes), world_);
     fabricbench::check_nccl(ncclAllGather(own, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const int64_t asked = exchange(grouped_, asked_, 1, ncclInt32, false, stream);
     rows_of(asked_, args.feature, answer_, asked, args.width, stream);
@@ -112,12 +107,13 @@ class Solution {
     rows_of(place_, got_, x_, args.fetches, args.width, stream);
 
     // cuBLAS has columns where these matrices have rows: the product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto columns = static_cast<int>(args.columns), width = static_cast<int>(args.width);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, columns, static_cast<int>(args.fetches), width, &one,
-                              args.projection, CUDA_R_16BF, columns, x_, CUDA_R_16BF, width, &zero, args.out,
-                              CUDA_R_16BF, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, columns, static_cast<int>(args.fetches),
+                                           width, &one, args.projection, CUDA_R_16BF, columns, x_, CUDA_R_16BF, width,
+                                           &zero, args.out, CUDA_R_16BF, columns, CUBLAS_COMPUTE_32F,
+                                           CUBLAS_GEMM_DEFAULT));
   }
 
  private:

@@ -1,26 +1,11 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Each rank reads the Gaussians of all ranks and projects them to its own camera: no counts are exchanged. Barriers of
 // all ranks are kernels.
 using fabricbench::Peers;
 
 constexpr int kThreads = 256, kWarp = 32;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 struct Splat {
   float x, y, z, conic[3], rx, ry;
@@ -104,8 +89,8 @@ class Solution {
         appearances_(rank, args.appearance) {
     const auto world = static_cast<size_t>(world_);
     blocks_ = static_cast<unsigned>((args.gaussians + kThreads - 1) / kThreads);
-    cudaMalloc(&rows_, world * static_cast<size_t>(args.gaussians) * sizeof(Splat));
-    cudaMalloc(&marks_, world * blocks_ * (kThreads / kWarp) * sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&rows_, world * static_cast<size_t>(args.gaussians) * sizeof(Splat)));
+    fabricbench::check_cuda(cudaMalloc(&marks_, world * blocks_ * (kThreads / kWarp) * sizeof(uint32_t)));
   }
   ~Solution() {
     cudaFree(rows_);
@@ -114,14 +99,16 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have begun
+    // all have begun
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
     project_all<<<dim3(blocks_, world), kThreads, 0, stream>>>(
         means_.peers<const float>(), quaternions_.peers<const float>(), deviations_.peers<const float>(), args.camera,
         rows_, marks_, args.gaussians, static_cast<float>(args.width), static_cast<float>(args.height));
     keep<<<dim3(blocks_, world), kThreads, 0, stream>>>(
         rows_, marks_, appearances_.peers<const float4>(), args.offsets, args.id, reinterpret_cast<Splat*>(args.splat),
         reinterpret_cast<float4*>(args.seen_appearance), args.gaussians);
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -121,15 +121,15 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_), most = world * static_cast<size_t>(args.gaussians);
     blocks_ = static_cast<unsigned>((args.gaussians + kThreads - 1) / kThreads);
-    cudaMalloc(&cameras_, world * 16 * sizeof(float));
-    cudaMalloc(&rows_, most * 2 * sizeof(float4));
-    cudaMalloc(&marks_, world * blocks_ * (kThreads / kWarp) * sizeof(uint32_t));
-    cudaMalloc(&of_block_, world * blocks_ * sizeof(int32_t));
-    cudaMalloc(&packed_rows_, most * 2 * sizeof(float4));
-    cudaMalloc(&packed_appearance_, most * sizeof(float4));
-    cudaMalloc(&packed_id_, most * sizeof(int32_t));
-    cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t));
-    cudaMallocHost(&ends_, world * world * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&cameras_, world * 16 * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&rows_, most * 2 * sizeof(float4)));
+    fabricbench::check_cuda(cudaMalloc(&marks_, world * blocks_ * (kThreads / kWarp) * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMalloc(&of_block_, world * blocks_ * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&packed_rows_, most * 2 * sizeof(float4)));
+    fabricbench::check_cuda(cudaMalloc(&packed_appearance_, most * sizeof(float4)));
+    fabricbench::check_cuda(cudaMalloc(&packed_id_, most * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&ends_, world * world * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(cameras_);
@@ -155,8 +155,9 @@ class Solution {
                                         packed_rows_, packed_appearance_, packed_id_, own, args.gaussians,
                                         static_cast<int32_t>(rank_ * args.gaussians));
     fabricbench::check_nccl(ncclAllGather(own, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(ends_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(ends_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     Offsets offsets{};
     int32_t got = 0;

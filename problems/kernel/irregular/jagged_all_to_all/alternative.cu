@@ -1,26 +1,12 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 // Every rank adds up the lengths of each key; owners read these sums, and then lengths and values where they are.
 // Barriers of all ranks are kernels, and the host learns nothing.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // begin[f]: where key f begins among the values. One block: a thread for each sample of a key, in turn.
 __global__ void find_keys(const int32_t* length, int32_t* begin, int keys, int64_t batch) {
@@ -68,12 +54,14 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
     find_keys<<<1, 128, 0, stream>>>(args.length, begin_.mine<int32_t>(), all_keys_, args.batch);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have begun and added up
+    // all have begun and added up
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     const auto owned = static_cast<unsigned>(args.keys + rank_ % 2);
     pull<<<dim3(owned, world), 256, 0, stream>>>(
         begin_.peers<const int32_t>(), lengths_.peers<const int32_t>(), values_.peers<const int64_t>(), args.key_length,
         args.offsets, args.key_value, static_cast<int>(rank_ * args.keys + rank_ / 2), args.batch);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -63,10 +63,10 @@ class Solution {
         comm_(rank) {
     const auto world = static_cast<size_t>(world_), all = static_cast<size_t>(all_keys_);
     const auto samples = static_cast<size_t>(owned(rank_) * world_ * args.batch);
-    cudaMalloc(&totals_, (world + 1) * all * sizeof(int32_t));
-    cudaMallocHost(&known_, world * all * sizeof(int32_t));
-    cudaMalloc(&got_length_, samples * sizeof(int32_t));
-    cudaMalloc(&got_value_, samples * static_cast<size_t>(args.most) * sizeof(int64_t));
+    fabricbench::check_cuda(cudaMalloc(&totals_, (world + 1) * all * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&known_, world * all * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&got_length_, samples * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&got_value_, samples * static_cast<size_t>(args.most) * sizeof(int64_t)));
   }
   ~Solution() {
     cudaFree(totals_);
@@ -80,9 +80,9 @@ class Solution {
     int32_t* own = totals_ + world_ * all_keys_;
     add_lengths<<<static_cast<unsigned>(all_keys_), kWarp, 0, stream>>>(args.length, own, args.batch);
     fabricbench::check_nccl(ncclAllGather(own, totals_, all, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(known_, totals_, static_cast<size_t>(world_) * all * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
-    cudaStreamSynchronize(stream);  // NCCL needs counts on the host
+    fabricbench::check_cuda(cudaMemcpyAsync(known_, totals_, static_cast<size_t>(world_) * all * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));  // NCCL needs counts on the host
 
     int64_t sent = 0, got = 0;
     fabricbench::check_nccl(ncclGroupStart());

@@ -1,35 +1,15 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
-#include <stdexcept>
-
 // Intersections are products: masks become zeros and ones in bf16, and cuBLAS reads those of other ranks where they
 // are. Sums of ones are exact in f32. Then every rank goes through all masks in the order of scores. Barriers of all
 // ranks are kernels.
 using fabricbench::Peers;
 
 constexpr int kMostMasks = 128;  // of all ranks
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __global__ void widen(const uchar4* mask, uint2* wide, int64_t quads) {
   const int64_t q = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -85,7 +65,7 @@ class Solution {
         common_(rank, static_cast<size_t>(args.most * rank.world() * args.most) * sizeof(float)),
         counts_(rank, args.count),
         scores_(rank, args.score) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
   }
   ~Solution() { cublasDestroy(cublas_); }
 
@@ -95,21 +75,24 @@ class Solution {
     const int64_t quads = args.most * args.pixels / 4;
     widen<<<static_cast<unsigned>((quads + 255) / 256), 256, 0, stream>>>(reinterpret_cast<const uchar4*>(args.mask),
                                                                           wide_.mine<uint2>(), quads);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all masks are there
-    check_cublas(cublasSetStream(cublas_, stream));
+    // all masks are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const float one = 1, zero = 0;
     for (int step = 0; step < world_; ++step) {
       const int peer = (rank_ + step) % world_;
-      check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, most, most, pixels, &one, wide_.at(peer),
-                                CUDA_R_16BF, pixels, wide_.mine(), CUDA_R_16BF, pixels, &zero,
-                                common_.mine<float>() + peer * most, CUDA_R_32F, world_ * most, CUBLAS_COMPUTE_32F,
-                                CUBLAS_GEMM_DEFAULT));
+      fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, most, most, pixels, &one,
+                                             wide_.at(peer), CUDA_R_16BF, pixels, wide_.mine(), CUDA_R_16BF, pixels,
+                                             &zero, common_.mine<float>() + peer * most, CUDA_R_32F, world_ * most,
+                                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all intersections are there
+    // all intersections are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     scan<<<1, world* static_cast<unsigned>(most), 0, stream>>>(
         counts_.peers<const int32_t>(), scores_.peers<const float>(), common_.peers<const float>(), args.offsets,
         args.suppressor, most, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -160,15 +160,15 @@ class Solution {
       : rank_(rank.rank()), world_(rank.world()), at_{args.most, args.pixels}, comm_(rank) {
     const auto world = static_cast<size_t>(world_), bytes = static_cast<size_t>(at_.words()) * sizeof(uint32_t);
     columns_ = static_cast<int>((world_ * args.most + 15) / 16 * 16);
-    cudaMalloc(&message_, bytes);
-    cudaMemset(message_, 0, bytes);  // gaps, and places without a mask, are gathered, too
-    cudaMalloc(&messages_, world * bytes);
-    cudaMalloc(&rows_, static_cast<size_t>(args.most * columns_));
-    cudaMalloc(&overlaps_, world * static_cast<size_t>(args.most * columns_));
+    fabricbench::check_cuda(cudaMalloc(&message_, bytes));
+    fabricbench::check_cuda(cudaMemset(message_, 0, bytes));  // gaps, and places without a mask, are gathered, too
+    fabricbench::check_cuda(cudaMalloc(&messages_, world * bytes));
+    fabricbench::check_cuda(cudaMalloc(&rows_, static_cast<size_t>(args.most * columns_)));
+    fabricbench::check_cuda(cudaMalloc(&overlaps_, world * static_cast<size_t>(args.most * columns_)));
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, pack);
-    cudaFuncGetAttributes(&attributes, compare);
-    cudaFuncGetAttributes(&attributes, decide);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, pack));
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, compare));
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, decide));
   }
   ~Solution() {
     cudaFree(message_);

@@ -1,26 +1,12 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 // The other way round: each rank compares the edges of all ranks with its own negatives, and every rank adds up what
 // all have counted. Barriers of all ranks are kernels.
 using fabricbench::Peers;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Grid: (blocks of edges, world), a thread for each edge.
 __global__ void compare(Peers<const int32_t> count, Peers<const float> positive, const float* negative, int32_t* before,
@@ -60,13 +46,16 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
     const dim3 grid(static_cast<unsigned>((args.most + 63) / 64), world);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     compare<<<grid, 64, 0, stream>>>(counts_.peers<const int32_t>(), positives_.peers<const float>(), args.negative,
                                      before_.mine<int32_t>(), args.most, args.negatives);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have counted
+    // all have counted
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     add_up<<<grid, 64, 0, stream>>>(counts_.peers<const int32_t>(), before_.peers<const int32_t>(), args.offsets,
                                     args.place, args.most);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -53,11 +53,12 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_), most = static_cast<size_t>(args.most);
-    cudaMalloc(&counts_, world * sizeof(int32_t));
-    cudaMalloc(&negatives_, world * static_cast<size_t>(args.negatives) * sizeof(float));
-    cudaMalloc(&own_, most * sizeof(int32_t));
-    cudaMalloc(&places_, world * most * sizeof(int32_t));
-    cudaMemset(own_, 0, most * sizeof(int32_t));  // what is behind the last edge is gathered, too
+    fabricbench::check_cuda(cudaMalloc(&counts_, world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&negatives_, world * static_cast<size_t>(args.negatives) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&own_, most * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&places_, world * most * sizeof(int32_t)));
+    fabricbench::check_cuda(
+        cudaMemset(own_, 0, most * sizeof(int32_t)));  // what is behind the last edge is gathered, too
   }
   ~Solution() {
     cudaFree(counts_);

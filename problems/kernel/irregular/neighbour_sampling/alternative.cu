@@ -1,26 +1,11 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Ranks read lists of neighbours where they are, without requests. The first occurrence of each node is kept in an
 // array of all nodes of the graph; one block gives out the numbers. Barriers of all ranks are kernels.
 using fabricbench::Peers;
 
 constexpr int kThreads = 128, kScan = 512, kWarp = 32;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 __device__ uint32_t mix(uint32_t x) {
   x = (x ^ x >> 16) * 0x85EBCA6B;
@@ -131,10 +116,11 @@ class Solution {
         offsets_(rank, args.offsets),
         neighbours_(rank, args.neighbour) {
     const auto all = static_cast<size_t>(world_ * args.nodes);
-    cudaMalloc(&first_, all * sizeof(int32_t));
-    cudaMalloc(&local_, all * sizeof(int32_t));
-    cudaMalloc(&state_, 3 * sizeof(int32_t));
-    cudaMalloc(&sample_, static_cast<size_t>(args.seeds * args.first_fanout * args.second_fanout) * sizeof(int2));
+    fabricbench::check_cuda(cudaMalloc(&first_, all * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&local_, all * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&state_, 3 * sizeof(int32_t)));
+    fabricbench::check_cuda(
+        cudaMalloc(&sample_, static_cast<size_t>(args.seeds * args.first_fanout * args.second_fanout) * sizeof(int2)));
   }
   ~Solution() {
     cudaFree(first_);
@@ -147,14 +133,19 @@ class Solution {
     const auto seeds = static_cast<int32_t>(args.seeds), first = seeds * static_cast<int32_t>(args.first_fanout);
     const int32_t second = first * static_cast<int32_t>(args.second_fanout);
     // Bytes of 0x7F: numbers larger than that of any sample.
-    cudaMemsetAsync(first_, 0x7F, static_cast<size_t>(world_ * args.nodes) * sizeof(int32_t), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(first_, 0x7F, static_cast<size_t>(world_ * args.nodes) * sizeof(int32_t), stream));
     start<<<blocks(seeds), kThreads, 0, stream>>>(args.seed, args.node, first_, local_, state_, seeds);
-    meet<<<1, static_cast<unsigned>(world_), 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have begun
+    // all have begun
+    fabricbench::rank_barrier_kernel<<<1, static_cast<unsigned>(world_), 0, stream>>>(flags_.peers<uint32_t>(), rank_,
+                                                                                      ++round_);
     hop(args, args.counts, first, args.first_fanout, 0, stream);
     hop(args, args.counts + 1, second, args.second_fanout, first, stream);
     finish<<<blocks(seeds + first + second), kThreads, 0, stream>>>(state_, local_, args.node, args.row, args.col,
                                                                     args.edge, seeds + first + second, first + second);
-    meet<<<1, static_cast<unsigned>(world_), 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, static_cast<unsigned>(world_), 0, stream>>>(flags_.peers<uint32_t>(), rank_,
+                                                                                      ++round_);
   }
 
  private:

@@ -236,7 +236,7 @@ class Solution {
     allocate(got_, most_edges_);
     allocate(slots_, most_edges_);
     allocate(matrix_, (world_ + 1) * (world_ + 1));
-    cudaMallocHost(&counts_, static_cast<size_t>(world_ * (world_ + 1)) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, static_cast<size_t>(world_ * (world_ + 1)) * sizeof(int32_t)));
   }
   ~Solution() {
     for (void* memory :
@@ -261,7 +261,7 @@ class Solution {
  private:
   template <class T>
   static void allocate(T*& memory, int64_t count) {
-    cudaMalloc(&memory, static_cast<size_t>(count) * sizeof(T));
+    fabricbench::check_cuda(cudaMalloc(&memory, static_cast<size_t>(count) * sizeof(T)));
   }
   // At least one.
   static unsigned blocks(int64_t threads) { return static_cast<unsigned>(threads / kThreads + 1); }
@@ -273,9 +273,9 @@ class Solution {
     group<<<1, kWarp * kWarps, 0, stream>>>(progress_, hop, args.node, args.salt, place_, grouped_, own,
                                             static_cast<uint32_t>(args.nodes), world_);
     fabricbench::check_nccl(ncclAllGather(own, matrix_, static_cast<size_t>(row), ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, static_cast<size_t>(world_ * row) * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(counts_, matrix_, static_cast<size_t>(world_ * row) * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     Askers askers{};
     int32_t asked = 0, asks = 0;

@@ -1,13 +1,6 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // No splitters: each rank sorts its keys, reads the sorted ones of all ranks, finds the place of each of its own keys
 // in the order of all by searches, and stores it there. Barriers of all ranks are kernels, and the host learns nothing.
 #include <utility>
@@ -15,14 +8,6 @@
 using fabricbench::Peers;
 
 constexpr int kTile = 256, kThreads = 128;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Keys with their origins as words without equals; behind the count there are larger ones that are no keys.
 __global__ void sort_tiles(const int32_t* count, const int32_t* key, uint64_t* words, int64_t first_origin) {
@@ -110,8 +95,8 @@ class Solution {
         counts_(rank, args.count),
         keys_(rank, args.sorted_key),
         origins_(rank, args.origin) {
-    cudaMalloc(&all_, static_cast<size_t>(world_ * padded_) * sizeof(uint64_t));
-    cudaMalloc(&all_counts_, static_cast<size_t>(world_) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(world_ * padded_) * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_counts_, static_cast<size_t>(world_) * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(all_);
@@ -128,12 +113,14 @@ class Solution {
                                                    padded_);
       std::swap(from, to);
     }
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have sorted
+    // all have sorted
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
     collect<<<dim3(blocks, world), kThreads, 0, stream>>>(sorted_.peers<const uint64_t>(from),
                                                           counts_.peers<const int32_t>(), all_, all_counts_, padded_);
     put<<<blocks, kThreads, 0, stream>>>(all_, all_counts_, args.block, keys_.peers<int32_t>(),
                                          origins_.peers<int32_t>(), padded_, rank_, world_);
-    meet<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);  // all have read and written
+    // all have read and written
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(flags_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -140,13 +140,13 @@ class Solution {
         comm_(rank) {
     // A bucket may have all keys of all ranks.
     const auto world = static_cast<size_t>(world_), most = world * static_cast<size_t>(tiles_) * kTile;
-    cudaMalloc(&words_, most * sizeof(uint64_t));
-    cudaMalloc(&other_words_, most * sizeof(uint64_t));
-    cudaMalloc(&samples_, (world + 1) * kSamples * sizeof(uint64_t));
-    cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t));
-    cudaMallocHost(&counts_, world * world * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&words_, most * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&other_words_, most * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&samples_, (world + 1) * kSamples * sizeof(uint64_t)));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, world * world * sizeof(int32_t)));
     cudaFuncAttributes attributes;  // loads the kernel, which is not launched in calls without keys
-    cudaFuncGetAttributes(&attributes, merge);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, merge));
   }
   ~Solution() {
     cudaFree(words_);
@@ -176,8 +176,9 @@ class Solution {
     int32_t* own = matrix_ + world * world;
     split<<<1, kTile, 0, stream>>>(samples_, args.count, from, own, world_);
     fabricbench::check_nccl(ncclAllGather(own, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     // Buckets to their ranks, and where the bucket of each rank begins in the order of all keys.
     int32_t bucket[kMostWorld + 1] = {}, sent = 0, longest = 0;

@@ -1,26 +1,11 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // The owners work: each reads the ids of all ranks and stores the rows that it has into the outputs of those who want
 // them, between two kernels that are barriers of all ranks.
 using fabricbench::Peers;
 
 constexpr int kWarp = 32;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Grid: (any, world). A warp looks at 32 ids of a rank and serves those of this owner, one after the other.
 __global__ void serve(Peers<const int64_t> ids, const int4* table, Peers<int4> out, int64_t lookups, int64_t rows,
@@ -48,11 +33,13 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have begun
+    // all have begun
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     serve<<<dim3(64, world), kWarp, 0, stream>>>(ids_.peers<const int64_t>(), reinterpret_cast<const int4*>(args.table),
                                                  outputs_.peers<int4>(), args.lookups, args.rows, args.width / 8,
                                                  rank_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all rows have arrived
+    // all rows have arrived
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -71,13 +64,13 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_), lookups = static_cast<size_t>(args.lookups);
     const size_t row = static_cast<size_t>(args.width) * sizeof(__nv_bfloat16);
-    cudaMalloc(&place_, lookups * sizeof(int32_t));
-    cudaMalloc(&grouped_, lookups * sizeof(int32_t));
-    cudaMalloc(&asked_, world * lookups * sizeof(int32_t));
-    cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t));
-    cudaMalloc(&answer_, world * lookups * row);
-    cudaMalloc(&got_, lookups * row);
-    cudaMallocHost(&counts_, world * world * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&place_, lookups * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&grouped_, lookups * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&asked_, world * lookups * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&answer_, world * lookups * row));
+    fabricbench::check_cuda(cudaMalloc(&got_, lookups * row));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, world * world * sizeof(int32_t)));
   }
   ~Solution() {
     for (void* memory : {static_cast<void*>(place_), static_cast<void*>(grouped_), static_cast<void*>(asked_),
@@ -92,8 +85,9 @@ class Solution {
     group<<<1, kWarp * kWarps, 0, stream>>>(args.id, place_, grouped_, own, args.lookups,
                                             static_cast<uint32_t>(args.rows), world_);
     fabricbench::check_nccl(ncclAllGather(own, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const int64_t asked = exchange(grouped_, asked_, 1, ncclInt32, false, stream);
     rows_of(asked_, args.table, answer_, asked, args.width, stream);

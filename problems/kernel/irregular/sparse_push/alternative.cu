@@ -1,25 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Each rank lists its pairs by owner; owners read the lists and fetch the pairs. Barriers of all ranks are kernels.
 using fabricbench::Peers;
 
 constexpr int kWarp = 32;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A warp for each owner. `lists`: for each owner its count, then the positions of its pairs.
 __global__ void list(const int64_t* id, int32_t* lists, int64_t pairs, int world) {
@@ -69,11 +54,13 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto world = static_cast<unsigned>(world_);
     list<<<world, kWarp, 0, stream>>>(args.id, lists_.mine<int32_t>(), args.pairs, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all lists are there
+    // all lists are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     fetch<<<dim3(16, world), 128, 0, stream>>>(
         lists_.peers<const int32_t>(), ids_.peers<const int64_t>(), rows_.peers<const int4>(), args.offsets,
         args.owned_id, reinterpret_cast<int4*>(args.owned_row), args.pairs, args.width / 4, rank_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read
+    // all have read
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

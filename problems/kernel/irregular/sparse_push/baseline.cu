@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -70,12 +63,12 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto world = static_cast<size_t>(world_), pairs = static_cast<size_t>(args.pairs);
-    cudaMalloc(&place_, pairs * sizeof(int32_t));
-    cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t));
-    cudaMalloc(&packed_id_, pairs * sizeof(int64_t));
-    cudaMalloc(&packed_row_, pairs * static_cast<size_t>(args.width) * sizeof(float));
-    cudaMallocHost(&counts_, world * world * sizeof(int32_t));
-    cudaMallocHost(&offsets_, (world + 1) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&place_, pairs * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&matrix_, (world + 1) * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&packed_id_, pairs * sizeof(int64_t)));
+    fabricbench::check_cuda(cudaMalloc(&packed_row_, pairs * static_cast<size_t>(args.width) * sizeof(float)));
+    fabricbench::check_cuda(cudaMallocHost(&counts_, world * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&offsets_, (world + 1) * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(place_);
@@ -94,8 +87,9 @@ class Solution {
         args.id, reinterpret_cast<const int4*>(args.row), place_, packed_id_, reinterpret_cast<int4*>(packed_row_),
         args.pairs, args.width / 4);
     fabricbench::check_nccl(ncclAllGather(own, matrix_, world, ncclInt32, comm_, stream));
-    cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(counts_, matrix_, world * world * sizeof(int32_t), cudaMemcpyDeviceToHost, stream));
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     int64_t sent = 0, got = 0;
     fabricbench::check_nccl(ncclGroupStart());
@@ -120,7 +114,8 @@ class Solution {
     offsets_[world_] = static_cast<int32_t>(got);
     fabricbench::check_nccl(ncclGroupEnd());
     // The next call writes `offsets_` after it has waited for the stream, this copy included.
-    cudaMemcpyAsync(args.offsets, offsets_, (world + 1) * sizeof(int32_t), cudaMemcpyHostToDevice, stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(args.offsets, offsets_, (world + 1) * sizeof(int32_t), cudaMemcpyHostToDevice, stream));
   }
 
  private:

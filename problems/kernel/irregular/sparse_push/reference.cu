@@ -173,8 +173,8 @@ class Solution {
         inboxes_(rank, sizeof(Inbox)),
         ids_(rank, args.owned_id),
         rows_(rank, args.owned_row) {
-    cudaMalloc(&plan_, sizeof(Plan));
-    cudaMemset(plan_, 0, sizeof(Plan));
+    fabricbench::check_cuda(cudaMalloc(&plan_, sizeof(Plan)));
+    fabricbench::check_cuda(cudaMemset(plan_, 0, sizeof(Plan)));
   }
   ~Solution() { cudaFree(plan_); }
 

@@ -1,19 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 // Counts [2][experts] of each rank that others read. In call e they are written where those of call e - 2 were, which
-// all ranks have read: each has met this one in call e - 1 since.
+// all ranks have read: each has had a barrier with this one in call e - 1 since.
 __global__ void clear(int32_t* counts, int experts) {
   for (int e = static_cast<int>(threadIdx.x); e < experts; e += static_cast<int>(blockDim.x)) counts[e] = 0;
 }
@@ -21,15 +12,6 @@ __global__ void clear(int32_t* counts, int experts) {
 __global__ void count(const int32_t* ids, int32_t* counts, int64_t choices) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < choices && ids[i] >= 0) atomicAdd(&counts[ids[i]], 1);
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the counts of all ranks from where they are. A thread for each rank: the sums are simple loops.
@@ -79,7 +61,7 @@ class Solution {
     clear<<<1, 256, 0, stream>>>(counts_.mine<int32_t>(set), experts);
     count<<<static_cast<unsigned>((choices + 255) / 256), 256, 0, stream>>>(args.ids, counts_.mine<int32_t>(set),
                                                                             choices);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, round_);
     lay_out<<<1, 256, static_cast<size_t>(world_ * experts) * sizeof(int32_t), stream>>>(
         args, counts_.peers<const int32_t>(set), rank_, world_);
   }

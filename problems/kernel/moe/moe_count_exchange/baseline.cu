@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -75,7 +67,7 @@ __global__ void __launch_bounds__(kMostExperts)
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&all_, static_cast<size_t>(world_ * world_ * args.local) * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(world_ * world_ * args.local) * sizeof(int32_t)));
   }
   ~Solution() { cudaFree(all_); }
 
@@ -83,7 +75,8 @@ class Solution {
     const auto experts = static_cast<int>(world_ * args.local);
     const int64_t choices = args.tokens * args.k;
     const auto blocks = static_cast<int>(std::min<int64_t>(132, (choices + kThreads - 1) / kThreads));
-    cudaMemsetAsync(args.send_counts, 0, static_cast<size_t>(experts) * sizeof(int32_t), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(args.send_counts, 0, static_cast<size_t>(experts) * sizeof(int32_t), stream));
     count<<<blocks, kThreads, 0, stream>>>(args.ids, args.send_counts, choices, experts);
     fabricbench::check_nccl(
         ncclAllGather(args.send_counts, all_, static_cast<size_t>(experts), ncclInt32, comm_, stream));

@@ -127,8 +127,8 @@ class Solution {
       : rank_(rank.rank()),
         world_(rank.world()),
         slots_(rank, 2 * static_cast<size_t>(world_ * world_ * args.local) * sizeof(uint64_t)) {
-    cudaMalloc(&workspace_, sizeof(Workspace));
-    cudaMemset(workspace_, 0, sizeof(Workspace));
+    fabricbench::check_cuda(cudaMalloc(&workspace_, sizeof(Workspace)));
+    fabricbench::check_cuda(cudaMemset(workspace_, 0, sizeof(Workspace)));
   }
   ~Solution() { cudaFree(workspace_); }
 

@@ -7,75 +7,13 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
 #include <algorithm>
-#include <stdexcept>
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-constexpr int kThreads = 128;
-constexpr int kChosen = 2, kMostWorld = 8;
-
-// A block has all tokens; a thread takes one at a time: its two experts, with their probabilities. Counts follow.
-__global__ void route(const float* logits, int32_t* ids, float* weights, int32_t* counts, int tokens, int experts) {
-  __shared__ int32_t own[kMostWorld];
-  if (threadIdx.x < kMostWorld) own[threadIdx.x] = 0;
-  __syncthreads();
-  for (int t = static_cast<int>(threadIdx.x); t < tokens; t += static_cast<int>(blockDim.x)) {
-    float logit[kMostWorld];
-#pragma unroll
-    for (int e = 0; e < kMostWorld; ++e) logit[e] = e < experts ? logits[t * experts + e] : 0;
-    int first = 0, second = -1;
-    float most = logit[0], next = 0;
-#pragma unroll
-    for (int e = 1; e < kMostWorld; ++e) {
-      if (e >= experts) break;
-      if (logit[e] > most) {
-        second = first;
-        next = most;
-        first = e;
-        most = logit[e];
-      } else if (second < 0 || logit[e] > next) {
-        second = e;
-        next = logit[e];
-      }
-    }
-    float sum = 0;
-#pragma unroll
-    for (int e = 0; e < kMostWorld; ++e) sum += e < experts ? __expf(logit[e] - most) : 0;
-    ids[t * kChosen] = first;
-    ids[t * kChosen + 1] = second;
-    weights[t * kChosen] = 1 / sum;
-    weights[t * kChosen + 1] = __expf(next - most) / sum;
-    atomicAdd(&own[first], 1);
-    atomicAdd(&own[second], 1);
-  }
-  __syncthreads();
-  if (threadIdx.x < experts) counts[threadIdx.x] = own[threadIdx.x];
-}
-
-// A block for each choice: its place is behind those of smaller experts, and of earlier choices of the same one.
-__global__ void sort(const uint4* x, const int32_t* ids, uint4* sorted, int32_t* places, int64_t vectors) {
-  const int choices = static_cast<int>(gridDim.x), choice = static_cast<int>(blockIdx.x), expert = ids[choice];
-  int place = 0;
-  for (int first = 0; first < choices; first += kThreads) {
-    const int i = first + static_cast<int>(threadIdx.x), id = i < choices ? ids[i] : kMostWorld;
-    place += __syncthreads_count(id < expert || (id == expert && i < choice));
-  }
-  for (int64_t v = threadIdx.x; v < vectors; v += kThreads)
-    sorted[place * vectors + v] = x[choice / kChosen * vectors + v];
-  if (threadIdx.x == 0) places[choice] = place;
-}
-
-__global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) h[i] = __float2bfloat16(u[i] / (1 + __expf(-u[i])) * v[i]);
-}
+#include "../forward.h"
 
 __global__ void add_up(const __nv_bfloat162* rows, const int32_t* places, const float* weights, __nv_bfloat162* out,
                        int64_t pairs) {
@@ -92,25 +30,25 @@ __global__ void add_up(const __nv_bfloat162* rows, const int32_t* places, const 
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto tokens = static_cast<size_t>(args.tokens), hidden = static_cast<size_t>(args.hidden);
     const auto ffn = static_cast<size_t>(args.ffn), world = static_cast<size_t>(world_);
     const size_t sent = tokens * kChosen, received = tokens * world;  // rows, at most: a token chooses an expert once
-    cudaMalloc(&logits_, tokens * world * sizeof(float));
-    cudaMalloc(&ids_, sent * sizeof(int32_t));
-    cudaMalloc(&weights_, sent * sizeof(float));
-    cudaMalloc(&places_, sent * sizeof(int32_t));
-    cudaMalloc(&counts_, world * sizeof(int32_t));
-    cudaMalloc(&all_, world * world * sizeof(int32_t));
-    cudaMallocHost(&all_on_host_, world * world * sizeof(int32_t));
-    cudaMalloc(&sorted_, sent * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&rows_, received * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&u_, received * ffn * sizeof(float));
-    cudaMalloc(&v_, received * ffn * sizeof(float));
-    cudaMalloc(&h_, received * ffn * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&logits_, tokens * world * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&ids_, sent * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, sent * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&places_, sent * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&counts_, world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_, world * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&all_on_host_, world * world * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&sorted_, sent * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&rows_, received * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&u_, received * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, received * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, received * ffn * sizeof(__nv_bfloat16)));
     // An expert without tokens launches nothing; the kernel shall not be loaded in the first call that has some.
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, gate);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, gate));
   }
   ~Solution() {
     cudaFree(logits_);
@@ -131,15 +69,15 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto tokens = static_cast<int>(args.tokens), hidden = static_cast<int>(args.hidden);
     const auto ffn = static_cast<int>(args.ffn);
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     multiply(args.router, args.x, logits_, CUDA_R_32F, world_, tokens, hidden);
     route<<<1, 512, 0, stream>>>(logits_, ids_, weights_, counts_, tokens, world_);
     fabricbench::check_nccl(ncclAllGather(counts_, all_, static_cast<size_t>(world_), ncclInt32, comm_, stream));
-    cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(world_ * world_) * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(world_ * world_) * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
     sort<<<static_cast<unsigned>(tokens * kChosen), kThreads, 0, stream>>>(
         reinterpret_cast<const uint4*>(args.x), ids_, reinterpret_cast<uint4*>(sorted_), places_, hidden / 8);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const int rows = exchange(sorted_, rows_, false, args.hidden, stream);
     if (rows != 0) {
@@ -161,8 +99,9 @@ class Solution {
   void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, void* c, cudaDataType type, int columns, int rows,
                 int depth) {
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b, CUDA_R_16BF, depth, a,
-                              CUDA_R_16BF, depth, &zero, c, type, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b,
+                                           CUDA_R_16BF, depth, a, CUDA_R_16BF, depth, &zero, c, type, columns,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   // Rows of tokens go to their experts, or back. Returns how many this rank's expert has.

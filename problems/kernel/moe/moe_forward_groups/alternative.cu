@@ -1,21 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 // The weights of `local` experts from `first` on for each token: 0 if k experts or more come before one.
 __global__ void weigh(const float* logits, float* weights, int tokens, int experts, int k, int first, int local) {
@@ -66,18 +52,18 @@ class Solution {
       : member_(rank.rank() % static_cast<int>(args.ep)), ep_(static_cast<int>(args.ep)), comm_(rank) {
     fabricbench::check_nccl(ncclCommSplit(comm_, rank.rank() / ep_, member_, &group_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, member_, rank.rank() / ep_, &across_, nullptr));
-    cudaMalloc(&counts_, static_cast<size_t>(args.local) * sizeof(int32_t));
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&counts_, static_cast<size_t>(args.local) * sizeof(int32_t)));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto rows = static_cast<size_t>(ep_ * args.tokens), hidden = static_cast<size_t>(args.hidden);
     const auto ffn = static_cast<size_t>(args.ffn);
-    cudaMalloc(&x_, rows * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&logits_, rows * static_cast<size_t>(ep_ * args.local) * sizeof(float));
-    cudaMalloc(&weights_, rows * static_cast<size_t>(args.local) * sizeof(float));
-    cudaMalloc(&u_, rows * ffn * sizeof(float));
-    cudaMalloc(&v_, rows * ffn * sizeof(float));
-    cudaMalloc(&h_, rows * ffn * sizeof(__nv_bfloat16));
-    cudaMalloc(&y_, rows * hidden * sizeof(float));
-    cudaMalloc(&sum_, rows * hidden * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&x_, rows * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&logits_, rows * static_cast<size_t>(ep_ * args.local) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, rows * static_cast<size_t>(args.local) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&u_, rows * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, rows * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, rows * ffn * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&y_, rows * hidden * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sum_, rows * hidden * sizeof(float)));
   }
   ~Solution() {
     cudaFree(x_);
@@ -99,7 +85,7 @@ class Solution {
     const auto ffn = static_cast<int>(args.ffn);
     const auto blocks = [](int64_t count) { return static_cast<unsigned>((count + 255) / 256); };
     const int64_t neurons = int64_t{rows} * ffn, numbers = int64_t{rows} * hidden;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     fabricbench::check_nccl(
         ncclAllGather(args.x, x_, static_cast<size_t>(args.tokens * hidden), ncclBfloat16, group_, stream));
     const auto local = static_cast<int>(args.local);
@@ -128,9 +114,9 @@ class Solution {
   // c[rows][columns] = a[rows][depth] times the transpose of b[columns][depth].
   void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, float* c, int columns, int rows, int depth) {
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b, CUDA_R_16BF, depth, a,
-                              CUDA_R_16BF, depth, &zero, c, CUDA_R_32F, columns, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b,
+                                           CUDA_R_16BF, depth, a, CUDA_R_16BF, depth, &zero, c, CUDA_R_32F, columns,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   int member_, ep_;

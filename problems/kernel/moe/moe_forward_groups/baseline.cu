@@ -7,99 +7,14 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-constexpr int kWarp = 32, kThreads = 128;
-constexpr int kMostExperts = 64;
-
-// A warp for each token: k times the largest of the logits that are left, then the softmax of those.
-__global__ void route(const float* logits, int32_t* ids, float* weights, int32_t* counts, int tokens, int experts,
-                      int k) {
-  constexpr int kEach = kMostExperts / kWarp;
-  const auto lane = static_cast<int>(threadIdx.x) % kWarp;
-  const auto token = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / kWarp);
-  if (token >= tokens) return;
-  float left[kEach];
-#pragma unroll
-  for (int n = 0; n < kEach; ++n) {
-    const int e = n * kWarp + lane;
-    left[n] = e < experts ? logits[token * experts + e] : -INFINITY;
-  }
-  float most = 0, sum = 0, mine = 0;
-  for (int j = 0; j < k; ++j) {
-    float best = left[0];
-    int expert = lane;
-#pragma unroll
-    for (int n = 1; n < kEach; ++n) {
-      if (left[n] > best) {
-        best = left[n];
-        expert = n * kWarp + lane;
-      }
-    }
-    for (int step = kWarp / 2; step > 0; step /= 2) {
-      const float other = __shfl_xor_sync(~0u, best, step);
-      const int its = __shfl_xor_sync(~0u, expert, step);
-      if (other > best || (other == best && its < expert)) {
-        best = other;
-        expert = its;
-      }
-    }
-#pragma unroll
-    for (int n = 0; n < kEach; ++n) {
-      if (expert == n * kWarp + lane) left[n] = -INFINITY;
-    }
-    if (j == 0) most = best;
-    const float weight = __expf(best - most);
-    sum += weight;
-    if (lane == j) {
-      mine = weight;
-      ids[token * k + j] = expert;
-      atomicAdd(&counts[expert], 1);
-    }
-  }
-  if (lane < k) weights[token * k + lane] = mine / sum;
-}
-
-// A block for each choice: its place is behind those of smaller experts, and of earlier choices of the same one.
-__global__ void sort(const uint4* x, const int32_t* ids, uint4* sorted, int32_t* places, int64_t vectors, int k) {
-  const int choices = static_cast<int>(gridDim.x), choice = static_cast<int>(blockIdx.x), expert = ids[choice];
-  int place = 0;
-  for (int first = 0; first < choices; first += kThreads) {
-    const int i = first + static_cast<int>(threadIdx.x), id = i < choices ? ids[i] : kMostExperts;
-    place += __syncthreads_count(id < expert || (id == expert && i < choice));
-  }
-  for (int64_t v = threadIdx.x; v < vectors; v += kThreads) sorted[place * vectors + v] = x[choice / k * vectors + v];
-  if (threadIdx.x == 0) places[choice] = place;
-}
-
-__global__ void gate(const float* u, const float* v, __nv_bfloat16* h, int64_t count) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) h[i] = __float2bfloat16(u[i] / (1 + __expf(-u[i])) * v[i]);
-}
-
-__global__ void add_up(const __nv_bfloat162* rows, const int32_t* places, const float* weights, __nv_bfloat162* out,
-                       int64_t pairs, int k) {
-  const int64_t token = blockIdx.x;
-  for (int64_t p = threadIdx.x; p < pairs; p += blockDim.x) {
-    float2 sum = {};
-    for (int64_t i = token * k; i < (token + 1) * k; ++i) {
-      const float2 y = __bfloat1622float2(rows[places[i] * pairs + p]);
-      sum.x += weights[i] * y.x;
-      sum.y += weights[i] * y.y;
-    }
-    out[token * pairs + p] = __floats2bfloat162_rn(sum.x, sum.y);
-  }
-}
+#include "../forward_by_groups.h"
 
 // Step by step: route, dispatch, the expert's products, combine. The host waits for the counts in between.
 class Solution {
@@ -107,28 +22,28 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : member_(rank.rank() % static_cast<int>(args.ep)), ep_(static_cast<int>(args.ep)), comm_(rank) {
     fabricbench::check_nccl(ncclCommSplit(comm_, rank.rank() / ep_, member_, &group_, nullptr));
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto tokens = static_cast<size_t>(args.tokens), hidden = static_cast<size_t>(args.hidden);
     const auto ffn = static_cast<size_t>(args.ffn), ep = static_cast<size_t>(ep_);
     const auto experts = static_cast<size_t>(ep_ * args.local);
     // Rows, at most: a token chooses an expert once.
     const size_t sent = tokens * static_cast<size_t>(args.k);
     const size_t received = tokens * ep * static_cast<size_t>(std::min(args.k, args.local));
-    cudaMalloc(&logits_, tokens * experts * sizeof(float));
-    cudaMalloc(&ids_, sent * sizeof(int32_t));
-    cudaMalloc(&weights_, sent * sizeof(float));
-    cudaMalloc(&places_, sent * sizeof(int32_t));
-    cudaMalloc(&counts_, experts * sizeof(int32_t));
-    cudaMalloc(&all_, ep * experts * sizeof(int32_t));
-    cudaMallocHost(&all_on_host_, ep * experts * sizeof(int32_t));
-    cudaMalloc(&sorted_, sent * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&rows_, received * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&u_, received * ffn * sizeof(float));
-    cudaMalloc(&v_, received * ffn * sizeof(float));
-    cudaMalloc(&h_, received * ffn * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&logits_, tokens * experts * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&ids_, sent * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, sent * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&places_, sent * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&counts_, experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_, ep * experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&all_on_host_, ep * experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&sorted_, sent * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&rows_, received * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&u_, received * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, received * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, received * ffn * sizeof(__nv_bfloat16)));
     // A rank without tokens launches nothing; the kernel shall not be loaded in the first call that has some.
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, gate);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, gate));
   }
   ~Solution() {
     cudaFree(logits_);
@@ -151,19 +66,19 @@ class Solution {
     const auto tokens = static_cast<int>(args.tokens), hidden = static_cast<int>(args.hidden);
     const auto ffn = static_cast<int>(args.ffn), k = static_cast<int>(args.k), local = static_cast<int>(args.local);
     const int experts = ep_ * local;
-    check_cublas(cublasSetStream(cublas_, stream));
-    cudaMemsetAsync(counts_, 0, static_cast<size_t>(experts) * sizeof(int32_t), stream);
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cuda(cudaMemsetAsync(counts_, 0, static_cast<size_t>(experts) * sizeof(int32_t), stream));
     multiply(args.router, args.x, logits_, CUDA_R_32F, experts, tokens, hidden);
     route<<<static_cast<unsigned>((tokens * kWarp + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         logits_, ids_, weights_, counts_, tokens, experts, k);
     fabricbench::check_nccl(ncclAllGather(counts_, all_, static_cast<size_t>(experts), ncclInt32, group_, stream));
     fabricbench::check_nccl(
         ncclAllReduce(counts_, args.load, static_cast<size_t>(experts), ncclInt32, ncclSum, comm_, stream));
-    cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(ep_ * experts) * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(ep_ * experts) * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
     sort<<<static_cast<unsigned>(tokens * k), kThreads, 0, stream>>>(
         reinterpret_cast<const uint4*>(args.x), ids_, reinterpret_cast<uint4*>(sorted_), places_, hidden / 8, k);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const auto rows_of = [&](int expert) {  // of this rank
       int64_t rows = 0;
@@ -202,8 +117,9 @@ class Solution {
   void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, void* c, cudaDataType type, int columns, int rows,
                 int depth) {
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b, CUDA_R_16BF, depth, a,
-                              CUDA_R_16BF, depth, &zero, c, type, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &one, b,
+                                           CUDA_R_16BF, depth, a, CUDA_R_16BF, depth, &zero, c, type, columns,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   // Rows of tokens go to their experts, or back. At the tokens' rank they are sorted by expert; at the experts' by

@@ -1,21 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 // The weight of one expert for each token: its probability if fewer than two experts come before it, else 0.
 __global__ void weigh(const float* logits, float* weights, int tokens, int experts, int expert) {
@@ -51,17 +37,17 @@ __global__ void to_bf16(const float* sum, __nv_bfloat16* out, int64_t count) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto rows = static_cast<size_t>(world_ * args.tokens), hidden = static_cast<size_t>(args.hidden);
     const auto ffn = static_cast<size_t>(args.ffn);
-    cudaMalloc(&x_, rows * hidden * sizeof(__nv_bfloat16));
-    cudaMalloc(&logits_, rows * static_cast<size_t>(world_) * sizeof(float));
-    cudaMalloc(&weights_, rows * sizeof(float));
-    cudaMalloc(&u_, rows * ffn * sizeof(float));
-    cudaMalloc(&v_, rows * ffn * sizeof(float));
-    cudaMalloc(&h_, rows * ffn * sizeof(__nv_bfloat16));
-    cudaMalloc(&factor_, rows * static_cast<size_t>(args.lora) * sizeof(__nv_bfloat16));
-    cudaMalloc(&y_, rows * hidden * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&x_, rows * hidden * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&logits_, rows * static_cast<size_t>(world_) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, rows * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&u_, rows * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, rows * ffn * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&h_, rows * ffn * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&factor_, rows * static_cast<size_t>(args.lora) * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&y_, rows * hidden * sizeof(float)));
   }
   ~Solution() {
     cudaFree(x_);
@@ -81,7 +67,7 @@ class Solution {
     const auto lora = static_cast<int>(args.lora);
     const auto blocks = [](int64_t count) { return static_cast<unsigned>((count + 255) / 256); };
     const int64_t neurons = int64_t{rows} * ffn, numbers = int64_t{rows} * hidden;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     fabricbench::check_nccl(
         ncclAllGather(args.x, x_, static_cast<size_t>(args.tokens * hidden), ncclBfloat16, comm_, stream));
     multiply(args.router, x_, logits_, CUDA_R_32F, world_, rows, hidden);
@@ -104,8 +90,9 @@ class Solution {
   // c[rows][columns] = a[rows][depth] times the transpose of b[columns][depth].
   void multiply(const __nv_bfloat16* b, const __nv_bfloat16* a, void* c, cudaDataType type, int columns, int rows,
                 int depth, float alpha = 1, float beta = 0) {
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &alpha, b, CUDA_R_16BF, depth, a,
-                              CUDA_R_16BF, depth, &beta, c, type, columns, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, depth, &alpha, b,
+                                           CUDA_R_16BF, depth, a, CUDA_R_16BF, depth, &beta, c, type, columns,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
   // c += 1/2 * (a times the transpose of first[lora][depth], in bf16) times the transpose of second[columns][lora].

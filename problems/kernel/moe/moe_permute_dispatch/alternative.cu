@@ -1,26 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// Each rank sorts the numbers of its choices by expert, all meet, and experts' ranks fetch the tokens from where they
-// are. All meet again before the tokens change.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+// Each rank sorts the numbers of its choices by expert, and after a barrier experts' ranks fetch the tokens from where
+// they are. There is another barrier before the tokens change.
 
 // list: where each expert begins, [experts + 1], then the sorted choices. A thread for each expert.
 __global__ void sort(const int32_t* ids, int32_t* list, int choices, int experts) {
@@ -67,10 +51,10 @@ class Solution {
     const auto experts = static_cast<int>(world_ * args.local);
     sort<<<static_cast<unsigned>(experts / 32 + 1), 32, 0, stream>>>(args.ids, lists_.mine<int32_t>(),
                                                                      static_cast<int>(args.tokens * args.k), experts);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     fetch<<<static_cast<unsigned>(args.local), 256, 0, stream>>>(args, lists_.peers<const int32_t>(),
                                                                  tokens_.peers<const uint4>(), rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

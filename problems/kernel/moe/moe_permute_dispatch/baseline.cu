@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -73,13 +66,13 @@ class Solution {
     const auto row = static_cast<size_t>(args.hidden) * sizeof(uint16_t),
                choices = static_cast<size_t>(args.tokens * args.k);
     const auto experts = static_cast<size_t>(world_ * args.local);
-    cudaMalloc(&counts_, experts * sizeof(int32_t));
-    cudaMalloc(&all_, static_cast<size_t>(world_) * experts * sizeof(int32_t));
-    cudaMallocHost(&all_on_host_, static_cast<size_t>(world_) * experts * sizeof(int32_t));
-    cudaMalloc(&sorted_, choices * row);
-    cudaMalloc(&sorted_from_, choices * sizeof(int32_t));
-    cudaMalloc(&received_, 2 * choices * row);
-    cudaMalloc(&received_from_, 2 * choices * sizeof(int32_t));
+    fabricbench::check_cuda(cudaMalloc(&counts_, experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&all_, static_cast<size_t>(world_) * experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&all_on_host_, static_cast<size_t>(world_) * experts * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&sorted_, choices * row));
+    fabricbench::check_cuda(cudaMalloc(&sorted_from_, choices * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&received_, 2 * choices * row));
+    fabricbench::check_cuda(cudaMalloc(&received_from_, 2 * choices * sizeof(int32_t)));
   }
   ~Solution() {
     cudaFree(counts_);
@@ -96,12 +89,12 @@ class Solution {
     const int64_t vectors = args.hidden / 8;
     count<<<1, 1024, 0, stream>>>(args.ids, counts_, choices, experts);
     fabricbench::check_nccl(ncclAllGather(counts_, all_, static_cast<size_t>(experts), ncclInt32, comm_, stream));
-    cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(world_ * experts) * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(all_on_host_, all_, static_cast<size_t>(world_ * experts) * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
     sort<<<static_cast<unsigned>(choices), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(args.x), args.ids,
                                                                   sorted_, sorted_from_, static_cast<int>(args.k),
                                                                   vectors, rank_);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const auto rows = [&](int from, int to) {
       size_t sum = 0;

@@ -173,8 +173,8 @@ class Solution {
         arrived_(rank, kMostWorld * sizeof(uint32_t)) {
     for (int r = 0; r < world_; ++r)
       inboxes_.of[r] = {rows_.at<uint4>(r), origin_.at<int4>(r), counts_.at<int>(r), arrived_.at<uint32_t>(r)};
-    cudaMalloc(&tickets_, sizeof(uint32_t));
-    cudaMemset(tickets_, 0, sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&tickets_, sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(tickets_, 0, sizeof(uint32_t)));
   }
   ~Solution() { cudaFree(tickets_); }
 

@@ -1,27 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
 
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// Experts' ranks tell each choice's rank which row it has, all meet, and the tokens' ranks fetch the rows from where
-// they are. All meet again before the rows change, and the words that say where they are.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
+// Experts' ranks send each choice's rank the number of its row, and after a barrier the tokens' ranks fetch the rows
+// from where they are. There is another barrier before the rows change, and the words that say where they are.
 
 __global__ void tell(Args args, Peers<int32_t> places) {
   const auto choices = static_cast<int>(args.tokens * args.k);
@@ -58,10 +41,10 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     tell<<<static_cast<unsigned>((2 * args.tokens * args.k + 127) / 128), 128, 0, stream>>>(args,
                                                                                             places_.peers<int32_t>());
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     fetch<<<static_cast<unsigned>(args.tokens), 256, 0, stream>>>(args, places_.mine<int32_t>(),
                                                                   rows_.peers<const __nv_bfloat162>());
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -78,10 +69,10 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
     const auto row = static_cast<size_t>(args.hidden) * sizeof(__nv_bfloat16);
     const auto choices = static_cast<size_t>(args.tokens * args.k);
-    cudaMalloc(&counts_, 2 * kMostWorld * sizeof(int32_t));
-    cudaMallocHost(&counts_on_host_, 2 * kMostWorld * sizeof(int32_t));
-    cudaMalloc(&sorted_, 2 * choices * row);
-    cudaMalloc(&received_, choices * row);
+    fabricbench::check_cuda(cudaMalloc(&counts_, 2 * kMostWorld * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMallocHost(&counts_on_host_, 2 * kMostWorld * sizeof(int32_t)));
+    fabricbench::check_cuda(cudaMalloc(&sorted_, 2 * choices * row));
+    fabricbench::check_cuda(cudaMalloc(&received_, choices * row));
   }
   ~Solution() {
     cudaFree(counts_);
@@ -92,11 +83,11 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     count<<<1, 512, 0, stream>>>(args, counts_, world_);
-    cudaMemcpyAsync(counts_on_host_, counts_, static_cast<size_t>(2 * world_) * sizeof(int32_t), cudaMemcpyDeviceToHost,
-                    stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(counts_on_host_, counts_, static_cast<size_t>(2 * world_) * sizeof(int32_t),
+                                            cudaMemcpyDeviceToHost, stream));
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(2 * args.tokens * args.k, 1024));
     sort<<<blocks, kThreads, 0, stream>>>(args, sorted_);
-    cudaStreamSynchronize(stream);
+    fabricbench::check_cuda(cudaStreamSynchronize(stream));
 
     const auto hidden = static_cast<size_t>(args.hidden);
     size_t sent = 0, received = 0;

@@ -1,17 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 256;
 
 // One parameter for each thread, into this rank's own part of `params`. Another form of the formulas: differences to
@@ -33,15 +23,6 @@ __global__ void update(Args args, int rank) {
   args.params[rank * args.n + i] = __float2bfloat16(w);
 }
 
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Fetches the part of the k-th rank behind this one, k = blockIdx.y + 1.
 __global__ void fetch(Peers<int4> params, int64_t packs, int rank, int world) {
   const int64_t peer = (rank + static_cast<int>(blockIdx.y) + 1) % world;
@@ -57,10 +38,12 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     update<<<blocks(args.n), kThreads, 0, stream>>>(args, rank_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all parts are there
+    // all parts are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(args.n / 8), static_cast<unsigned>(world_ - 1));
     fetch<<<grid, kThreads, 0, stream>>>(params_.peers<int4>(), args.n / 8, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been fetched
+    // all have been fetched
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

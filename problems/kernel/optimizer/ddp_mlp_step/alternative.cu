@@ -1,26 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 256;
 constexpr int kColumns = 32, kRows = 8;  // of a block that adds up columns
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 __global__ void activate(float* h, const float* b1, int64_t hidden, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -56,15 +40,6 @@ __global__ void add_columns(float* d, const float* h, const float* e, float* g_b
   (column < hidden ? g_b1[column] : g_b2[column - hidden]) = sum;
 }
 
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Reads the gradients of all ranks where they are, from the last rank to the first.
 __global__ void update(Args args, Peers<const float> grad, int world, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -90,10 +65,10 @@ class Solution {
         count_(args.hidden * (args.features + 1) + args.outputs * (args.hidden + 1)),
         words_(rank, 64 * sizeof(uint32_t)),
         grad_(rank, static_cast<size_t>(count_) * sizeof(float)) {
-    check_cublas(cublasCreate(&cublas_));
-    cudaMalloc(&h_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float));
-    cudaMalloc(&d_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float));
-    cudaMalloc(&e_, static_cast<size_t>(args.batch * args.outputs) * sizeof(float));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&h_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&d_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&e_, static_cast<size_t>(args.batch * args.outputs) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(h_);
@@ -104,10 +79,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     gradients(args, grad_.mine<float>(), stream);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all gradients are there
+    // all gradients are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     update<<<static_cast<unsigned>((count_ + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         args, grad_.peers<const float>(), world_, count_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:
@@ -118,25 +95,25 @@ class Solution {
     const auto hidden = static_cast<int>(args.hidden), outputs = static_cast<int>(args.outputs);
     const int64_t b1 = args.hidden * args.features, w2 = b1 + args.hidden, b2 = w2 + args.outputs * args.hidden;
     const float *p = args.params, one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, batch, features, &one, p, features, args.x,
-                             features, &zero, h_, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, batch, features, &one, p, features,
+                                          args.x, features, &zero, h_, hidden));
     activate<<<blocks(args.batch * args.hidden), kThreads, 0, stream>>>(h_, p + b1, args.hidden,
                                                                         args.batch * args.hidden);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, batch, hidden, &one, p + w2, hidden, h_,
-                             hidden, &zero, e_, outputs));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, batch, hidden, &one, p + w2,
+                                          hidden, h_, hidden, &zero, e_, outputs));
     errors_of<<<blocks(args.batch * args.outputs), kThreads, 0, stream>>>(
         e_, p + b2, args.target, 1 / static_cast<float>(batch), args.outputs, args.batch * args.outputs);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, outputs, batch, &one, h_, hidden, e_, outputs,
-                             &zero, grad + w2, hidden));
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, hidden, batch, outputs, &one, p + w2, hidden, e_,
-                             outputs, &zero, d_, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, outputs, batch, &one, h_, hidden,
+                                          e_, outputs, &zero, grad + w2, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, hidden, batch, outputs, &one, p + w2,
+                                          hidden, e_, outputs, &zero, d_, hidden));
     const auto strips = static_cast<unsigned>((args.hidden + args.outputs + kColumns - 1) / kColumns);
     add_columns<<<strips, dim3(kColumns, kRows), 0, stream>>>(d_, h_, e_, grad + b1, grad + b2, args.batch, args.hidden,
                                                               args.outputs);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, features, hidden, batch, &one, args.x, features, d_,
-                             hidden, &zero, grad, features));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, features, hidden, batch, &one, args.x,
+                                          features, d_, hidden, &zero, grad, features));
   }
 
   int rank_, world_;

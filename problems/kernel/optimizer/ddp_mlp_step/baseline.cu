@@ -8,18 +8,12 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-#include <stdexcept>
-
 constexpr int kThreads = 256;
 constexpr int kColumns = 32, kRows = 8;  // of a block that adds up columns
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 __global__ void activate(float* h, const float* b1, int64_t hidden, int64_t count) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -79,11 +73,11 @@ class Solution {
       : world_(rank.world()),
         count_(args.hidden * (args.features + 1) + args.outputs * (args.hidden + 1)),
         comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
-    cudaMalloc(&h_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float));
-    cudaMalloc(&d_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float));
-    cudaMalloc(&e_, static_cast<size_t>(args.batch * args.outputs) * sizeof(float));
-    cudaMalloc(&grad_, static_cast<size_t>(count_) * sizeof(float));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cuda(cudaMalloc(&h_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&d_, static_cast<size_t>(args.batch * args.hidden) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&e_, static_cast<size_t>(args.batch * args.outputs) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&grad_, static_cast<size_t>(count_) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(h_);
@@ -109,25 +103,25 @@ class Solution {
     const auto hidden = static_cast<int>(args.hidden), outputs = static_cast<int>(args.outputs);
     const int64_t b1 = args.hidden * args.features, w2 = b1 + args.hidden, b2 = w2 + args.outputs * args.hidden;
     const float *p = args.params, one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, batch, features, &one, p, features, args.x,
-                             features, &zero, h_, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, hidden, batch, features, &one, p, features,
+                                          args.x, features, &zero, h_, hidden));
     activate<<<blocks(args.batch * args.hidden), kThreads, 0, stream>>>(h_, p + b1, args.hidden,
                                                                         args.batch * args.hidden);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, batch, hidden, &one, p + w2, hidden, h_,
-                             hidden, &zero, e_, outputs));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, batch, hidden, &one, p + w2,
+                                          hidden, h_, hidden, &zero, e_, outputs));
     errors_of<<<blocks(args.batch * args.outputs), kThreads, 0, stream>>>(
         e_, p + b2, args.target, 1 / static_cast<float>(batch), args.outputs, args.batch * args.outputs);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, outputs, batch, &one, h_, hidden, e_, outputs,
-                             &zero, grad + w2, hidden));
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, hidden, batch, outputs, &one, p + w2, hidden, e_,
-                             outputs, &zero, d_, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, hidden, outputs, batch, &one, h_, hidden,
+                                          e_, outputs, &zero, grad + w2, hidden));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, hidden, batch, outputs, &one, p + w2,
+                                          hidden, e_, outputs, &zero, d_, hidden));
     const auto strips = static_cast<unsigned>((args.hidden + args.outputs + kColumns - 1) / kColumns);
     add_columns<<<strips, dim3(kColumns, kRows), 0, stream>>>(d_, h_, e_, grad + b1, grad + b2, args.batch, args.hidden,
                                                               args.outputs);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, features, hidden, batch, &one, args.x, features, d_,
-                             hidden, &zero, grad, features));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, features, hidden, batch, &one, args.x,
+                                          features, d_, hidden, &zero, grad, features));
   }
 
   int world_;

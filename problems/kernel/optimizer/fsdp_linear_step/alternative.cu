@@ -1,35 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 256;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // all[rank][token][feature] = x of that rank. blockIdx.y is the rank.
 __global__ void fetch(Peers<const int4> x, int4* all, int64_t packs) {
@@ -78,14 +52,14 @@ class Solution {
         words_(rank, 64 * sizeof(uint32_t)),
         x_(rank, args.x),
         target_(rank, args.target) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto tokens = static_cast<size_t>(world_ * args.tokens), rows = static_cast<size_t>(args.rows);
     const auto width = static_cast<size_t>(args.width);
-    cudaMalloc(&all_, tokens * width * sizeof(__nv_bfloat16));
-    cudaMalloc(&weights_, rows * width * sizeof(__nv_bfloat16));
-    cudaMalloc(&errors_, tokens * rows * sizeof(__nv_bfloat16));
-    cudaMalloc(&y_, tokens * rows * sizeof(float));
-    cudaMalloc(&grad_, rows * width * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&all_, tokens * width * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&weights_, rows * width * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&errors_, tokens * rows * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&y_, tokens * rows * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&grad_, rows * width * sizeof(float)));
   }
   ~Solution() {
     cudaFree(all_);
@@ -99,24 +73,26 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     const int64_t packs = args.tokens * args.width / 8, shard = args.rows * args.width;
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all tokens are there
+    // all tokens are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     const dim3 grid(blocks(packs), static_cast<unsigned>(world_));
     fetch<<<grid, kThreads, 0, stream>>>(x_.peers<const int4>(), reinterpret_cast<int4*>(all_), packs);
     round_weights<<<blocks(shard), kThreads, 0, stream>>>(args.master, weights_, shard);
 
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto tokens = static_cast<int>(world_ * args.tokens), rows = static_cast<int>(args.rows);
     const auto width = static_cast<int>(args.width);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, tokens, width, &one, weights_, CUDA_R_16BF,
-                              width, all_, CUDA_R_16BF, width, &zero, y_, CUDA_R_32F, rows, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, rows, tokens, width, &one, weights_,
+                                           CUDA_R_16BF, width, all_, CUDA_R_16BF, width, &zero, y_, CUDA_R_32F, rows,
+                                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     errors_of<<<blocks(world_ * args.tokens * args.rows), kThreads, 0, stream>>>(
         y_, target_.peers<const __nv_bfloat16>(), errors_, args.tokens, args.rows, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all tokens have been read
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, width, rows, tokens, &one, all_, CUDA_R_16BF, width,
-                              errors_, CUDA_R_16BF, rows, &zero, grad_, CUDA_R_32F, width, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    // all tokens have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, width, rows, tokens, &one, all_,
+                                           CUDA_R_16BF, width, errors_, CUDA_R_16BF, rows, &zero, grad_, CUDA_R_32F,
+                                           width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     update<<<blocks(shard), kThreads, 0, stream>>>(args, grad_, 1 / static_cast<float>(world_ * args.tokens));
   }
 

@@ -9,18 +9,12 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-#include <stdexcept>
-
 constexpr int kThreads = 256;
 constexpr float kBeta1 = 0.9F, kBeta2 = 0.95F, kEpsilon = 1e-8F, kDecay = 0.1F;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 __global__ void round_weights(const float2* master, __nv_bfloat162* weights, int64_t pairs) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -74,14 +68,14 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), outputs_(rank.world() * args.rows), comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto weights = static_cast<size_t>(outputs_ * args.width),
                results = static_cast<size_t>(args.tokens * outputs_);
-    cudaMalloc(&weights_, weights * sizeof(__nv_bfloat16));
-    cudaMalloc(&grad_, weights * sizeof(float));
-    cudaMalloc(&sums_, weights / static_cast<size_t>(world_) * sizeof(float));
-    cudaMalloc(&y_, results * sizeof(float));
-    cudaMalloc(&errors_, results * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&weights_, weights * sizeof(__nv_bfloat16)));
+    fabricbench::check_cuda(cudaMalloc(&grad_, weights * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, weights / static_cast<size_t>(world_) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&y_, results * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&errors_, results * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(weights_);
@@ -103,18 +97,18 @@ class Solution {
     fabricbench::check_nccl(ncclAllGather(mine, weights_, static_cast<size_t>(shard), ncclBfloat16, comm_, stream));
 
     // cuBLAS has columns where these matrices have rows: each product is that of the transposed factors, exchanged.
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto tokens = static_cast<int>(args.tokens), width = static_cast<int>(args.width);
     const auto outputs = static_cast<int>(outputs_);
     const float one = 1, zero = 0;
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, tokens, width, &one, weights_, CUDA_R_16BF,
-                              width, args.x, CUDA_R_16BF, width, &zero, y_, CUDA_R_32F, outputs, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, tokens, width, &one, weights_,
+                                           CUDA_R_16BF, width, args.x, CUDA_R_16BF, width, &zero, y_, CUDA_R_32F,
+                                           outputs, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     errors_of<<<blocks(results), kThreads, 0, stream>>>(y_, args.target, errors_, 1 / static_cast<float>(args.tokens),
                                                         results);
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, width, outputs, tokens, &one, args.x, CUDA_R_16BF,
-                              width, errors_, CUDA_R_16BF, outputs, &zero, grad_, CUDA_R_32F, width, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_N, CUBLAS_OP_T, width, outputs, tokens, &one, args.x,
+                                           CUDA_R_16BF, width, errors_, CUDA_R_16BF, outputs, &zero, grad_, CUDA_R_32F,
+                                           width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 
     fabricbench::check_nccl(
         ncclReduceScatter(grad_, sums_, static_cast<size_t>(shard), ncclFloat, ncclSum, comm_, stream));

@@ -1,34 +1,9 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Adds up the sums of all ranks where they are, from the last to the first.
 __device__ double sum_of_all(const Peers<const double>& sums, double lambda, int64_t blocks, int world) {
@@ -63,11 +38,11 @@ class Solution {
         sums_(rank, sizeof(double)),
         gains_(rank, static_cast<size_t>(args.blocks * args.n) * sizeof(double)),
         w_(rank, args.w) {
-    check_cublas(cublasCreate(&cublas_));
-    check_cublas(cublasSetPointerMode(cublas_, CUBLAS_POINTER_MODE_DEVICE));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasSetPointerMode(cublas_, CUBLAS_POINTER_MODE_DEVICE));
     const double constants[] = {1, 0};
-    cudaMalloc(&constants_, sizeof constants);
-    cudaMemcpy(constants_, constants, sizeof constants, cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&constants_, sizeof constants));
+    fabricbench::check_cuda(cudaMemcpy(constants_, constants, sizeof constants, cudaMemcpyHostToDevice));
   }
   ~Solution() {
     cudaFree(constants_);
@@ -78,18 +53,21 @@ class Solution {
     const auto grid = [](int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); };
     const auto n = static_cast<int>(args.n);
     const int64_t rows = args.blocks * args.n;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     for (int64_t b = 0; b < args.blocks; ++b)  // symmetric: rows or columns do not matter
-      check_cublas(cublasDgemv(cublas_, CUBLAS_OP_N, n, n, constants_, args.p + b * args.n * args.n, n,
-                               args.h + b * args.n, 1, constants_ + 1, gains_.mine<double>() + b * args.n, 1));
-    check_cublas(
+      fabricbench::check_cublas(cublasDgemv(cublas_, CUBLAS_OP_N, n, n, constants_, args.p + b * args.n * args.n, n,
+                                            args.h + b * args.n, 1, constants_ + 1, gains_.mine<double>() + b * args.n,
+                                            1));
+    fabricbench::check_cublas(
         cublasDdot(cublas_, static_cast<int>(rows), args.h, 1, gains_.mine<double>(), 1, sums_.mine<double>()));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all sums and gains are there
+    // all sums and gains are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     update_covariances<<<grid(rows * args.n), kThreads, 0, stream>>>(args, sums_.peers<const double>(),
                                                                      gains_.mine<double>(), world_);
     update_weights<<<dim3(grid(rows), static_cast<unsigned>(world_)), kThreads, 0, stream>>>(
         args, sums_.peers<const double>(), gains_.peers<const double>(), w_.peers<const double>(), world_);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have been read
+    // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -56,8 +56,8 @@ __global__ void update(Args args, const double* gain, const double* sum, double*
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), comm_(rank) {
-    cudaMalloc(&gain_, static_cast<size_t>(args.blocks * args.n) * sizeof(double));
-    cudaMalloc(&sum_, sizeof(double));
+    fabricbench::check_cuda(cudaMalloc(&gain_, static_cast<size_t>(args.blocks * args.n) * sizeof(double)));
+    fabricbench::check_cuda(cudaMalloc(&sum_, sizeof(double)));
   }
   ~Solution() {
     cudaFree(gain_);

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -90,8 +81,8 @@ __global__ void update(Shard shard, const float* squares, const int* step, const
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&wide_, static_cast<size_t>(world_ * args.n) * sizeof(float));
-    cudaMalloc(&squares_, sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&wide_, static_cast<size_t>(world_ * args.n) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&squares_, sizeof(float)));
   }
   ~Solution() {
     cudaFree(wide_);
@@ -107,7 +98,7 @@ class Solution {
                                                            world_ * quads);
     fabricbench::check_nccl(
         ncclAllReduce(wide_, wide_, static_cast<size_t>(world_ * args.n), ncclFloat, ncclSum, comm_, stream));
-    cudaMemsetAsync(squares_, 0, sizeof(float), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(squares_, 0, sizeof(float), stream));
     average<<<std::min<unsigned>(kBlocks, blocks(world_ * quads)), kThreads, 0, stream>>>(
         out(wide_), reinterpret_cast<uint2*>(args.grad_out), 1 / static_cast<float>(world_), squares_, world_ * quads);
     __nv_bfloat16* params = args.params + rank_ * args.n;

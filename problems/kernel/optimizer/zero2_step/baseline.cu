@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -64,8 +56,8 @@ __global__ void update(Shard shard, const int* step, const float* lr, float shar
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&wide_, static_cast<size_t>(world_ * args.n) * sizeof(float));
-    cudaMalloc(&sums_, static_cast<size_t>(args.n) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&wide_, static_cast<size_t>(world_ * args.n) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.n) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(wide_);

@@ -1,29 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Each rank quantises into its own place of its own outputs; copy engines then pull the places of all other ranks,
 // between two kernels that are barriers of all ranks.
-using fabricbench::Peers;
-
 constexpr int kThreads = 128, kMostBlocks = 256;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A warp for each block of 128, four numbers a lane.
 __global__ void quantise(const __nv_bfloat162* x, uint32_t* codes, float* scales, int64_t blocks) {
@@ -57,16 +37,19 @@ class Solution {
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const __nv_bfloat162*>(args.x),
                                             reinterpret_cast<uint32_t*>(args.codes) + rank_ * blocks * 32,
                                             args.scales + rank_ * blocks, blocks);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all codes are there
+    // all codes are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     for (int step = 1; step < world_; ++step) {
       const int peer = (rank_ + step) % world_;
       const int64_t at = peer * blocks;
-      cudaMemcpyAsync(args.codes + at * 128, codes_.at<uint8_t>(peer) + at * 128, static_cast<size_t>(blocks) * 128,
-                      cudaMemcpyDeviceToDevice, stream);
-      cudaMemcpyAsync(args.scales + at, scales_.at<float>(peer) + at, static_cast<size_t>(blocks) * sizeof(float),
-                      cudaMemcpyDeviceToDevice, stream);
+      fabricbench::check_cuda(cudaMemcpyAsync(args.codes + at * 128, codes_.at<uint8_t>(peer) + at * 128,
+                                              static_cast<size_t>(blocks) * 128, cudaMemcpyDeviceToDevice, stream));
+      fabricbench::check_cuda(cudaMemcpyAsync(args.scales + at, scales_.at<float>(peer) + at,
+                                              static_cast<size_t>(blocks) * sizeof(float), cudaMemcpyDeviceToDevice,
+                                              stream));
     }
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read mine
+    // all have read mine
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

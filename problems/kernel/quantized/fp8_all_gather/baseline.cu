@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -48,7 +39,7 @@ class Solution {
     const auto grid = static_cast<unsigned>((blocks * kQuads + kThreads - 1) / kThreads);
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const int4*>(args.x), reinterpret_cast<uint2*>(codes),
                                             scales, blocks);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(
         ncclAllGather(codes, args.codes, static_cast<size_t>(blocks * 128), ncclUint8, comm_, stream));
     fabricbench::check_nccl(ncclAllGather(scales, args.scales, static_cast<size_t>(blocks), ncclFloat, comm_, stream));

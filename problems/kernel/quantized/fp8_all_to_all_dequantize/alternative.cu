@@ -1,20 +1,11 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // Pulls: codes are loaded from the memory of their senders and dequantised in registers. There are no buffers; ranks
 // wait for each other twice, before they read and when they have read.
 using fabricbench::Peers;
+using fabricbench::post;
+using fabricbench::wait;
 
 constexpr int kBlocks = 128;  // all resident at once: they wait for their peers
 constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
@@ -26,14 +17,6 @@ struct Flags {
   uint32_t ready[kBlocks][fabricbench::kMostRanks];  // the peer has begun the call: its codes may be read
   uint32_t done[kBlocks][fabricbench::kMostRanks];   // the peer has read this share of my codes
 };
-
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-__device__ void post(uint32_t& flag, uint32_t call) { Flag(flag).store(call, cuda::memory_order_release); }
-__device__ void wait(uint32_t& flag, uint32_t call) {
-  while (Flag(flag).load(cuda::memory_order_acquire) < call) {
-  }
-}
 
 // Exponent and mantissa, moved to their places in a float, are the number times 2^(7 - 127), also if it is subnormal.
 __device__ float number(uint32_t code) {

@@ -1,13 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -34,8 +24,8 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : blocks_(args.rows * args.hidden / 128), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&codes_, static_cast<size_t>(world_ * blocks_) * 128);
-    cudaMalloc(&scales_, static_cast<size_t>(world_ * blocks_) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&codes_, static_cast<size_t>(world_ * blocks_) * 128));
+    fabricbench::check_cuda(cudaMalloc(&scales_, static_cast<size_t>(world_ * blocks_) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(codes_);
@@ -44,7 +34,7 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = static_cast<size_t>(blocks_);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(ncclAlltoAll(args.codes, codes_, blocks * 128, ncclUint8, comm_, stream));
     fabricbench::check_nccl(ncclAlltoAll(args.scales, scales_, blocks, ncclFloat, comm_, stream));
     fabricbench::check_nccl(ncclGroupEnd());

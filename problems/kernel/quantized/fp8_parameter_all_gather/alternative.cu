@@ -1,20 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-// All ranks meet, so that outputs may be written; a kernel stores codes straight into the outputs of all ranks; all
-// ranks meet again and tell each other the largest moduli of their shards; a kernel writes the new history.
+#include <fabricbench/rank_barrier.h>
+
+// A barrier, so that outputs may be written; a kernel stores codes straight into the outputs of all ranks; at another
+// barrier ranks exchange the largest moduli of their shards; a kernel writes the new history.
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 constexpr int kThreads = 128, kMostBlocks = 32, kMostTensors = 32;
 
@@ -24,25 +13,24 @@ struct Word {
   uint32_t most[kMostTensors];  // bits of floats that are not negative: their order is that of the floats
 };
 
-__device__ void meet_all(const Peers<Word>& words, int rank, int world, uint32_t round) {
+__device__ void exchange(const Peers<Word>& words, int rank, int world, uint32_t round) {
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer >= world) return;
-  Flag(words.of[peer][rank].round).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer].round).load(cuda::memory_order_acquire) < round) {
-  }
+  fabricbench::post(words.of[peer][rank].round, round);
+  fabricbench::wait(words.of[rank][peer].round, round);
 }
 
-__global__ void meet(Peers<Word> words, int rank, int world, uint32_t round) { meet_all(words, rank, world, round); }
+__global__ void barrier(Peers<Word> words, int rank, int world, uint32_t round) { exchange(words, rank, world, round); }
 
 // One warp: lane w deals with weight w. `mine` is 0 again for the next call. Moduli of call e are overwritten behind
-// the first meeting of call e + 1, to which a rank comes when it has read them.
+// the first barrier of call e + 1, which a rank reaches when it has read them.
 __global__ void tell(Peers<Word> words, uint32_t* mine, int64_t tensors, int rank, int world, uint32_t round) {
   if (threadIdx.x < tensors) {
     for (int r = 0; r < world; ++r) words.of[r][rank].most[threadIdx.x] = mine[threadIdx.x];
     mine[threadIdx.x] = 0;
   }
   __syncthreads();
-  meet_all(words, rank, world, round);
+  exchange(words, rank, world, round);
 }
 
 __global__ void push(const uint2* shard, const float* history, Peers<uint32_t> codes, float* scales, uint32_t* mine,
@@ -95,9 +83,9 @@ class Solution {
         world_(rank.world()),
         words_(rank, fabricbench::kMostRanks * sizeof(Word)),
         codes_(rank, args.codes) {
-    cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t));
-    cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t));
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
   }
   ~Solution() { cudaFree(mine_); }
 
@@ -105,7 +93,7 @@ class Solution {
     const int64_t quads = args.count / 4;
     const auto words = words_.peers<Word>();
     const auto tensors = static_cast<unsigned>(args.tensors);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);
+    barrier<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);
     const dim3 grid(static_cast<unsigned>(std::min<int64_t>(kMostBlocks, (quads + kThreads - 1) / kThreads)), tensors);
     push<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const uint2*>(args.shard), args.history,
                                         codes_.peers<uint32_t>(), args.scales, mine_, quads, args.steps, rank_, world_);

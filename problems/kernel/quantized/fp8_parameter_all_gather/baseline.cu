@@ -14,33 +14,7 @@
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
-
-// The largest number of all threads of a block, none of them negative.
-__device__ float largest(float own) {
-  __shared__ float of_warp[kWarps];
-  for (int step = kWarp / 2; step > 0; step /= 2) own = fmaxf(own, __shfl_xor_sync(~0u, own, step));
-  __syncthreads();  // the last use has ended
-  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = own;
-  __syncthreads();
-  for (const float other : of_warp) own = fmaxf(own, other);
-  return own;
-}
-
-// A block for each weight: its scale, and all of the new history but the last step.
-__global__ void begin(const float* history, float* scales, float* most, float* new_history, int64_t steps) {
-  const int64_t w = blockIdx.x, row = w * steps;
-  float peak = 0;
-  for (int64_t h = threadIdx.x; h < steps; h += kThreads) {
-    const float value = __ldg(history + row + h);
-    peak = fmaxf(peak, value);
-    if (h > 0) new_history[row + h - 1] = value;
-  }
-  const float scale = largest(peak) / 448.0F;
-  if (threadIdx.x != 0) return;
-  scales[w] = scale > 0 ? scale : 1;
-  most[w] = 0;
-}
+#include "../scales_of_history.h"
 
 // Eight numbers for each thread; blockIdx.y is the weight.
 __global__ void quantise(const int4* shard, const float* scales, uint2* codes, int* most, int64_t octets, int rank,
@@ -71,7 +45,7 @@ __global__ void end(const float* most, float* new_history, int64_t steps) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float)));
   }
   ~Solution() { cudaFree(most_); }
 
@@ -83,7 +57,7 @@ class Solution {
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const int4*>(args.shard), args.scales,
                                             reinterpret_cast<uint2*>(args.codes), reinterpret_cast<int*>(most_), octets,
                                             rank_, world_);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     for (int64_t w = 0; w < args.tensors; ++w) {
       uint8_t* all = args.codes + w * world_ * args.count;
       fabricbench::check_nccl(

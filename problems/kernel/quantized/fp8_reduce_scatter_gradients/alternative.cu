@@ -1,21 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-// Each rank quantises in its own memory; all ranks meet and tell each other the largest moduli; each rank reads its
-// part of all ranks' codes, from the last rank to the first, and multiplies each code by the scale before it adds; all
-// meet again, so that codes may be overwritten.
+#include <fabricbench/rank_barrier.h>
+
+// Each rank quantises in its own memory; at a barrier ranks exchange the largest moduli; each rank reads its part of
+// all ranks' codes, from the last rank to the first, and multiplies each code by the scale before it adds; after
+// another barrier codes may be overwritten.
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 constexpr int kThreads = 128, kMostBlocks = 32, kMostTensors = 32;
 
@@ -25,15 +14,14 @@ struct Word {
   uint32_t most[kMostTensors];  // bits of floats that are not negative: their order is that of the floats
 };
 
-__device__ void meet_all(const Peers<Word>& words, int rank, int world, uint32_t round) {
+__device__ void exchange(const Peers<Word>& words, int rank, int world, uint32_t round) {
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer >= world) return;
-  Flag(words.of[peer][rank].round).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer].round).load(cuda::memory_order_acquire) < round) {
-  }
+  fabricbench::post(words.of[peer][rank].round, round);
+  fabricbench::wait(words.of[rank][peer].round, round);
 }
 
-__global__ void meet(Peers<Word> words, int rank, int world, uint32_t round) { meet_all(words, rank, world, round); }
+__global__ void barrier(Peers<Word> words, int rank, int world, uint32_t round) { exchange(words, rank, world, round); }
 
 // One warp: lane w deals with weight w. `mine` is 0 again for the next call.
 __global__ void tell(Peers<Word> words, uint32_t* mine, int64_t tensors, int rank, int world, uint32_t round) {
@@ -42,7 +30,7 @@ __global__ void tell(Peers<Word> words, uint32_t* mine, int64_t tensors, int ran
     mine[threadIdx.x] = 0;
   }
   __syncthreads();
-  meet_all(words, rank, world, round);
+  exchange(words, rank, world, round);
 }
 
 __device__ float scale_of(const float* history, int64_t steps) {
@@ -118,9 +106,9 @@ class Solution {
         world_(rank.world()),
         words_(rank, fabricbench::kMostRanks * sizeof(Word)),
         codes_(rank, static_cast<size_t>(args.tensors * world_ * args.count)) {
-    cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t));
-    cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t));
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&mine_, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(mine_, 0, kMostTensors * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
   }
   ~Solution() { cudaFree(mine_); }
 
@@ -138,7 +126,7 @@ class Solution {
     add_up<<<dim3(blocks(quads), tensors), kThreads, 0, stream>>>(
         codes_.peers<const uint32_t>(), args.history, words_.mine<Word>(), reinterpret_cast<float4*>(args.mean),
         args.new_history, quads, args.steps, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have read mine, and I have read all
+    barrier<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have read mine, and I have read all
   }
 
  private:

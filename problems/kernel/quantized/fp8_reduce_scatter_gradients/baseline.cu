@@ -15,33 +15,7 @@
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-constexpr int kWarp = 32, kWarps = 8, kThreads = kWarp * kWarps;
-
-// The largest number of all threads of a block, none of them negative.
-__device__ float largest(float own) {
-  __shared__ float of_warp[kWarps];
-  for (int step = kWarp / 2; step > 0; step /= 2) own = fmaxf(own, __shfl_xor_sync(~0u, own, step));
-  __syncthreads();  // the last use has ended
-  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = own;
-  __syncthreads();
-  for (const float other : of_warp) own = fmaxf(own, other);
-  return own;
-}
-
-// A block for each weight: its scale, and all of the new history but the last step.
-__global__ void begin(const float* history, float* scales, float* most, float* new_history, int64_t steps) {
-  const int64_t w = blockIdx.x, row = w * steps;
-  float peak = 0;
-  for (int64_t h = threadIdx.x; h < steps; h += kThreads) {
-    const float value = __ldg(history + row + h);
-    peak = fmaxf(peak, value);
-    if (h > 0) new_history[row + h - 1] = value;
-  }
-  const float scale = largest(peak) / 448.0F;
-  if (threadIdx.x != 0) return;
-  scales[w] = scale > 0 ? scale : 1;
-  most[w] = 0;
-}
+#include "../scales_of_history.h"
 
 // Eight numbers for each thread; blockIdx.y is the rank that they are for, blockIdx.z the weight. Codes are
 // [rank][weight], as NCCL sends them.
@@ -88,10 +62,10 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
     const auto bytes = static_cast<size_t>(args.tensors * world_ * args.count);
-    cudaMalloc(&sent_, bytes);
-    cudaMalloc(&received_, bytes);
-    cudaMalloc(&scales_, static_cast<size_t>(args.tensors) * sizeof(float));
-    cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sent_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&received_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&scales_, static_cast<size_t>(args.tensors) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&most_, static_cast<size_t>(args.tensors) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(sent_);
@@ -109,7 +83,7 @@ class Solution {
     quantise<<<dim3(blocks(8), static_cast<unsigned>(world_), tensors), kThreads, 0, stream>>>(
         reinterpret_cast<const int4*>(args.grad), scales_, reinterpret_cast<uint2*>(sent_),
         reinterpret_cast<int*>(most_), args.count / 8);
-    ncclGroupStart();
+    fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(
         ncclAlltoAll(sent_, received_, static_cast<size_t>(args.tensors * args.count), ncclUint8, comm_, stream));
     fabricbench::check_nccl(ncclAllReduce(most_, most_, tensors, ncclFloat, ncclMax, comm_, stream));

@@ -1,28 +1,11 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 // One shot: every rank quantises its bucket in its own memory, and every rank reads all buckets and adds them up, from
 // the last rank to the first. Barriers of all ranks stand between the kernels.
 using fabricbench::Peers;
 
 constexpr int kThreads = 128, kMostBlocks = 256;
-
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A warp for each block of 128, four numbers a lane.
 __global__ void quantise(const __nv_bfloat162* grad, char4* codes, float* scales, int64_t blocks) {
@@ -71,10 +54,12 @@ class Solution {
     const auto grid = static_cast<int>(std::min<int64_t>(kMostBlocks, (blocks * 32 + kThreads - 1) / kThreads));
     quantise<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const __nv_bfloat162*>(args.grad), codes_.mine<char4>(),
                                             scales_.mine<float>(), blocks);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all codes are there
+    // all codes are there
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     average<<<grid, kThreads, 0, stream>>>(codes_.peers<const char4>(), scales_.peers<const float>(),
                                            reinterpret_cast<__nv_bfloat162*>(args.mean), blocks, world_);
-    meet<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read mine
+    // all have read mine
+    fabricbench::rank_barrier_kernel<<<1, world_, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
   }
 
  private:

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -75,14 +67,15 @@ class Solution {
     slice_.blocks = (blocks_ + world_ - 1) / world_;
     slice_.bytes = (slice_.blocks * 132 + 15) / 16 * 16;
     const auto bytes = static_cast<size_t>(world_ * slice_.bytes);
-    cudaMalloc(&sent_, bytes);
-    cudaMalloc(&received_, bytes);
-    cudaMemset(sent_, 0, bytes);
-    if (slice_.blocks * world_ != blocks_) cudaMalloc(&padded_, static_cast<size_t>(slice_.blocks * world_) * 256);
-    cudaDeviceSynchronize();
+    fabricbench::check_cuda(cudaMalloc(&sent_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&received_, bytes));
+    fabricbench::check_cuda(cudaMemset(sent_, 0, bytes));
+    if (slice_.blocks * world_ != blocks_)
+      fabricbench::check_cuda(cudaMalloc(&padded_, static_cast<size_t>(slice_.blocks * world_) * 256));
+    fabricbench::check_cuda(cudaDeviceSynchronize());
     // Ranks without a slice do not launch it before the timed calls.
     cudaFuncAttributes attributes;
-    cudaFuncGetAttributes(&attributes, average);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, average));
   }
   ~Solution() {
     cudaFree(sent_);
@@ -102,7 +95,8 @@ class Solution {
     fabricbench::check_nccl(
         ncclAllGather(own, all, static_cast<size_t>(slice_.blocks * 128), ncclBfloat16, comm_, stream));
     if (padded_ != nullptr)
-      cudaMemcpyAsync(args.mean, padded_, static_cast<size_t>(args.n) * 2, cudaMemcpyDeviceToDevice, stream);
+      fabricbench::check_cuda(
+          cudaMemcpyAsync(args.mean, padded_, static_cast<size_t>(args.n) * 2, cudaMemcpyDeviceToDevice, stream));
   }
 
  private:

@@ -25,7 +25,7 @@ struct alignas(32) Strip {
   float scale[kStrip];
 };
 
-// One word per thread block and peer, written by that peer only: the last meeting that it has come to.
+// One word per thread block and peer, written by that peer only: the last barrier that it has reached.
 struct Flags {
   uint32_t from[kMostBlocks][kMostWorld];
 };
@@ -37,10 +37,10 @@ struct Team {
   // Ranks begin with different peers, so that not all of them go to rank 0 first.
   __device__ int peer(int step) const { return (rank + 1 + step) % world; }
 
-  // Block b of this rank meets block b of all other ranks. The barrier of the block orders its threads' accesses before
+  // A barrier of the blocks with one number on all ranks. The barrier of the block orders its threads' accesses before
   // the fence; the fence, at system scope, orders them before the flags for all peers. The acquire and the second
   // barrier order what follows behind what the peers did before they came.
-  __device__ void meet(uint32_t epoch) const {
+  __device__ void barrier(uint32_t epoch) const {
     __syncthreads();
     if (const auto r = static_cast<int>(threadIdx.x); r < world) {
       using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
@@ -101,7 +101,7 @@ __device__ void send(const int4* grad, int64_t first, int64_t blocks, Strip& to)
 // for a whole rank.
 //
 // The inbox of a rank is [sender][strip of its share]. Block b writes it in call e without permission: its owner's
-// block b had read what it held when the two met at the end of call e - 1.
+// block b had read what it held before the barrier at the end of call e - 1.
 __global__ void __launch_bounds__(kThreads)
     all_reduce(Team team, Peers<Strip> inbox, const int4* grad, Peers<__nv_bfloat16> mean, int64_t blocks,
                int64_t share, uint32_t call) {
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   // My strips have come from all ranks. All of them have begun this call, so that their `mean` may be written.
-  team.meet(2 * call - 1);
+  team.barrier(2 * call - 1);
 
   const float factor = 1.0F / static_cast<float>(team.world);
   for (int64_t s = blockIdx.x; s < share; s += gridDim.x) {
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(kThreads)
       reinterpret_cast<uint2*>(mean.of[team.peer(step)])[block * kWarp + lane] = result;
   }
 
-  team.meet(2 * call);  // all means have come here, and mine have come to all
+  team.barrier(2 * call);  // all means have come here, and mine have come to all
 }
 
 class Solution {

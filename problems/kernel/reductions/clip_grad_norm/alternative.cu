@@ -1,17 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 256, kBlocks = 64;
 
 // The sum of this rank's squares in double, block by block.
@@ -27,14 +17,6 @@ __global__ void add_squares(const __nv_bfloat16* g, int64_t n, double* sum_of_al
   atomicAdd(&sum_of_block, sum);
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(sum_of_all, sum_of_block);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the sums of all ranks where they are.
@@ -61,12 +43,12 @@ class Solution {
     const __nv_bfloat16* in[] = {args.g0, args.g1, args.g2};
     __nv_bfloat16* out[] = {args.c0, args.c1, args.c2};
     const int64_t n[] = {args.n0, args.n1, args.n2};
-    cudaMemsetAsync(sums.of[rank_], 0, sizeof(double), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(sums.of[rank_], 0, sizeof(double), stream));
     for (int k = 0; k < 3; ++k) add_squares<<<kBlocks, kThreads, 0, stream>>>(in[k], n[k], sums.of[rank_]);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     for (int k = 0; k < 3; ++k)
       scale<<<kBlocks, kThreads, 0, stream>>>(sums, in[k], out[k], n[k], args.max_norm, args.norm, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

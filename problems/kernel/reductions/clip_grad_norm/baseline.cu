@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -67,14 +58,16 @@ __global__ void scale(Shards shards, const float* squares, const float* max_norm
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) { cudaMalloc(&squares_, sizeof(float)); }
+  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) {
+    fabricbench::check_cuda(cudaMalloc(&squares_, sizeof(float)));
+  }
   ~Solution() { cudaFree(squares_); }
 
   void run(const Args& args, cudaStream_t stream) {
     const Shards shards = {{args.g0, args.g1, args.g2}, {args.c0, args.c1, args.c2}, {args.n0, args.n1, args.n2}};
     const int64_t most = std::max({args.n0, args.n1, args.n2}), share = 8 * kThreads;
     const dim3 grid(static_cast<unsigned>(std::min<int64_t>(kBlocks, (most + share - 1) / share)), kTensors);
-    cudaMemsetAsync(squares_, 0, sizeof(float), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(squares_, 0, sizeof(float), stream));
     add_squares<<<grid, kThreads, 0, stream>>>(shards, squares_);
     fabricbench::check_nccl(ncclAllReduce(squares_, squares_, 1, ncclFloat, ncclSum, comm_, stream));
     scale<<<grid, kThreads, 0, stream>>>(shards, squares_, args.max_norm, args.norm);

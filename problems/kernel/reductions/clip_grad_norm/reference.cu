@@ -183,8 +183,8 @@ class Solution {
       : rank_(rank.rank()),
         world_(rank.world()),
         slots_(rank, 2 * static_cast<size_t>(rank.world()) * sizeof(uint64_t)) {
-    cudaMalloc(&local_, sizeof(Local));
-    cudaMemset(local_, 0, sizeof(Local));
+    fabricbench::check_cuda(cudaMalloc(&local_, sizeof(Local)));
+    fabricbench::check_cuda(cudaMemset(local_, 0, sizeof(Local)));
   }
   ~Solution() { cudaFree(local_); }
 

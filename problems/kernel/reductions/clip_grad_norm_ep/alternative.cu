@@ -1,17 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 256, kBlocks = 64;
 
 // The sum of squares in double, block by block.
@@ -27,14 +17,6 @@ __global__ void add_squares(const __nv_bfloat16* g, int64_t n, double* sum_of_al
   atomicAdd(&sum_of_block, sum);
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(sum_of_all, sum_of_block);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the shards' sums of all ranks where they are, and the experts' of this rank's group.
@@ -64,15 +46,15 @@ class Solution {
     const auto sums = sums_.peers<double>();
     const auto ep = static_cast<int>(args.ep);
     double* own = sums.of[rank_];
-    cudaMemsetAsync(own, 0, 2 * sizeof(double), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(own, 0, 2 * sizeof(double), stream));
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.dense_grad, args.dense, own);
     add_squares<<<kBlocks, kThreads, 0, stream>>>(args.expert_grad, args.expert, own + 1);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.dense_grad, args.dense_clipped, args.dense, 1, args.max_norm,
                                             args.norm, rank_, world_, ep);
     scale<<<kBlocks, kThreads, 0, stream>>>(sums, args.expert_grad, args.expert_clipped, args.expert,
                                             static_cast<float>(ep), args.max_norm, args.norm, rank_, world_, ep);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -73,7 +64,7 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
     const auto ep = static_cast<int>(args.ep);
     fabricbench::check_nccl(ncclCommSplit(comm_, rank.rank() / ep, rank.rank() % ep, &experts_, nullptr));
-    cudaMalloc(&sums_, 2 * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sums_, 2 * sizeof(float)));
   }
   ~Solution() {
     cudaFree(sums_);
@@ -87,7 +78,7 @@ class Solution {
                                  {1, 1 / static_cast<float>(args.ep)}};
     const int64_t most = std::max(args.dense, args.expert), share = 8 * kThreads;
     const dim3 grid(static_cast<unsigned>(std::min<int64_t>(kBlocks, (most + share - 1) / share)), 2);
-    cudaMemsetAsync(sums_, 0, 2 * sizeof(float), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(sums_, 0, 2 * sizeof(float), stream));
     add_squares<<<grid, kThreads, 0, stream>>>(gradients, sums_);
     fabricbench::check_nccl(ncclGroupStart());
     fabricbench::check_nccl(ncclAllReduce(sums_, sums_, 1, ncclFloat, ncclSum, comm_, stream));

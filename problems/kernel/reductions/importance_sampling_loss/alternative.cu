@@ -1,18 +1,10 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 1024;
 
 // What has been found so far. Extremes are of d, from which those of the ratio follow.
@@ -33,7 +25,7 @@ struct Found {
   }
 };
 
-// One block; halves of its threads meet in memory.
+// One block; halves of its threads are added up in memory.
 __global__ void add_tokens(const float* now, const float* old, const float* advantage, const uint8_t* mask,
                            Found* of_thread, Found* found, int64_t tokens) {
   Found own;
@@ -48,14 +40,6 @@ __global__ void add_tokens(const float* now, const float* old, const float* adva
     if (threadIdx.x < half) of_thread[threadIdx.x].add(of_thread[threadIdx.x + half]);
   }
   if (threadIdx.x == 0) *found = of_thread[0];
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads what all ranks have found where it is.
@@ -89,7 +73,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&)
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), found_(rank, sizeof(Found)) {
-    cudaMalloc(&of_thread_, kThreads * sizeof(Found));
+    fabricbench::check_cuda(cudaMalloc(&of_thread_, kThreads * sizeof(Found)));
   }
   ~Solution() { cudaFree(of_thread_); }
 
@@ -98,11 +82,11 @@ class Solution {
     const auto found = found_.peers<Found>();
     add_tokens<<<1, kThreads, 0, stream>>>(args.new_logprob, args.old_logprob, args.advantage, args.mask, of_thread_,
                                            found.of[rank_], args.tokens);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     finish<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         found, args.new_logprob, args.old_logprob, args.advantage, args.mask, args.loss, args.metrics, args.count,
         args.dnew, args.tokens, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -112,7 +112,9 @@ __global__ void finish(const float* now, const float* old, const float* advantag
 
 class Solution {
  public:
-  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) { cudaMalloc(&totals_, sizeof(Totals)); }
+  Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) {
+    fabricbench::check_cuda(cudaMalloc(&totals_, sizeof(Totals)));
+  }
   ~Solution() { cudaFree(totals_); }
 
   void run(const Args& args, cudaStream_t stream) {

@@ -1,18 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 64, kRows = 128;  // columns and rows of a block
 
 // A thread for each column; blocks add to the sums of their device.
@@ -28,14 +17,6 @@ __global__ void add_rows(const __nv_bfloat16* dy, const __nv_bfloat16* x, const 
   }
   atomicAdd(sums + j, gamma);
   atomicAdd(sums + hidden + j, beta);
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the sums of all ranks where they are.
@@ -64,12 +45,13 @@ class Solution {
     const auto shares = static_cast<unsigned>((args.tokens + kRows - 1) / kRows);
     const auto words = words_.peers<uint32_t>();
     const auto sums = sums_.peers<float>();
-    cudaMemsetAsync(sums.of[rank_], 0, static_cast<size_t>(2 * args.hidden) * sizeof(float), stream);
+    fabricbench::check_cuda(
+        cudaMemsetAsync(sums.of[rank_], 0, static_cast<size_t>(2 * args.hidden) * sizeof(float), stream));
     add_rows<<<dim3(strips, shares), kThreads, 0, stream>>>(args.dy, args.x, args.mean, args.rstd, sums.of[rank_],
                                                             args.tokens, args.hidden);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     add_ranks<<<strips, kThreads, 0, stream>>>(sums, args.dgamma, args.dbeta, args.hidden, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -69,8 +60,8 @@ class Solution {
     strips_ = static_cast<unsigned>((args.hidden / 8 + kWarp - 1) / kWarp);
     shares_ =
         std::max(1u, static_cast<unsigned>(std::min<int64_t>(132 / strips_, (args.tokens + kWarps - 1) / kWarps)));
-    cudaMalloc(&sums_, static_cast<size_t>(2 * args.hidden) * sizeof(float));
-    cudaMalloc(&partial_, static_cast<size_t>(2 * args.hidden * shares_) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(2 * args.hidden) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&partial_, static_cast<size_t>(2 * args.hidden * shares_) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(sums_);

@@ -147,9 +147,9 @@ class Solution {
     const int64_t strips = strips_of(args), passes = (args.tokens + kRows - 1) / kRows;
     const int64_t x = std::min<int64_t>(strips, kBlocks), y = std::min<int64_t>(kBlocks / x, passes);
     grid_ = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
-    cudaMalloc(&partial_, static_cast<size_t>(y) * sums_of(args) * sizeof(float));
-    cudaMalloc(&tickets_, static_cast<size_t>(strips) * sizeof(uint32_t));
-    cudaMemset(tickets_, 0, static_cast<size_t>(strips) * sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&partial_, static_cast<size_t>(y) * sums_of(args) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&tickets_, static_cast<size_t>(strips) * sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(tickets_, 0, static_cast<size_t>(strips) * sizeof(uint32_t)));
   }
   ~Solution() {
     cudaFree(partial_);

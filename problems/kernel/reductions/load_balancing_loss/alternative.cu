@@ -1,19 +1,10 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/peer_memory.h>
+#include <fabricbench/rank_barrier.h>
 
 #include <cuda/atomic>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 64, kMostExperts = 256;
 
 struct Totals {
@@ -60,14 +51,6 @@ __global__ void add_tokens(const __nv_bfloat16* logits, Totals* totals, int64_t 
   }
 }
 
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // One block. Reads the totals of all ranks where they are.
 __global__ void finish(Peers<Totals> totals, float* fraction, float* probability, float* loss, int64_t tokens,
                        int experts, int top_k, int world) {
@@ -100,13 +83,13 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto totals = totals_.peers<Totals>();
     const auto experts = static_cast<int>(args.experts), top_k = static_cast<int>(args.top_k);
-    cudaMemsetAsync(totals.of[rank_], 0, sizeof(Totals), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(totals.of[rank_], 0, sizeof(Totals), stream));
     add_tokens<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         args.logits, totals.of[rank_], args.tokens, experts, top_k);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all totals are there
     finish<<<1, kThreads, 0, stream>>>(totals, args.fraction, args.probability, args.loss, args.tokens, experts, top_k,
                                        world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

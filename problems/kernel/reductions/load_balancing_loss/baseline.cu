@@ -99,7 +99,7 @@ __global__ void finish(const float* totals, float* fraction, float* probability,
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&totals_, 2 * static_cast<size_t>(args.experts) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&totals_, 2 * static_cast<size_t>(args.experts) * sizeof(float)));
   }
   ~Solution() { cudaFree(totals_); }
 
@@ -107,7 +107,7 @@ class Solution {
     const auto experts = static_cast<int>(args.experts), top_k = static_cast<int>(args.top_k);
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (args.tokens + kWarps - 1) / kWarps));
     const size_t count = 2 * static_cast<size_t>(experts);
-    cudaMemsetAsync(totals_, 0, count * sizeof(float), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(totals_, 0, count * sizeof(float), stream));
     const auto add = experts <= kWarp ? add_tokens<1> : experts <= 4 * kWarp ? add_tokens<4> : add_tokens<8>;
     add<<<blocks, kThreads, 0, stream>>>(args.logits, totals_, args.tokens, experts, top_k);
     fabricbench::check_nccl(ncclAllReduce(totals_, totals_, count, ncclFloat, ncclSum, comm_, stream));

@@ -1,26 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kThreads = 256, kMostHidden = 8192;
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // A block for each row; reads the parts of all ranks where they are, two numbers at a time.
 __global__ void add_and_normalise(Peers<const __nv_bfloat162> x, const __nv_bfloat162* residual,
@@ -63,12 +45,12 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto words = words_.peers<uint32_t>();
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all inputs are there
     add_and_normalise<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
         x_.peers<const __nv_bfloat162>(), reinterpret_cast<const __nv_bfloat162*>(args.residual),
         reinterpret_cast<const __nv_bfloat162*>(args.weight), reinterpret_cast<__nv_bfloat162*>(args.h),
         reinterpret_cast<__nv_bfloat162*>(args.y), args.hidden / 2, rank_, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

@@ -1,12 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -66,7 +57,8 @@ __global__ void __launch_bounds__(kThreads)
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&parts_, static_cast<size_t>(args.rows * world_ * args.hidden) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(
+        cudaMalloc(&parts_, static_cast<size_t>(args.rows * world_ * args.hidden) * sizeof(__nv_bfloat16)));
   }
   ~Solution() { cudaFree(parts_); }
 

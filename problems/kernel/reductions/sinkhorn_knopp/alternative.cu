@@ -1,16 +1,7 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 128, kWarp = 32;
 
 __global__ void exponentials(const float* logits, float* q, int64_t count) {
@@ -25,14 +16,6 @@ __global__ void add_rows(const float* q, float* sums, int64_t images, int64_t pr
   float sum = 0;
   for (int64_t b = 0; b < images; ++b) sum += q[b * prototypes + k];
   sums[k] = sum;
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the sums of all ranks where they are.
@@ -63,7 +46,7 @@ class Solution {
         world_(rank.world()),
         words_(rank, 64 * sizeof(uint32_t)),
         sums_(rank, static_cast<size_t>(args.prototypes) * sizeof(float)) {
-    cudaMalloc(&totals_, static_cast<size_t>(args.prototypes) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&totals_, static_cast<size_t>(args.prototypes) * sizeof(float)));
   }
   ~Solution() { cudaFree(totals_); }
 
@@ -75,9 +58,9 @@ class Solution {
     exponentials<<<blocks(count), kThreads, 0, stream>>>(args.logits, args.q, count);
     for (int n = 0; n < 3; ++n) {
       add_rows<<<blocks(args.prototypes), kThreads, 0, stream>>>(args.q, sums.of[rank_], args.images, args.prototypes);
-      meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
       add_ranks<<<blocks(args.prototypes), kThreads, 0, stream>>>(sums, totals_, args.prototypes, world_);
-      meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+      fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
       scale<<<static_cast<unsigned>(args.images), kWarp, 0, stream>>>(args.q, totals_, args.prototypes);
     }
   }

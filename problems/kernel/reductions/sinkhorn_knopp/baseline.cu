@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -59,8 +52,8 @@ __global__ void add_columns(const float* sums, float* q, float* v, int64_t proto
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : comm_(rank) {
-    cudaMalloc(&sums_, static_cast<size_t>(args.prototypes) * sizeof(float));
-    cudaMalloc(&v_, static_cast<size_t>(args.images) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.prototypes) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&v_, static_cast<size_t>(args.images) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(sums_);

@@ -72,17 +72,17 @@ __device__ float sum_of(const float* from, int stride, int count) {
 }
 
 // One kernel for all iterations. A block has tiles of prototypes, with all images of the rank, and deals the images to
-// its warps: a thread meets the same numbers P in all passes. The first ones stay in its registers, others in q.
+// its warps: a thread has the same numbers P in all passes. The first ones stay in its registers, others in q.
 //
 // Sums over images are complete in a block but for the other ranks: the blocks of the same number of all ranks send
 // theirs to each other. Sums over prototypes are complete on the rank but for its other blocks: all blocks leave
-// theirs, meet, and read them. So each half of an iteration has one exchange, and none is between all blocks of all
-// ranks.
+// theirs, have a barrier, and read them. So each half of an iteration has one exchange, and none is between all blocks
+// of all ranks.
 //
 // In step s a block overwrites what was there in step s - 2, and all have read that:
 // - sums: the block has acquired the flag of step s - 1 of the rank to which it writes; the block there had read the
 //   sums of step s - 2 when it released that flag.
-// - columns: all blocks of the rank met in step s - 1, and each had read those of step s - 2 before.
+// - columns: all blocks of the rank had a barrier in step s - 1, and each had read those of step s - 2 before.
 __global__ void __launch_bounds__(kThreads) sinkhorn(Buffers buffers, const float* logits, float* q, int images,
                                                      int prototypes, int rank, int world, uint32_t first_step) {
   __builtin_assume(world > 1);
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kThreads) sinkhorn(Buffers buffers, const floa
         if (lane == 0 && b < images) buffers.columns[(set * blocks + block) * images + b] = sum[i];
       }
     }
-    // The rank's blocks meet: what each has stored before is handed on by release and acquire, at device scope.
+    // A barrier of the rank's blocks: what each has stored before is handed on by release and acquire, at device scope.
     __syncthreads();
     if (thread == 0) {
       cuda::atomic_ref<uint32_t, cuda::thread_scope_device>(*buffers.tickets).fetch_add(1, cuda::memory_order_acq_rel);
@@ -224,9 +224,9 @@ class Solution {
         blocks_(std::min(kBlocks, tiles_)),
         sums_(rank, 2 * static_cast<size_t>(rank.world() * args.prototypes) * sizeof(float)),
         flags_(rank, static_cast<size_t>(rank.world() * blocks_) * sizeof(uint32_t)) {
-    cudaMalloc(&columns_, 2 * static_cast<size_t>(blocks_ * args.images) * sizeof(float));
-    cudaMalloc(&tickets_, sizeof(uint32_t));
-    cudaMemset(tickets_, 0, sizeof(uint32_t));
+    fabricbench::check_cuda(cudaMalloc(&columns_, 2 * static_cast<size_t>(blocks_ * args.images) * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&tickets_, sizeof(uint32_t)));
+    fabricbench::check_cuda(cudaMemset(tickets_, 0, sizeof(uint32_t)));
   }
   ~Solution() {
     cudaFree(columns_);

@@ -1,16 +1,7 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kThreads = 1024;
 
 struct Found {
@@ -18,7 +9,7 @@ struct Found {
   unsigned long long count;
 };
 
-// One block; its threads meet in shared memory.
+// One block; its threads add up in shared memory.
 __global__ void add_losses(const float* loss, const uint8_t* mask, Found* found, int64_t tokens) {
   __shared__ Found all;
   if (threadIdx.x == 0) all = {};
@@ -33,14 +24,6 @@ __global__ void add_losses(const float* loss, const uint8_t* mask, Found* found,
   atomicAdd(&all.count, own.count);
   __syncthreads();
   if (threadIdx.x == 0) *found = all;
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads what all ranks have found where it is.
@@ -68,10 +51,10 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto found = found_.peers<Found>();
     add_losses<<<1, kThreads, 0, stream>>>(args.loss, args.mask, found.of[rank_], args.tokens);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     finish<<<static_cast<unsigned>((args.tokens + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
         found, args.mask, args.mean_loss, args.count, args.dloss, args.tokens, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

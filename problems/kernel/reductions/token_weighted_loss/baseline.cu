@@ -1,11 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -55,13 +47,13 @@ __global__ void finish(const uint8_t* mask, const double* both, float* mean_loss
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&both_, 2 * sizeof(double));
+    fabricbench::check_cuda(cudaMalloc(&both_, 2 * sizeof(double)));
   }
   ~Solution() { cudaFree(both_); }
 
   void run(const Args& args, cudaStream_t stream) {
     const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (args.tokens + kThreads - 1) / kThreads));
-    cudaMemsetAsync(both_, 0, 2 * sizeof(double), stream);
+    fabricbench::check_cuda(cudaMemsetAsync(both_, 0, 2 * sizeof(double), stream));
     add_losses<<<blocks, kThreads, 0, stream>>>(args.loss, args.mask, both_, args.tokens);
     fabricbench::check_nccl(ncclAllReduce(both_, both_, 2, ncclDouble, ncclSum, comm_, stream));
     finish<<<blocks, kThreads, 0, stream>>>(args.mask, both_, args.mean_loss, args.count, args.dloss, args.tokens,

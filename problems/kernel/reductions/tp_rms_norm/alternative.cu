@@ -1,17 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 // A warp for each row.
 __global__ void add_squares(const __nv_bfloat16* x, float* sums, int64_t hidden) {
   float sum = 0;
@@ -21,14 +11,6 @@ __global__ void add_squares(const __nv_bfloat16* x, float* sums, int64_t hidden)
   }
   for (int step = warpSize / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0u, sum, step);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
-}
-
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
 }
 
 // Reads the sums of all ranks where they are.
@@ -55,9 +37,9 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto sums = sums_.peers<float>();
     add_squares<<<rows, 32, 0, stream>>>(args.x, sums.of[rank_], args.hidden);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all sums are there
     normalise<<<rows, 128, 0, stream>>>(sums, args.x, args.weight, args.y, args.hidden, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

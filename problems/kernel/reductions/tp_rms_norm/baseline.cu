@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -53,7 +45,7 @@ __global__ void normalise(const int4* x, const int4* weight, const float* sums, 
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : world_(rank.world()), comm_(rank) {
-    cudaMalloc(&sums_, static_cast<size_t>(args.tokens) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&sums_, static_cast<size_t>(args.tokens) * sizeof(float)));
   }
   ~Solution() { cudaFree(sums_); }
 

@@ -1,26 +1,15 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
 using Pair = __nv_bfloat162;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 // A barrier with both neighbours, by one block: the only ranks that read this one's chunks, and whose it reads.
-__global__ void meet_neighbours(Peers<uint32_t> words, int rank, int world, uint32_t round) {
+__global__ void barrier_of_neighbours(Peers<uint32_t> words, int rank, int world, uint32_t round) {
   const int peer = threadIdx.x == 0 ? rank - 1 : rank + 1;
   if (peer < 0 || peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
+  fabricbench::post(words.of[peer][rank], round);
+  fabricbench::wait(words.of[rank][peer], round);
 }
 
 // Reads halos where they are. A thread has two channels of one token. Grid: (tokens, 2 chunks).
@@ -56,13 +45,14 @@ class Solution {
       : rank_(rank.rank()), world_(rank.world()), words_(rank, 64 * sizeof(uint32_t)), inputs_(rank, args.x) {}
 
   void run(const Args& args, cudaStream_t stream) {
-    meet_neighbours<<<1, 2, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // their inputs are there
+    barrier_of_neighbours<<<1, 2, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_,
+                                               ++round_);  // their inputs are there
     const int64_t pairs = args.channels / 2;
     const auto threads = static_cast<unsigned>(std::min<int64_t>(256, pairs));
     convolve<<<dim3(static_cast<unsigned>(args.chunk), 2), threads, 0, stream>>>(
         inputs_.peers<const Pair>(), reinterpret_cast<const Pair*>(args.w), reinterpret_cast<Pair*>(args.y), pairs,
         rank_, world_);
-    meet_neighbours<<<1, 2, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // they have read
+    barrier_of_neighbours<<<1, 2, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // they have read
   }
 
  private:

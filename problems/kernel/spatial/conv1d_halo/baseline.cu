@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -69,8 +61,8 @@ class Solution {
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), halo_(kHalo * args.channels), comm_(rank) {
     const auto bytes = static_cast<size_t>(2 * halo_) * sizeof(__nv_bfloat16);
-    cudaMalloc(&halos_, bytes);
-    cudaMemset(halos_, 0, bytes);  // what is before the sequence's begin stays zero
+    fabricbench::check_cuda(cudaMalloc(&halos_, bytes));
+    fabricbench::check_cuda(cudaMemset(halos_, 0, bytes));  // what is before the sequence's begin stays zero
   }
   ~Solution() { cudaFree(halos_); }
 

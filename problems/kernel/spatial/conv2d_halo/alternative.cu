@@ -1,18 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
 
 using fabricbench::Peers;
 
@@ -109,10 +96,6 @@ __global__ void __launch_bounds__(kThreads) add_up(Peers<float4> inbox, Peers<ui
            call);
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 // The product comes first: it needs no halo. It is a batch of nine, what each pixel adds to the nine outputs that see
 // it. So ranks exchange sums of an edge instead of its inputs, and nothing is unfolded.
 class Solution {
@@ -124,7 +107,7 @@ class Solution {
                static_cast<int>((args.width * args.filters / 4 + kThreads - 1) / kThreads)},
         inboxes_(rank, 2 * inbox_bytes(args)),
         arrived_(rank, static_cast<size_t>(2 * sizes_.slices) * sizeof(uint32_t)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto sums = static_cast<size_t>(9 * args.rows * args.width * args.filters);
     fabricbench::check_cuda(cudaMalloc(&parts_, sums * sizeof(float)), "cudaMalloc");
   }
@@ -137,12 +120,12 @@ class Solution {
     const auto pixels = static_cast<int>(args.rows * args.width), channels = static_cast<int>(args.channels),
                filters = static_cast<int>(args.filters);
     const float one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     // cuBLAS has matrices by columns: what is x w^T by rows is (w x^T)^T there. All nine have the same x.
-    check_cublas(cublasGemmStridedBatchedEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, channels, &one, args.w,
-                                            CUDA_R_16BF, 9 * channels, channels, args.x, CUDA_R_16BF, channels, 0,
-                                            &zero, parts_, CUDA_R_32F, filters, int64_t{pixels} * filters, 9,
-                                            CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasGemmStridedBatchedEx(
+        cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, channels, &one, args.w, CUDA_R_16BF, 9 * channels, channels,
+        args.x, CUDA_R_16BF, channels, 0, &zero, parts_, CUDA_R_32F, filters, int64_t{pixels} * filters, 9,
+        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     ++call_;
     add_up<<<std::min(kBlocks, sizes_.rows * sizes_.slices), kThreads, 0, stream>>>(
         inboxes_.peers<float4>(call_ % 2 * inbox_bytes(args)), arrived_.peers<uint32_t>(),

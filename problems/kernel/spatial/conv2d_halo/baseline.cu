@@ -1,23 +1,9 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
 
-#include <stdexcept>
-
 constexpr int kThreads = 128;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 // Writes what the filters see as a matrix: columns[pixel][p][q][channel]. A thread has 8 channels (an octet) of a
 // pixel. Grid: (width * octets / kThreads, rows).
@@ -48,11 +34,11 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args)
       : rank_(rank.rank()), world_(rank.world()), row_(args.width * args.channels), comm_(rank) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const auto bytes = static_cast<size_t>(2 * row_) * sizeof(__nv_bfloat16);
-    cudaMalloc(&halos_, bytes);
-    cudaMemset(halos_, 0, bytes);  // what is outside of the image stays zero
-    cudaMalloc(&columns_, static_cast<size_t>(9 * args.rows * row_) * sizeof(__nv_bfloat16));
+    fabricbench::check_cuda(cudaMalloc(&halos_, bytes));
+    fabricbench::check_cuda(cudaMemset(halos_, 0, bytes));  // what is outside of the image stays zero
+    fabricbench::check_cuda(cudaMalloc(&columns_, static_cast<size_t>(9 * args.rows * row_) * sizeof(__nv_bfloat16)));
   }
   ~Solution() {
     cudaFree(columns_);
@@ -84,10 +70,10 @@ class Solution {
     const auto pixels = static_cast<int>(args.rows * args.width), depth = static_cast<int>(9 * args.channels),
                filters = static_cast<int>(args.filters);
     const float one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, depth, &one, args.w, CUDA_R_16BF,
-                              depth, columns_, CUDA_R_16BF, depth, &zero, args.y, CUDA_R_16BF, filters,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, depth, &one, args.w,
+                                           CUDA_R_16BF, depth, columns_, CUDA_R_16BF, depth, &zero, args.y, CUDA_R_16BF,
+                                           filters, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
  private:

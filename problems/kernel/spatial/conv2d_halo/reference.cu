@@ -10,9 +10,7 @@
 #include "args.h"
 
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
 
 using fabricbench::Peers;
 
@@ -86,10 +84,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
 // A kernel that unfolds, and one product.
 class Solution {
  public:
@@ -100,7 +94,7 @@ class Solution {
                static_cast<int>((args.width * args.channels / 8 + kThreads - 1) / kThreads)},
         columns_(rank, 2 * matrix_bytes(args)),
         arrived_(rank, static_cast<size_t>(2 * sizes_.slices) * sizeof(uint32_t)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
   }
   ~Solution() { cublasDestroy(cublas_); }
 
@@ -113,10 +107,10 @@ class Solution {
     const auto pixels = static_cast<int>(args.rows * args.width), depth = static_cast<int>(9 * args.channels),
                filters = static_cast<int>(args.filters);
     const float one = 1, zero = 0;
-    check_cublas(cublasSetStream(cublas_, stream));
-    check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, depth, &one, args.w, CUDA_R_16BF,
-                              depth, columns_.mine(offset), CUDA_R_16BF, depth, &zero, args.y, CUDA_R_16BF, filters,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, filters, pixels, depth, &one, args.w,
+                                           CUDA_R_16BF, depth, columns_.mine(offset), CUDA_R_16BF, depth, &zero, args.y,
+                                           CUDA_R_16BF, filters, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
  private:

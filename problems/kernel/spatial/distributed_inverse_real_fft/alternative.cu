@@ -1,36 +1,8 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-#include <numbers>
-#include <vector>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // gathered[field][row][column]: this rank's rows of the columns of all ranks, where rank i has
 // whole[field][column][row] of all rows. Grid: (columns of all ranks, fields).
 __global__ void gather(Peers<const float2> whole, float2* gathered, int64_t first_row, int64_t rows, int64_t height,
@@ -57,7 +29,7 @@ class Solution {
         // The same on all ranks.
         wholes_(rank,
                 static_cast<size_t>(args.fields * ((half_ + world_ - 1) / world_) * args.height) * sizeof(float2)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const double scale = 1 / std::sqrt(static_cast<double>(args.height * args.width));
     const auto angle = [](int64_t j, int64_t k, int64_t n) {
       return 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
@@ -86,7 +58,7 @@ class Solution {
     }
     first_matrix_ = upload(first);
     second_matrix_ = upload(second);
-    cudaMalloc(&gathered_, static_cast<size_t>(args.fields * rows_ * half_) * sizeof(float2));
+    fabricbench::check_cuda(cudaMalloc(&gathered_, static_cast<size_t>(args.fields * rows_ * half_) * sizeof(float2)));
   }
   ~Solution() {
     for (float* memory : {first_matrix_, second_matrix_, gathered_}) cudaFree(memory);
@@ -94,29 +66,31 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto world = static_cast<unsigned>(world_);
     multiply(args.spectrum, first_matrix_, wholes_.mine<float>(), args.fields * columns_, 2 * args.height,
              2 * args.height);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all columns are there
+    // all columns are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     gather<<<dim3(static_cast<unsigned>(half_), static_cast<unsigned>(args.fields)), 64, 0, stream>>>(
         wholes_.peers<const float2>(), reinterpret_cast<float2*>(gathered_), first_, rows_, args.height, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     multiply(gathered_, second_matrix_, args.x, args.fields * rows_, 2 * half_, args.width);
   }
 
  private:
   static float* upload(const std::vector<float>& numbers) {
     float* memory = nullptr;
-    cudaMalloc(&memory, numbers.size() * sizeof(float));
-    cudaMemcpy(memory, numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&memory, numbers.size() * sizeof(float)));
+    fabricbench::check_cuda(cudaMemcpy(memory, numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
     return memory;
   }
   // c[rows][columns] = a[rows][depth] b[depth][columns]; cuBLAS has columns where these matrices have rows.
   void multiply(const float* a, const float* b, float* c, int64_t rows, int64_t depth, int64_t columns) {
     const float one = 1, zero = 0;
     const auto m = static_cast<int>(columns), n = static_cast<int>(rows), k = static_cast<int>(depth);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b, m, a, k, &zero, c, m));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b, m, a, k, &zero, c, m));
   }
 
   int rank_, world_;

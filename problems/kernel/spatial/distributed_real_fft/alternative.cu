@@ -1,36 +1,8 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cuda/atomic>
-#include <numbers>
-#include <vector>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
-
-#include <stdexcept>
+#include <fabricbench/cublas.h>
+#include <fabricbench/rank_barrier.h>
 
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // gathered[field][column][row]: this rank's columns of the rows of all ranks, where rank i has half[field][row][column]
 // of all columns. Grid: (any, rows of all ranks, fields).
 __global__ void gather(Peers<const float2> half, float2* gathered, int64_t first_column, int64_t columns, int64_t all,
@@ -57,7 +29,7 @@ class Solution {
         // The same on all ranks.
         halves_(rank,
                 static_cast<size_t>(args.fields * ((args.height + world_ - 1) / world_) * half_) * sizeof(float2)) {
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     const double scale = 1 / std::sqrt(static_cast<double>(args.height * args.width));
     // Real numbers to complex ones: [width][half][2].
     std::vector<float> first;
@@ -84,7 +56,8 @@ class Solution {
     }
     first_matrix_ = upload(first);
     second_matrix_ = upload(second);
-    cudaMalloc(&gathered_, static_cast<size_t>(args.fields * columns_ * args.height) * sizeof(float2));
+    fabricbench::check_cuda(
+        cudaMalloc(&gathered_, static_cast<size_t>(args.fields * columns_ * args.height) * sizeof(float2)));
   }
   ~Solution() {
     for (float* memory : {first_matrix_, second_matrix_, gathered_}) cudaFree(memory);
@@ -92,28 +65,30 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const auto world = static_cast<unsigned>(world_);
     multiply(args.x, first_matrix_, halves_.mine<float>(), args.fields * rows_, args.width, 2 * half_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all rows are there
+    // all rows are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     gather<<<dim3(1, static_cast<unsigned>(args.height), static_cast<unsigned>(args.fields)), 64, 0, stream>>>(
         halves_.peers<const float2>(), reinterpret_cast<float2*>(gathered_), first_, columns_, half_, world_);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     multiply(gathered_, second_matrix_, args.spectrum, args.fields * columns_, 2 * args.height, 2 * args.height);
   }
 
  private:
   static float* upload(const std::vector<float>& numbers) {
     float* memory = nullptr;
-    cudaMalloc(&memory, numbers.size() * sizeof(float));
-    cudaMemcpy(memory, numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice);
+    fabricbench::check_cuda(cudaMalloc(&memory, numbers.size() * sizeof(float)));
+    fabricbench::check_cuda(cudaMemcpy(memory, numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
     return memory;
   }
   // c[rows][columns] = a[rows][depth] b[depth][columns]; cuBLAS has columns where these matrices have rows.
   void multiply(const float* a, const float* b, float* c, int64_t rows, int64_t depth, int64_t columns) {
     const float one = 1, zero = 0;
     const auto m = static_cast<int>(columns), n = static_cast<int>(rows), k = static_cast<int>(depth);
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b, m, a, k, &zero, c, m));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b, m, a, k, &zero, c, m));
   }
 
   int rank_, world_;

@@ -1,13 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cmath>
-#include <cstdint>
-#include <numbers>
-#include <vector>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -22,43 +12,7 @@ __device__ float2 operator*(float2 a, float2 b) { return {a.x * b.x - a.y * b.y,
 __device__ float2 conjugate(float2 a) { return {a.x, -a.y}; }
 __device__ float2 turned(float2 a) { return {a.y, -a.x}; }  // times -i
 
-// Transform of 2^log2n points (Stockham): rounds from one buffer to the other, each with a factor of 4, the first with
-// a factor of 2 where log2n is odd. Returns the buffer that has the result.
-__device__ float2* transform(float2* from, float2* to, int log2n, const float2* roots) {
-  int log2done = 0;  // of the length of the transforms so far
-  if (log2n % 2 != 0) {
-    const int half = 1 << (log2n - 1);
-    for (int j = static_cast<int>(threadIdx.x); j < half; j += kThreads) {
-      const float2 a = from[j], b = from[j + half];
-      to[2 * j] = a + b;
-      to[2 * j + 1] = a - b;
-    }
-    __syncthreads();
-    float2* swap = from;
-    from = to, to = swap;
-    log2done = 1;
-  }
-  const int quarter = 1 << (log2n - 2);
-  for (; log2done < log2n; log2done += 2) {
-    const int done = 1 << log2done, stride = kRoots / 4 >> log2done;
-    for (int j = static_cast<int>(threadIdx.x); j < quarter; j += kThreads) {
-      const int k = j & (done - 1);
-      const float2 *in = from + j, w1 = __ldg(roots + k * stride), w2 = __ldg(roots + 2 * k * stride),
-                   w3 = __ldg(roots + 3 * k * stride);
-      const float2 a = in[0], b = in[quarter] * w1, c = in[2 * quarter] * w2, d = in[3 * quarter] * w3;
-      const float2 sum = a + c, difference = a - c, other_sum = b + d, other = turned(b - d);
-      float2* out = to + 4 * j - 3 * k;
-      out[0] = sum + other_sum;
-      out[done] = difference + other;
-      out[2 * done] = sum - other_sum;
-      out[3 * done] = difference - other;
-    }
-    __syncthreads();
-    float2* swap = from;
-    from = to, to = swap;
-  }
-  return from;
-}
+#include "../fourier.h"
 
 // Of n lines rank r has those from first_of(n, r) to first_of(n, r + 1) - 1.
 __host__ __device__ int first_of(int n, int rank, int world) { return rank * n / world; }
@@ -118,10 +72,11 @@ class Solution {
       const double angle = -2 * std::numbers::pi * k / kRoots;
       roots[static_cast<size_t>(k)] = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
-    cudaMalloc(&roots_, kRoots * sizeof(float2));
-    cudaMemcpy(roots_, roots.data(), kRoots * sizeof(float2), cudaMemcpyHostToDevice);
-    cudaMalloc(&sent_, static_cast<size_t>(fields_ * rows(rank_) * half_) * sizeof(float2));
-    cudaMalloc(&received_, static_cast<size_t>(fields_ * height_ * columns(rank_)) * sizeof(float2));
+    fabricbench::check_cuda(cudaMalloc(&roots_, kRoots * sizeof(float2)));
+    fabricbench::check_cuda(cudaMemcpy(roots_, roots.data(), kRoots * sizeof(float2), cudaMemcpyHostToDevice));
+    fabricbench::check_cuda(cudaMalloc(&sent_, static_cast<size_t>(fields_ * rows(rank_) * half_) * sizeof(float2)));
+    fabricbench::check_cuda(
+        cudaMalloc(&received_, static_cast<size_t>(fields_ * height_ * columns(rank_)) * sizeof(float2)));
   }
   ~Solution() {
     cudaFree(roots_);

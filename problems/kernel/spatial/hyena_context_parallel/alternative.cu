@@ -1,28 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kWarp = 32, kOutputs = 8;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // Reads the tokens of its channel where they are, gates them in float, adds up in order of the taps, and stores sums in
 // float on the ranks of the tokens. Memory: the gated tokens behind `taps` zeros, then the filter. Grid: (channels,
@@ -51,7 +31,7 @@ __global__ void convolve(Peers<const __nv_bfloat16> x2, Peers<const __nv_bfloat1
   __syncwarp();
 
   const int own = first + lane * kOutputs;
-  float window[kOutputs], out[kOutputs];  // the tokens that meet tap k, and the sums
+  float window[kOutputs], out[kOutputs];  // the tokens of tap k, and the sums
   for (int q = 0; q < kOutputs; ++q) {
     window[q] = z[own + q];
     out[q] = bias[channel] * window[q];
@@ -91,13 +71,14 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const int64_t tokens = 2 * args.chunk * world_, tile = kWarp * kOutputs, tiles = (tokens + tile - 1) / tile;
     const auto bytes = static_cast<size_t>(tiles * tile + 2 * std::min(args.taps, tokens)) * sizeof(float);
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     convolve<<<dim3(static_cast<unsigned>(args.channels), static_cast<unsigned>(tiles)), kWarp, bytes, stream>>>(
         gates_.peers<const __nv_bfloat16>(), values_.peers<const __nv_bfloat16>(), args.h, args.bias,
         sums_.peers<float>(), static_cast<int>(args.chunk), static_cast<int>(args.taps), rank_, world_);
     // All inputs have been read, and all sums are there. They are overwritten behind the first barrier of the next
     // call.
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     gate<<<static_cast<unsigned>((count_ + 255) / 256), 256, 0, stream>>>(args.x1, sums_.mine<float>(), args.y, count_);
   }
 

@@ -150,8 +150,8 @@ class Solution {
                rank.world()},
         comm_(rank) {
     const auto bytes = static_cast<size_t>(rank.world() * message_) * sizeof(__nv_bfloat16);
-    cudaMalloc(&sent_, bytes);
-    cudaMalloc(&received_, bytes);
+    fabricbench::check_cuda(cudaMalloc(&sent_, bytes));
+    fabricbench::check_cuda(cudaMalloc(&received_, bytes));
   }
   ~Solution() {
     cudaFree(sent_);

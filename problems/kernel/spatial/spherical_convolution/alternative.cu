@@ -1,25 +1,8 @@
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
 constexpr int kThreads = 128;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
 
 // grid[rank][channel][lat][lon]: the points of all ranks. Grid: (any, world).
 __global__ void pull(Peers<const float> x, float* grid, int64_t count) {
@@ -62,8 +45,8 @@ class Solution {
         words_(rank, static_cast<size_t>(rank.world()) * sizeof(uint32_t)),
         inputs_(rank, args.x) {
     const auto points = static_cast<size_t>(args.channels * args.lats * args.lons) * sizeof(float);
-    cudaMalloc(&grid_, points * static_cast<size_t>(world_));
-    cudaMalloc(&sums_, points * static_cast<size_t>(args.basis));
+    fabricbench::check_cuda(cudaMalloc(&grid_, points * static_cast<size_t>(world_)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, points * static_cast<size_t>(args.basis)));
   }
   ~Solution() {
     cudaFree(grid_);
@@ -74,9 +57,11 @@ class Solution {
     const auto world = static_cast<unsigned>(world_);
     const int64_t points = args.lats * args.lons;
     const auto blocks = static_cast<unsigned>((points + kThreads - 1) / kThreads);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all inputs are there
+    // all inputs are there
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     pull<<<dim3(16, world), kThreads, 0, stream>>>(inputs_.peers<const float>(), grid_, args.channels * points);
-    meet<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, world, 0, stream>>>(words_.peers<uint32_t>(), rank_, ++round_);
     convolve<<<dim3(blocks, static_cast<unsigned>(args.channels), static_cast<unsigned>(args.basis)), kThreads, 0,
                stream>>>(args, grid_, sums_, rank_, world_);
     mix<<<dim3(blocks, static_cast<unsigned>(args.features)), kThreads, 0, stream>>>(args, sums_);

@@ -1,20 +1,7 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
-#include <cublas_v2.h>
+#include <fabricbench/cublas.h>
 #include <fabricbench/nccl.h>
 #include <nccl.h>
-
-#include <stdexcept>
-
-inline void check_cublas(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 constexpr int kThreads = 128;
 constexpr int kChannels = 4;  // of a thread
@@ -78,14 +65,14 @@ class Solution {
              q * static_cast<int>(args.lats)};
     fabricbench::check_nccl(ncclCommSplit(comm_, q, a, &azimuth_, nullptr));
     fabricbench::check_nccl(ncclCommSplit(comm_, a, q, &polar_, nullptr));
-    check_cublas(cublasCreate(&cublas_));
+    fabricbench::check_cublas(cublasCreate(&cublas_));
     points_count_ = args.channels * args.lats * args.lons;
     const auto points = static_cast<size_t>(points_count_) * sizeof(float);
     const size_t sums = points * static_cast<size_t>(args.basis);
-    cudaMalloc(&points_, points);
-    cudaMalloc(&sums_, sums * static_cast<size_t>(grid_.polar));
-    cudaMalloc(&complete_, sums);
-    cudaMalloc(&all_, sums);
+    fabricbench::check_cuda(cudaMalloc(&points_, points));
+    fabricbench::check_cuda(cudaMalloc(&sums_, sums * static_cast<size_t>(grid_.polar)));
+    fabricbench::check_cuda(cudaMalloc(&complete_, sums));
+    fabricbench::check_cuda(cudaMalloc(&all_, sums));
   }
   ~Solution() {
     for (float* memory : {points_, sums_, complete_, all_}) cudaFree(memory);
@@ -95,7 +82,7 @@ class Solution {
   }
 
   void run(const Args& args, cudaStream_t stream) {
-    check_cublas(cublasSetStream(cublas_, stream));
+    fabricbench::check_cublas(cublasSetStream(cublas_, stream));
     const int plane = grid_.lats * grid_.lons, depth = static_cast<int>(args.channels * args.basis);
     const auto features = static_cast<int>(args.features);
     const int rows = grid_.basis * grid_.lats * grid_.polar, longitudes = grid_.lons * grid_.azimuth;
@@ -111,8 +98,8 @@ class Solution {
     // out[feature][point] += weight[feature][channel, filter] all[channel, filter][point]; cuBLAS has columns where
     // these matrices have rows.
     const float one = 1;
-    check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, plane, features, depth, &one, all_, plane, args.weight,
-                             depth, &one, args.out, plane));
+    fabricbench::check_cublas(cublasSgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, plane, features, depth, &one, all_, plane,
+                                          args.weight, depth, &one, args.out, plane));
   }
 
  private:

@@ -1,27 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/rank_barrier.h>
+
 using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
-
-// A barrier of all ranks, by one block: a word for each rank in the memory of each.
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // The colours of all latents of this rank: colours[place][colour][latent]. Grid: (latents / 128, colours, places).
 __global__ void mix(const __nv_bfloat16* latents, const __nv_bfloat16* w, float* colours, int count, int channels) {
   const auto i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -108,10 +88,12 @@ class Solution {
                       static_cast<int>(args.overlap), world_};
     mix<<<dim3(static_cast<unsigned>((latents + 127) / 128), 3, static_cast<unsigned>(places_)), 128, 0, stream>>>(
         args.latents, args.w, colours_.mine<float>(), static_cast<int>(latents), static_cast<int>(args.channels));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all colours are there
+    // all colours are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
     stitch<<<dim3(static_cast<unsigned>((octets + 63) / 64), static_cast<unsigned>(rows), 3), 64, 0, stream>>>(
         colours_.peers<float>(), reinterpret_cast<int4*>(args.image), sizes, static_cast<int>(first));
-    meet<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);  // all have read them
+    // all have read them
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words_.peers<uint32_t>(), rank_, world_, ++round_);
   }
 
  private:

@@ -138,7 +138,7 @@ class Solution {
         comm_(rank) {
     const int tiles = sizes_.down * sizes_.across, rows = 8 * sizes_.tile;
     own_ = (tiles - rank_ + world_ - 1) / world_;
-    cudaMalloc(&decoded_, static_cast<size_t>(tiles) * rows * 3 * sizes_.tile * sizeof(int4));
+    fabricbench::check_cuda(cudaMalloc(&decoded_, static_cast<size_t>(tiles) * rows * 3 * sizes_.tile * sizeof(int4)));
     for (int k = 0; k < tiles; ++k) {
       const int top = k / sizes_.across * 8 * sizes_.step();
       for (int r = 0; r < world_; ++r) {
@@ -150,8 +150,8 @@ class Solution {
       }
     }
     cudaFuncAttributes attributes;  // a rank without tiles launches one kernel only: both are loaded now
-    cudaFuncGetAttributes(&attributes, decode);
-    cudaFuncGetAttributes(&attributes, blend);
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, decode));
+    fabricbench::check_cuda(cudaFuncGetAttributes(&attributes, blend));
   }
   ~Solution() { cudaFree(decoded_); }
 

@@ -1,17 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/peer_memory.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-#include <cuda/atomic>
-
-#include "args.h"
-
 // [solution]
-using fabricbench::Peers;
-using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+#include <fabricbench/rank_barrier.h>
 
+using fabricbench::Peers;
 constexpr int kWarp = 32;
 
 // What a rank knows of a row.
@@ -39,14 +29,6 @@ __global__ void reduce(const __nv_bfloat16* logits, const int32_t* target, Part*
   parts[blockIdx.x] = {most, sum, word >= 0 && word < vocab ? __bfloat162float(row[word]) : 0};
 }
 
-__global__ void meet(Peers<uint32_t> words, int rank, int world, uint32_t round) {
-  const auto peer = static_cast<int>(threadIdx.x);
-  if (peer >= world) return;
-  Flag(words.of[peer][rank]).store(round, cuda::memory_order_release);
-  while (Flag(words.of[rank][peer]).load(cuda::memory_order_acquire) < round) {
-  }
-}
-
 // Reads the parts of all ranks where they are.
 __global__ void finish(Peers<Part> parts, const int32_t* target, float* loss, int64_t tokens, int64_t vocab,
                        int world) {
@@ -71,9 +53,9 @@ class Solution {
     const auto words = words_.peers<uint32_t>();
     const auto parts = parts_.peers<Part>();
     reduce<<<rows, kWarp, 0, stream>>>(args.logits, args.target, parts.of[rank_], args.vocab, rank_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all parts are there
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all parts are there
     finish<<<(rows + 63) / 64, 64, 0, stream>>>(parts, args.target, args.loss, args.tokens, args.vocab, world_);
-    meet<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
+    fabricbench::rank_barrier_kernel<<<1, 32, 0, stream>>>(words, rank_, world_, ++round_);  // all have been read
   }
 
  private:

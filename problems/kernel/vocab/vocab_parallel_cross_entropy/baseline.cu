@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-
-#include <cstdint>
-
-#include "args.h"
-
 // [solution]
 #include <fabricbench/nccl.h>
 #include <nccl.h>
@@ -72,7 +64,7 @@ __global__ void finish(const float* largest, const float* sums, float* loss, int
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), comm_(rank) {
-    cudaMalloc(&largest_, static_cast<size_t>(3 * args.tokens) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&largest_, static_cast<size_t>(3 * args.tokens) * sizeof(float)));
     sums_ = largest_ + args.tokens;
   }
   ~Solution() { cudaFree(largest_); }

@@ -237,7 +237,8 @@ class Solution {
         slots_(rank, 2 * static_cast<size_t>(args.tokens * rank.world() * stride_) * sizeof(uint64_t)) {
     const int64_t of_thread = (args.vocab / 8 + kThreads - 1) / kThreads * 8;
     shared_ = static_cast<int>(args.k * kLanes * of_thread * int64_t{sizeof(float)});  // of k groups
-    cudaFuncSetAttribute(log_prob_of_targets, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_);
+    fabricbench::check_cuda(
+        cudaFuncSetAttribute(log_prob_of_targets, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_));
   }
 
   void run(const Args& args, cudaStream_t stream) {

@@ -31,7 +31,7 @@ constexpr unsigned kAll = 0xffffffffu;
 // Block x for peer y has sent what it has for this peer, and waits for what block x of the peer has sent here. Behind
 // the kernel all blocks of all ranks have met. Numbers grow with each meeting: nothing is reset, and a peer that is
 // ahead does no harm. System scope, since the peer is another GPU.
-__device__ void meet(fabricbench::Peers<uint32_t> flags, int rank, int peer, uint32_t number) {
+__device__ void barrier(fabricbench::Peers<uint32_t> flags, int rank, int peer, uint32_t number) {
   using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();  // the block's stores are before the flag
   if (threadIdx.x > 0) return;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
       to_v.of[g][place * keys + i] = v[from];
     }
   }
-  meet(flags, rank, g, number);
+  barrier(flags, rank, g, number);
 }
 
 // A warp for each row of scores. Keys of later chunks get no weight.
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
       out.of[owner][row * kVectors + i % kVectors] = results[(c * world + owner) * count + i];
     }
   }
-  meet(flags, rank, owner, number);
+  barrier(flags, rank, owner, number);
 }
 
 class Solution {

@@ -54,7 +54,7 @@ __device__ Candidate consider(Candidate list, Candidate offer, int k) {
 // Block x for peer y has stored what it has for this peer, and waits for what block x of the peer stores here. Behind
 // the kernel all blocks of all ranks have met. Numbers grow with each meeting: nothing is reset, and a peer that is
 // ahead does no harm. Release and acquire at system scope, since the peer is another GPU.
-__device__ void meet(fabricbench::Peers<uint32_t> flags, int rank, int peer, uint32_t number) {
+__device__ void barrier(fabricbench::Peers<uint32_t> flags, int rank, int peer, uint32_t number) {
   using Flag = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
   __syncthreads();  // the stores of the whole block are before the flag
   if (threadIdx.x > 0) return;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads) send(const uint4* query, int64_t vec
   for (int64_t i = blockIdx.x * kThreads + threadIdx.x; i < vectors; i += gridDim.x * kThreads) {
     all.of[peer][rank * vectors + i] = query[i];
   }
-  meet(flags, rank, peer, number);
+  barrier(flags, rank, peer, number);
 }
 
 // Candidates [source][query][k] are read by `merge`. A rank that stores those of the next call has met this one in the
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
     // With fewer entries than k the rest of the list is 0.
     if (lane < k) candidates.of[owner][(rank * args.queries + i) * k + lane] = list;
   }
-  meet(flags, rank, owner, number);
+  barrier(flags, rank, owner, number);
 }
 
 __global__ void __launch_bounds__(kThreads) merge(Args args, const Candidate* candidates, int world) {

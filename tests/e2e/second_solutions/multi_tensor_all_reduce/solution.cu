@@ -25,9 +25,10 @@ struct Tensors {
   uint32_t* flags[kMostWorld];  // [block][source] of each rank: the last barrier that the source has reached
 };
 
-// Thread p of a block meets the same block of rank p. All blocks of a rank meet all ranks, so behind the kernel all
-// blocks of all ranks have arrived. Numbers grow, so nothing is reset and a rank that is ahead does no harm.
-__device__ void meet(const Tensors& tensors, int rank, int world, uint32_t number) {
+// Thread p of a block exchanges flags with the same block of rank p. All blocks of a rank do so with all ranks, so
+// behind the kernel all blocks of all ranks have arrived. Numbers grow, so nothing is reset and a rank that is ahead
+// does no harm.
+__device__ void barrier(const Tensors& tensors, int rank, int world, uint32_t number) {
   __syncthreads();  // what the block has done before is before the flag
   const int peer = static_cast<int>(threadIdx.x);
   if (peer < world) {
@@ -45,7 +46,7 @@ __device__ void meet(const Tensors& tensors, int rank, int world, uint32_t numbe
 __global__ void __launch_bounds__(kThreads)
     all_reduce(const __grid_constant__ Tensors tensors, int rank, int world, uint32_t number) {
   // All ranks have begun this call: inputs are there, outputs of the last call are taken.
-  meet(tensors, rank, world, number);
+  barrier(tensors, rank, world, number);
   const int64_t total = tensors.end[kTensors - 1];
   const int64_t part = (total + world - 1) / world;
   const int64_t end = min((rank + 1) * part, total);
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < world; ++step) tensors.sum[tensor][(rank + step) % world][at] = sum;
   }
   // Everything has arrived here, and no rank reads this one's inputs any more.
-  meet(tensors, rank, world, number + 1);
+  barrier(tensors, rank, world, number + 1);
 }
 
 class Solution {

@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (lane == 0) parts[turn][warp] = part;
     __syncthreads();
-    // Other warps go on with the next row, whose parts have another place; at its barrier they meet this warp again.
+    // Other warps go on with the next row, whose parts have another place; at its barrier they wait for this warp
+    // again.
     if (warp > 0) continue;
 
     part = lane < kWarps ? parts[turn][lane] : Part{-INFINITY, 0.0f};

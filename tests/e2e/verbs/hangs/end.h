@@ -40,7 +40,7 @@ T exchange(const T& mine) {
   EXPECT(read(from, &theirs, sizeof theirs) == sizeof theirs);
   return theirs;
 }
-inline void meet() { exchange(0); }
+inline void barrier() { exchange(0); }
 
 struct Options {
   ibv_qp_type type = IBV_QPT_RC;
@@ -53,7 +53,7 @@ struct Options {
   uint32_t receive_psn = 0;
   uint32_t qkey = 17;
   ibv_qp_state last = IBV_QPS_RTS;
-  bool meets = true;  // both are ready before any of them goes on
+  bool waits = true;  // both are ready before any of them goes on
 };
 
 struct Name {
@@ -146,7 +146,7 @@ struct End {
       const int reliable = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
       EXPECT(ibv_modify_qp(which, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | (rc ? reliable : 0)) == 0);
     }
-    if (options.meets) meet();
+    if (options.waits) barrier();
   }
 
   int receive(uint32_t bytes = 64, uint64_t id = 1) const {

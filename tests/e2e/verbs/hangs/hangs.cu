@@ -50,7 +50,7 @@ void unreliable_in_init(bool ok) {
   End end(o);
   end.connect();
   if (rank() == 1) end.receive();
-  meet();
+  barrier();
   if (rank() == 0) end.send();
   take(rank() == 0 ? end.send_cq : end.receive_cq);
 }
@@ -120,15 +120,15 @@ void armed_too_late(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
-    meet();
+    barrier();
     return;
   }
   end.receive();
-  meet();
-  meet();  // the message has come
+  barrier();
+  barrier();  // the message has come
   ibv_req_notify_cq(end.receive_cq, 0);
   ibv_wc wc{};
   if (ok && ibv_poll_cq(end.receive_cq, 1, &wc) == 1) return;
@@ -139,10 +139,10 @@ void armed_once(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
     return;
@@ -150,11 +150,11 @@ void armed_once(bool ok) {
   end.receive();
   end.receive();
   ibv_req_notify_cq(end.receive_cq, 0);
-  meet();
+  barrier();
   wait_for_event(end);
   take(end.receive_cq);
   if (ok) ibv_req_notify_cq(end.receive_cq, 0);
-  meet();
+  barrier();
   wait_for_event(end);
 }
 
@@ -162,14 +162,14 @@ void never_armed(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
     return;
   }
   end.receive();
   if (ok) ibv_req_notify_cq(end.receive_cq, 0);
-  meet();
+  barrier();
   wait_for_event(end);
 }
 
@@ -178,14 +178,14 @@ void polled_channel(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
     return;
   }
   end.receive();
   if (ok) ibv_req_notify_cq(end.receive_cq, 0);
-  meet();
+  barrier();
   pollfd readable{.fd = end.channel->fd, .events = POLLIN, .revents = 0};
   poll(&readable, 1, -1);
 }
@@ -194,14 +194,14 @@ void solicited_only(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send(IBV_WR_SEND, IBV_SEND_SIGNALED | (ok ? IBV_SEND_SOLICITED : 0));
     take(end.send_cq);
     return;
   }
   end.receive();
   ibv_req_notify_cq(end.receive_cq, 1);
-  meet();
+  barrier();
   wait_for_event(end);
 }
 
@@ -209,14 +209,14 @@ void not_acknowledged(bool ok) {
   End end({.channel = true});
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
     return;
   }
   end.receive();
   ibv_req_notify_cq(end.receive_cq, 0);
-  meet();
+  barrier();
   ibv_cq* cq = nullptr;
   void* cookie = nullptr;
   EXPECT(ibv_get_cq_event(end.channel, &cq, &cookie) == 0);
@@ -231,17 +231,17 @@ void full_queue(bool ok) {
   end.connect();
   if (rank() == 1) {
     for (int k = 0; k < 6; ++k) end.receive();
-    meet();
+    barrier();
     for (int k = 0; k < 6; ++k) take(end.receive_cq);
-    meet();
+    barrier();
     return;
   }
-  meet();
+  barrier();
   for (int k = 0; k < 6; ++k) {
     const unsigned flags = ok && k % 2 == 1 ? IBV_SEND_SIGNALED : 0;
     while (end.send(IBV_WR_SEND, flags) != 0) take(end.send_cq);
   }
-  meet();
+  barrier();
 }
 
 // The same without a poll.
@@ -250,32 +250,32 @@ void posts_again(bool ok) {
   end.connect();
   if (rank() == 1) {
     for (int k = 0; k < 6; ++k) end.receive();
-    meet();
+    barrier();
     for (int k = 0; k < 6; ++k) take(end.receive_cq);
-    meet();
+    barrier();
     return;
   }
-  meet();
+  barrier();
   for (int k = 0; k < 6; ++k) {
     while (end.send(IBV_WR_SEND, IBV_SEND_SIGNALED) != 0) {
       ibv_wc wc{};
       if (ok) ibv_poll_cq(end.send_cq, 1, &wc);
     }
   }
-  meet();
+  barrier();
 }
 
 void wrong_queue(bool ok) {
   End end;
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send();
     take(end.send_cq);
     return;
   }
   end.receive();
-  meet();
+  barrier();
   take(ok ? end.receive_cq : end.send_cq);
 }
 
@@ -285,12 +285,12 @@ void unsignalled(bool ok) {
   if (rank() == 1) {
     end.receive();
     take(end.receive_cq);
-    meet();
+    barrier();
     return;
   }
   end.send(IBV_WR_SEND, ok ? IBV_SEND_SIGNALED : 0);
   take(end.send_cq);
-  meet();
+  barrier();
 }
 
 void empty_shared_queue(bool ok) {
@@ -309,7 +309,7 @@ void limit_not_set_again(bool ok) {
   end.connect();
   if (rank() == 0) {
     for (int k = 0; k < 2; ++k) {
-      meet();
+      barrier();
       for (int n = 0; n < 2; ++n) {
         end.send();
         take(end.send_cq);
@@ -320,7 +320,7 @@ void limit_not_set_again(bool ok) {
   ibv_srq_attr limit{.max_wr = 0, .max_sge = 0, .srq_limit = 3};
   for (int k = 0; k < 2; ++k) {
     if (k == 0 || ok) ibv_modify_srq(end.srq, &limit, IBV_SRQ_LIMIT);
-    meet();
+    barrier();
     for (ibv_async_event event{}; event.event_type != IBV_EVENT_SRQ_LIMIT_REACHED;) {
       EXPECT(ibv_get_async_event(end.context, &event) == 0);
       ibv_ack_async_event(&event);
@@ -336,16 +336,16 @@ void write_without_immediate(bool ok) {
   End end;
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     end.send(ok ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE);
     take(end.send_cq);
-    meet();
+    barrier();
     return;
   }
   end.receive();
-  meet();
+  barrier();
   take(end.receive_cq);
-  meet();
+  barrier();
 }
 
 // A message that is longer than its receive: both queue pairs fail, and no status is looked at.
@@ -353,27 +353,27 @@ void status_not_looked_at(bool ok) {
   End end;
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     for (int k = 0; k < 2; ++k) {
       end.send(IBV_WR_SEND, IBV_SEND_SIGNALED, ok ? 64 : 128);
       take(end.send_cq);
     }
-    meet();
+    barrier();
     return;
   }
   end.receive();
-  meet();
+  barrier();
   take(end.receive_cq);
   if (ok) end.receive();
   take(end.receive_cq);
-  meet();
+  barrier();
 }
 
 void wrong_qkey(bool ok) {
   End end({.type = IBV_QPT_UD});
   end.connect();
   if (rank() == 1) end.receive(1024);
-  meet();
+  barrier();
   if (rank() == 0) end.send_datagram(end.peer.number, ok ? 17 : 18);
   take(rank() == 0 ? end.send_cq : end.receive_cq);
 }
@@ -382,7 +382,7 @@ void no_room_for_header(bool ok) {
   End end({.type = IBV_QPT_UD});
   end.connect();
   if (rank() == 1) end.receive(ok ? 104 : 64);
-  meet();
+  barrier();
   if (rank() == 0) end.send_datagram(end.peer.number, 17);
   take(rank() == 0 ? end.send_cq : end.receive_cq);
 }
@@ -391,7 +391,7 @@ void datagram_to_nobody(bool ok) {
   End end({.type = IBV_QPT_UD});
   end.connect();
   if (rank() == 1) end.receive(1024);
-  meet();
+  barrier();
   if (rank() == 0) end.send_datagram(end.peer.number + (ok ? 0 : 777), 17);
   take(rank() == 0 ? end.send_cq : end.receive_cq);
 }
@@ -400,28 +400,28 @@ void unreliable_too_early(bool ok) {
   End end({.type = IBV_QPT_UC});
   end.connect();
   if (rank() == 1 && ok) end.receive();
-  meet();
+  barrier();
   if (rank() == 0) {
     end.send();
     take(end.send_cq);
-    meet();
+    barrier();
     return;
   }
   if (!ok) {
-    meet();
+    barrier();
     ibv_wc wc{};
     for (int k = 0; k < 200; ++k) ibv_poll_cq(end.receive_cq, 1, &wc);  // it comes meanwhile
     end.receive();
   }
   take(end.receive_cq);
-  if (ok) meet();
+  if (ok) barrier();
 }
 
 void both_wait(bool ok) {
   End end;
   end.connect();
   end.receive();
-  meet();
+  barrier();
   if (rank() == 0 && ok) end.send();
   take(end.receive_cq);
   if (rank() == 1) end.send();
@@ -432,7 +432,7 @@ void no_event(bool ok) {
   End end;
   end.connect();
   if (rank() == 1) end.receive();
-  meet();
+  barrier();
   if (rank() == 0) {
     ibv_qp_attr a{};
     a.qp_state = IBV_QPS_ERR;
@@ -452,14 +452,14 @@ void fence(bool ok) {
   if (rank() == 1) {
     end.receive();
     take(end.receive_cq);
-    meet();
+    barrier();
     return;
   }
   end.send(IBV_WR_RDMA_READ);
   end.send(IBV_WR_SEND, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
   take(end.send_cq);
   take(end.send_cq);
-  meet();
+  barrier();
 }
 
 // A key that has been given back: both queue pairs fail, and the target waits for what comes behind.
@@ -471,13 +471,13 @@ void key_given_back(bool ok) {
   if (rank() == 1) {
     if (!ok) ibv_dereg_mr(extra);
     end.receive();
-    meet();
+    barrier();
     do {
     } while (take(end.receive_cq).status != IBV_WC_SUCCESS);
-    meet();
+    barrier();
     return;
   }
-  meet();
+  barrier();
   ibv_sge piece;
   ibv_send_wr write = end.request(piece, IBV_WR_RDMA_WRITE, 0), *bad = nullptr;
   write.wr.rdma.remote_addr = end.peer.address + 4096;
@@ -485,7 +485,7 @@ void key_given_back(bool ok) {
   ibv_post_send(end.qp, &write, &bad);
   end.send();
   while (take(end.send_cq).status != IBV_WC_SUCCESS) continue;
-  meet();
+  barrier();
 }
 
 void reads_not_allowed(bool ok) {
@@ -493,17 +493,17 @@ void reads_not_allowed(bool ok) {
   end.connect();
   if (rank() == 1) {
     end.receive();
-    meet();
+    barrier();
     while (take(end.receive_cq).status != IBV_WC_SUCCESS) continue;
-    meet();
+    barrier();
     return;
   }
-  meet();
+  barrier();
   end.send(IBV_WR_RDMA_READ);
   take(end.send_cq);  // its status is not looked at
   end.send();
   while (take(end.send_cq).status != IBV_WC_SUCCESS) continue;
-  meet();
+  barrier();
 }
 
 void stopped_queue(bool ok) {
@@ -527,7 +527,7 @@ void peer_ended(bool ok) {
   End end;
   end.connect();
   end.receive();
-  meet();
+  barrier();
   if (rank() == 1) {
     if (ok) {
       end.send();
@@ -543,16 +543,16 @@ void joined(bool ok) {
   End end;
   end.connect();
   if (rank() == 0) {
-    meet();
+    barrier();
     if (ok) end.send();
     if (ok) take(end.send_cq);
-    meet();
+    barrier();
     return;
   }
   end.receive();
-  meet();
+  barrier();
   std::thread([&] { take(end.receive_cq); }).join();
-  meet();
+  barrier();
 }
 
 __global__ void wait_for_flag(volatile int* flag) {
@@ -572,7 +572,7 @@ void flag_not_written(bool ok) {
   if (rank() == 1) {
     wait_for_flag<<<1, 1>>>(flag);
     EXPECT(cudaDeviceSynchronize() == cudaSuccess);
-    meet();
+    barrier();
     return;
   }
   ibv_sge piece;
@@ -582,7 +582,7 @@ void flag_not_written(bool ok) {
   wr.wr.rdma.rkey = theirs.key;
   EXPECT(ibv_post_send(end.qp, &wr, &bad) == 0);
   take(end.send_cq);
-  meet();
+  barrier();
 }
 
 // Loops that end by themselves are no hangs.

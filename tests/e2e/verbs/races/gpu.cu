@@ -67,7 +67,7 @@ void read_before_completion() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void received_before_completion() {
   Side s;
@@ -83,7 +83,7 @@ void received_before_completion() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void copied_before_completion() {
   Side s;
@@ -97,7 +97,7 @@ void copied_before_completion() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void source_refilled() {
   Side s;
@@ -108,7 +108,7 @@ void source_refilled() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void source_copied_over() {
   Side s;
@@ -122,7 +122,7 @@ void source_copied_over() {
     RECEIVE(s, 0, 0, kData);
     s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 // The other way to post: call by call.
 void built_by_calls() {
@@ -139,7 +139,7 @@ void built_by_calls() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // The completion is that of another queue pair.
 void completion_of_other() {
@@ -151,7 +151,7 @@ void completion_of_other() {
     fill_on(s, data(s));
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void source_not_ready() {
   Side s;
@@ -162,7 +162,7 @@ void source_not_ready() {
     s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void flag_of_other() {
   Side s;
@@ -175,7 +175,7 @@ void flag_of_other() {
     poll<<<1, 1, 0, s.stream>>>(How::acquire, flag(s), data(s), sum);
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void flag_in_message() {
   Side s;
@@ -188,7 +188,7 @@ void flag_in_message() {
     poll<<<1, 1, 0, s.stream>>>(How::acquire, flag(s), data(s), sum);
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void flag_not_acquired() {
   Side s;
@@ -201,7 +201,7 @@ void flag_not_acquired() {
     poll<<<1, 1, 0, s.stream>>>(right ? How::volatile_fence : How::volatile_only, flag(s), data(s), sum);
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void flag_of_narrow_scope() {
   Side s;
@@ -214,7 +214,7 @@ void flag_of_narrow_scope() {
     poll<<<1, 1, 0, s.stream>>>(right ? How::acquire : How::narrow, flag(s), data(s), sum);
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void relaxed_ordering() {
   Side s(IBV_QPT_RC, right ? 0 : IBV_ACCESS_RELAXED_ORDERING);
@@ -227,7 +227,7 @@ void relaxed_ordering() {
     poll<<<1, 1, 0, s.stream>>>(How::acquire, flag(s), data(s), sum);
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void result_used_early() {
   Side s;
@@ -238,7 +238,7 @@ void result_used_early() {
     if (!right) s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // What is read is sent on, without a fence.
 void read_overtaken() {
@@ -249,7 +249,7 @@ void read_overtaken() {
     POST(s, 0, IBV_WR_RDMA_WRITE, 0, kData, kHalf, kSignaled | fence);  //@ read_overtaken
     s.complete(2);
   }
-  s.meet();
+  s.barrier();
 }
 void filled_while_read() {
   Side s;
@@ -262,7 +262,7 @@ void filled_while_read() {
     fill_on(s, data(s));
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void two_writers() {
   Side s;
@@ -272,7 +272,7 @@ void two_writers() {
     POST(s, 1, IBV_WR_RDMA_WRITE, kHalf, kData, 0, kSignaled);  //@ two_writers
     s.complete(right ? 1 : 2);
   }
-  s.meet();
+  s.barrier();
 }
 void counted_by_both() {
   Side s;
@@ -285,7 +285,7 @@ void counted_by_both() {
     count<<<1, 1, 0, s.stream>>>(reinterpret_cast<unsigned long long*>(s.gpu + kWord));
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // The next message may land while the last one is used: the sender has no credit.
 void received_again() {
@@ -308,7 +308,7 @@ void received_again() {
     s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 void written_without_credit() {
   Side s;
@@ -329,7 +329,7 @@ void written_without_credit() {
     s.complete();
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // A completion of an unreliable queue pair means that the source is free, not that anything has arrived.
 void unreliable_completion() {
@@ -343,7 +343,7 @@ void unreliable_completion() {
     use_on(s, data(s));
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // A kernel that runs already is told by its host, through pinned memory.
 void told_too_early() {
@@ -365,7 +365,7 @@ void told_too_early() {
     }
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 // A kernel waits for the flag, and the next one on its stream uses the data.
 void next_kernel() {
@@ -380,7 +380,7 @@ void next_kernel() {
     use_on(s, second(s));
     s.synchronise();
   }
-  s.meet();
+  s.barrier();
 }
 
 struct Case {

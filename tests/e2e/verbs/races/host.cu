@@ -38,7 +38,7 @@ void read_before_completion() {
     use(s.host, kData);
     if (!right) s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 void received_before_completion() {
   Side s;
@@ -51,7 +51,7 @@ void received_before_completion() {
     use(s.host, kData);
     if (!right) s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 // Time is no synchronisation.
 void slept() {
@@ -66,7 +66,7 @@ void slept() {
     use(s.host, kData);
     if (!right) s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 void source_refilled() {
   Side s;
@@ -77,7 +77,7 @@ void source_refilled() {
     fill(s.host, kData, 2);
     if (!right) s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 // An inlined payload is free when the call returns.
 void source_not_inlined() {
@@ -89,7 +89,7 @@ void source_not_inlined() {
     fill(s.host, 64, 2);
     s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 // A completion covers what was posted before it on its own queue pair.
 void completion_of_other() {
@@ -101,7 +101,7 @@ void completion_of_other() {
     s.complete();
     fill(s.host, kData, 2);
   }
-  s.meet();
+  s.barrier();
 }
 void flag_of_other() {
   Side s;
@@ -114,7 +114,7 @@ void flag_of_other() {
     wait_for(flag(s));
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
 }
 void flag_in_message() {
   Side s;
@@ -127,7 +127,7 @@ void flag_in_message() {
     wait_for(flag(s));
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
 }
 void flag_relaxed() {
   Side s;
@@ -141,7 +141,7 @@ void flag_relaxed() {
     if (right) std::atomic_thread_fence(std::memory_order_acquire);
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
 }
 void flag_reset_early() {
   Side s;
@@ -154,7 +154,7 @@ void flag_reset_early() {
     *flag(s) = 0;  //@ flag_reset_early
     if (!right) usleep(1000);
   }
-  s.meet();
+  s.barrier();
 }
 void result_used_early() {
   Side s;
@@ -164,7 +164,7 @@ void result_used_early() {
     use(s.host, kData);
     if (!right) s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 void filled_while_read() {
   Side s;
@@ -176,7 +176,7 @@ void filled_while_read() {
     if (right) s.hear();
     fill(s.host, kData, 1);
   }
-  s.meet();
+  s.barrier();
 }
 void counted_by_both() {
   Side s;
@@ -188,7 +188,7 @@ void counted_by_both() {
     if (right) s.hear();
     __atomic_fetch_add(word(s), 1, __ATOMIC_SEQ_CST);  //@ counted_by_both
   }
-  s.meet();
+  s.barrier();
 }
 void received_again() {
   Side s;
@@ -204,7 +204,7 @@ void received_again() {
     if (right) RECEIVE_HOST(s, 0, 0, kData);
     s.complete();
   }
-  s.meet();
+  s.barrier();
 }
 // The peer polls a flag by reading it, and then reads the data.
 void published_early() {
@@ -222,7 +222,7 @@ void published_early() {
     __atomic_store_n(flag(s), 1, __ATOMIC_RELEASE);
     if (!right) fill(s.host, kData, 1);
   }
-  s.meet();
+  s.barrier();
 }
 // Ranks that talk through a file.
 void told_before_completion() {
@@ -238,7 +238,7 @@ void told_before_completion() {
     while (access(name.c_str(), R_OK) != 0) usleep(500);
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
   if (s.rank == 1) unlink(name.c_str());
 }
 // A kernel has to be waited for before its result is sent; here it is the host's own store behind the call.
@@ -254,7 +254,7 @@ void filled_behind_the_call() {
     s.complete();
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
 }
 void unreliable_completion() {
   Side s(right ? IBV_QPT_RC : IBV_QPT_UC);
@@ -266,7 +266,7 @@ void unreliable_completion() {
     s.hear();
     use(s.host, kData);
   }
-  s.meet();
+  s.barrier();
 }
 
 struct Case {

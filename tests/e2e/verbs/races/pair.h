@@ -19,7 +19,7 @@ inline void require(bool done, int line) {
 #define REQUIRE(condition) require((condition), __LINE__)
 
 constexpr size_t kBytes = 1 << 16, kHalf = kBytes / 2;
-constexpr int kPairs = 4, kSync = 3;  // the last one is for `meet`
+constexpr int kPairs = 4, kSync = 3;  // the last one is for `barrier`
 
 // What a rank tells the other, through a file.
 struct Facts {
@@ -80,7 +80,7 @@ struct Side {
     exchange(own);
     for (int k = 0; k < kPairs; ++k) connect(k, kAll);
     for (int k = 0; k < 4; ++k) receive_of_sync();
-    meet();
+    barrier();
     unlink(name(rank).c_str());  // both have read: another run may have the same name
   }
 
@@ -128,7 +128,7 @@ struct Side {
   }
 
   // A barrier of both.
-  void meet() {
+  void barrier() {
     tell();
     hear();
   }

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 // In place: the shard is copied to where it belongs, and NCCL sends it from there. As bytes.
 class Solution {
@@ -13,7 +6,7 @@ class Solution {
   void run(const Args& args, cudaStream_t stream) {
     const size_t bytes = args.n * sizeof(uint32_t);
     uint32_t* const mine = args.out + rank_ * args.n;
-    cudaMemcpyAsync(mine, args.in, bytes, cudaMemcpyDeviceToDevice, stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(mine, args.in, bytes, cudaMemcpyDeviceToDevice, stream));
     fabricbench::check_nccl(ncclAllGather(mine, args.out, bytes, ncclUint8, comm_, stream));
   }
 

@@ -1,10 +1,3 @@
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 #include <stdexcept>
 
@@ -17,7 +10,7 @@ class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args&) {
     ncclUniqueId id{};
-    if (rank.rank() == 0) ncclGetUniqueId(&id);
+    if (rank.rank() == 0) fabricbench::check_nccl(ncclGetUniqueId(&id));
     const Id mine{id};
     id = rank.all_gather(mine)[0].id;
     if (ncclCommInitRank(&comm_, rank.world(), id, rank.rank()) != ncclSuccess)
@@ -28,8 +21,9 @@ class Solution {
     ncclCommDestroy(comm_);
   }
   void run(const Args& args, cudaStream_t stream) {
-    cudaMemcpyAsync(args.out, args.in, args.n * sizeof(float), cudaMemcpyDeviceToDevice, stream);
-    ncclAllReduce(args.out, args.out, args.n, ncclFloat, ncclSum, comm_, stream);
+    fabricbench::check_cuda(
+        cudaMemcpyAsync(args.out, args.in, args.n * sizeof(float), cudaMemcpyDeviceToDevice, stream));
+    fabricbench::check_nccl(ncclAllReduce(args.out, args.out, args.n, ncclFloat, ncclSum, comm_, stream));
   }
 
  private:

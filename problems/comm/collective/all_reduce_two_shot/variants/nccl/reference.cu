@@ -8,8 +8,8 @@
 // [solution]
 class Solution {
  public:
-  // The id of a communicator reaches the other ranks by any way that the program has; here it is rank.h. All ranks then
-  // meet in ncclCommInitRank. It takes milliseconds: never in a call that is timed.
+  // The id of a communicator reaches the other ranks by any way that the program has; here it is rank.h.
+  // ncclCommInitRank is collective. It takes milliseconds: never in a call that is timed.
   Solution(const fabricbench::Rank& rank, const Args&) : comm_(rank) {}
 
   // An operation of the stream: it begins behind the work before it, and what comes behind it sees the sums. NCCL picks

@@ -1,10 +1,5 @@
-#include <cuda_runtime.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
+#include <fabricbench/check.h>
 #include <stdexcept>
 
 struct Id {  // a name: nvcc fails on vectors of NCCL's nameless struct
@@ -28,7 +23,8 @@ class Solution {
 
   void run(const Args& args, cudaStream_t stream) {
     const auto n = static_cast<size_t>(args.n);
-    cudaMemcpyAsync(args.out + rank_ * n, args.in + rank_ * n, n * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    fabricbench::check_cuda(cudaMemcpyAsync(args.out + rank_ * n, args.in + rank_ * n, n * sizeof(float),
+                                            cudaMemcpyDeviceToDevice, stream));
     for (int k = 1; k < world_; ++k) {
       const int to = (rank_ + k) % world_, from = (rank_ + world_ - k) % world_;
       must(ncclGroupStart());

@@ -1,11 +1,3 @@
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <fabricbench/nccl.h>
-#include <fabricbench/rank.h>
-#include <nccl.h>
-
-#include "args.h"
-
 // [solution]
 __global__ void to_float(const __nv_bfloat16* in, float* wide, int64_t n) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -21,8 +13,8 @@ __global__ void to_bf16(const float* sums, __nv_bfloat16* out, int64_t n) {
 class Solution {
  public:
   Solution(const fabricbench::Rank& rank, const Args& args) : rank_(rank.rank()), world_(rank.world()), comm_(rank) {
-    cudaMalloc(&wide_, args.n * sizeof(float));
-    cudaMalloc(&sums_, (args.n / world_ + 1) * sizeof(float));
+    fabricbench::check_cuda(cudaMalloc(&wide_, args.n * sizeof(float)));
+    fabricbench::check_cuda(cudaMalloc(&sums_, (args.n / world_ + 1) * sizeof(float)));
   }
   ~Solution() {
     cudaFree(wide_);

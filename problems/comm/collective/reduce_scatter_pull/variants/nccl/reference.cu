@@ -54,8 +54,8 @@ class Solution {
         row_((args.n / world_ + 1 + 2 * kWide - 2) / kWide * kWide),
         comm_(rank) {
     const size_t bytes = static_cast<size_t>(world_ * row_) * sizeof(float);
-    cudaMalloc(&padded_, bytes);
-    cudaMemset(padded_, 0, bytes);  // the padding, for all calls: its sum is zero as well
+    fabricbench::check_cuda(cudaMalloc(&padded_, bytes));
+    fabricbench::check_cuda(cudaMemset(padded_, 0, bytes));  // the padding, for all calls: its sum is zero as well
   }
   ~Solution() { cudaFree(padded_); }
 
