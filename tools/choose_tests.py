@@ -69,6 +69,11 @@ class Item:
         self.part = None
 
 
+def filled_in(names, match):
+    """Patterns may have other escapes than the groups that a path's pattern caught."""
+    return re.sub(r"\\([1-9])", lambda group: re.escape(match[int(group[1])]), names)
+
+
 class Suite:
     def __init__(self, name, row):
         unknown = set(row) - KEYS
@@ -113,7 +118,7 @@ class Suite:
         for pattern, names in self.touched:
             for path in paths:
                 match = pattern.search(path)
-                if match and re.search(match.expand(names) if names else "", item.name):
+                if match and re.search(filled_in(names, match), item.name):
                     return True
         return any(file in paths for file in item.files)
 

@@ -25,6 +25,7 @@ tests = '^answers\.'
 always = '^answers\.core$'
 [answers.touched]
 '^answers/(\w+)\.cu$' = '^answers\.\1$'
+'^lists/(\w+)$' = '^answers\.\1\d$'
 
 [long]
 about = "long forms"
@@ -87,6 +88,9 @@ class Parts(unittest.TestCase):
         self.swap("touched_paths", lambda: ["answers/905.cu", "answers/README.md"])
         for count in range(7):
             self.assertIn("answers.905", self.taken("answers", count, tests(20)))
+        self.swap("touched_paths", lambda: ["lists/90"])
+        for count in range(7):
+            self.assertLessEqual({f"answers.90{k}" for k in range(10)}, set(self.taken("answers", count, tests(20))))
 
     def test_numbered_parts_are_dealt_evenly(self):
         for count in range(19):
