@@ -47,6 +47,8 @@ const std::map<std::string, OutputRow>& output_rows() {
       {"check",
        {.prints = "check --quick --json push_copy " + kReference,
         .writes = {{"--trace", "check --quick --trace # push_copy " + kReference}}}},
+      {"export",
+       {.prints = "export push_copy --force -o @/exported", .writes = {{"--out", "export push_copy --out #"}}}},
       {"run", {.prints = kRun + "@/run", .writes = {{"--out", kRun + "#"}}}},
       {"report", {.prints = "report @/done --json", .writes = {{"--html", "report @/done --html #"}}}},
       {"new", {.prints = "new --problems @/pack comm/p2p/mine"}},
