@@ -97,21 +97,26 @@ inline Place fork_ranks(int world) {
     children.push_back(child);
   }
   int code = kRight;
+  bool ended_by_us = false;
   for (size_t left = children.size(); left > 0; --left) {
     int status = 0;
     const pid_t ended = wait(&status);
     const auto rank = std::find(children.begin(), children.end(), ended) - children.begin();
+    if (rank < world) children[static_cast<size_t>(rank)] = 0;
+    if (WIFSIGNALED(status) && ended_by_us && WTERMSIG(status) == SIGKILL) continue;
     const int its = WIFEXITED(status) ? WEXITSTATUS(status) : kRankDied;
-    if (its == kRight || code != kRight) continue;
-    code = its;
+    if (its == kRight) continue;
     if (WIFSIGNALED(status))
       std::fprintf(stderr, "rank %d died: %s\n", static_cast<int>(rank), strsignal(WTERMSIG(status)));
+    // The cause before what followed from it: that another rank has gone is the last of the codes.
+    code = code == kRight ? its : std::min(code, its);
+    if (its == kWrong || ended_by_us) continue;
     // The others notice, or wait for it on their GPU for ever.
-    if (its == kWrong) continue;
     sleep(1);
     for (const pid_t child : children) {
-      if (child != ended) kill(child, SIGKILL);
+      if (child > 0) kill(child, SIGKILL);
     }
+    ended_by_us = true;
   }
   std::fflush(stdout);
   _exit(code);
@@ -197,7 +202,7 @@ class Ranks {
   }
 
  private:
-  [[noreturn]] static void gone() { throw CannotRun("another rank has gone"); }
+  [[noreturn]] static void gone() { throw std::runtime_error("another rank has gone"); }
   static void put(int socket, const void* from, size_t bytes) {
     for (const char* at = static_cast<const char*>(from); bytes > 0;) {
       const ssize_t sent = send(socket, at, bytes, MSG_NOSIGNAL);

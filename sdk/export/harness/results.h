@@ -18,12 +18,7 @@ struct Row {
 
   bool right() const { return wrong.empty(); }
   bool timed() const { return !times.one.us.empty(); }
-  // GB/s at a time of one call.
-  double algbw() const { return bytes / times.one.median() / 1e3; }
 };
-
-// busbw ÷ algbw as nccl-tests has it; 0: the problem is no collective of theirs.
-inline double bus_factor(int world) { return problem::bus_factor(world); }
 
 class Json {
  public:
@@ -114,11 +109,13 @@ class Results {
   Results(const Card& card, const Place& place, uint64_t seed)
       : card_(card), place_(place), seed_(seed), before_(card.clocks()) {}
 
-  void print_head() const {
+  void print_head(bool with_times) const {
     std::printf("%s: %d ranks on %s; seed %llu\n", problem::name, place_.world, card_.name(),
                 static_cast<unsigned long long>(seed_));
-    std::printf("%-14s %-12s %12s  %-5s %10s %19s %10s %10s %8s %8s\n", "size", "solution", "bytes", "right", "us",
-                "low ... high", "us in row", "links GB/s", "algbw", "busbw");
+    std::printf("%-14s %-12s %12s  %-5s", "size", "solution", "bytes", "right");
+    if (with_times)
+      std::printf(" %10s %19s %10s %10s %8s %8s", "us", "low ... high", "us in row", "links GB/s", "algbw", "busbw");
+    std::printf("\n");
   }
   void add(const Row& row) {
     rows_.push_back(row);
@@ -131,7 +128,7 @@ class Results {
       std::printf(" %10.1f %19s", one.median(), range);
       print_if(!row.times.many.us.empty(), " %10.1f", row.times.many_by_events.median());
       print_if(row.link_bytes > 0, " %10.2f", row.link_bytes / one.median() / 1e3);
-      const double factor = bus_factor(place_.world), algbw = row.bytes / one.median() / 1e3;
+      const double factor = problem::bus_factor(place_.world), algbw = row.bytes / one.median() / 1e3;
       print_if(factor > 0, " %8.2f", algbw);
       print_if(factor > 0, " %8.2f", algbw * factor);
     }
@@ -146,7 +143,6 @@ class Results {
     return std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.timed(); });
   }
 
-  // `measured` false: on a virtual node, where times are modelled.
   std::string json() const {
     int runtime = 0, driver = 0;
     cudaRuntimeGetVersion(&runtime);

@@ -111,7 +111,7 @@ int run_all(const Options& options, Ranks& ranks) {
   for (const std::string& path : options.solutions) libraries.emplace_back(path);
 
   Results results(card, place, options.seed);
-  if (speaks) results.print_head();
+  if (speaks) results.print_head(options.times);
   bool any = false;
   for (const problem::Size& size : problem::sizes) {
     if (!is_chosen(size, options)) continue;

@@ -14,6 +14,9 @@
 
 namespace fb {
 
+// Views are of bytes with a length: nothing reads them up to a zero.
+// NOLINTBEGIN(bugprone-suspicious-stringview-data-usage)
+
 // `count` bytes from `at` on. None: they are not all inside.
 constexpr std::optional<std::string_view> part_of(std::string_view bytes, uint64_t at, uint64_t count) {
   if (at > bytes.size() || count > bytes.size() - at) return std::nullopt;
@@ -149,5 +152,7 @@ class ElfView {
   ElfTable<Elf64_Phdr> segments_;
   std::string_view names_;
 };
+
+// NOLINTEND(bugprone-suspicious-stringview-data-usage)
 
 }  // namespace fb

@@ -70,9 +70,9 @@ std::string readme(const Problem& problem, const std::string& text) {
     said = fmt::format("The reference needs GPUs of compute capability {}.{} or more.\n", needs / 10, needs % 10);
   if (problem.uses_network()) {
     said +=
-        "Messages go through network cards: InfiniBand, or Ethernet with RoCE v2. RDMA of GPU memory needs the "
-        "kernel's "
-        "dma-buf or nvidia-peermem.\n";
+        "Messages go through InfiniBand cards: queue pairs are addressed by LID alone, which RoCE does not have. RDMA "
+        "of "
+        "GPU memory needs the kernel's dma-buf or nvidia-peermem.\n";
   }
   auto worlds = problem.worlds;
   std::ranges::sort(worlds);

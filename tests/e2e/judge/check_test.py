@@ -17,6 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "candidates"))
+import edits  # noqa: E402
 from left_behind import Watch, isolate  # noqa: E402
 
 SKIPPED = 77
@@ -153,7 +154,9 @@ def case_race():
 
 
 def case_verbose():
-    deadlock = os.path.join(HERE, "..", "candidates", "deadlock_any_sync.cu")
+    deadlock = os.path.join(FOLDER, "deadlock_any_sync.cu")
+    with open(deadlock, "w", encoding="utf-8") as file:
+        file.write(edits.read(os.path.join(HERE, "..", "candidates", "deadlock_any_sync.toml"))[1])
     words = ("check", "--quick", "--seed", "1", "all_reduce_one_shot", deadlock)
     cut, whole = run(*words), run(*words, "--verbose")
     expect(cut, 1, "more lines)")

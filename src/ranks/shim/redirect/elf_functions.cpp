@@ -22,6 +22,8 @@ bool ElfFunctions::next(ElfFunction& function) {
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0) continue;
     const auto name = symbols_.name(*symbol);
     if (!name) continue;
+    // A zero is behind it in the table.
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
     function = {.name = name->data(), .address = symbol->st_value, .bytes = symbol->st_size};
     return true;
   }
