@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exported folders built by NVIDIA's nvcc with an empty environment, far from everything of ours, and run on the virtual
 node. The first one is watched: it opens nothing of ours outside its folder. Problems whose solutions need NCCL, cuBLAS or
-verbs are left out: their libraries are not there.
+verbs are left out: their libraries are not there. One that is named fails.
 
 Usage: by_nvcc.py FABRICBENCH NVCC [PROBLEM…]        all problems where none is named
 """
@@ -42,6 +42,8 @@ def build(folder, nvcc, watched):
 def main():
     fabricbench, nvcc, names = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
     listed = json.loads(subprocess.run([fabricbench, "list", "--json"], capture_output=True, text=True, check=True).stdout)["problems"]
+    unknown = set(names) - {problem["name"] for problem in listed}
+    assert not unknown, f"no such problems: {sorted(unknown)}"
     done, failed = 0, 0
     for problem in listed:
         if names and problem["name"] not in names:
@@ -50,13 +52,14 @@ def main():
             folder = Path(scratch) / "exported"
             subprocess.run([fabricbench, "export", problem["name"], "-o", folder], check=True, stdout=subprocess.DEVNULL)
             sources = [path for path in folder.glob("*.cu")]
-            if any(LIBRARIES.search(path.read_text()) for path in sources):
+            libraries = {found for path in sources for found in LIBRARIES.findall(path.read_text())}
+            if libraries and not names:
                 continue
             (folder / "solution.cu").unlink()
             copied = Path(scratch) / "elsewhere"
             shutil.copytree(folder, copied)
             shutil.rmtree(folder)
-            why = build(copied, nvcc, done == 0)
+            why = f"needs {', '.join(sorted(libraries))}, which is not there" if libraries else build(copied, nvcc, done == 0)
             if not why:
                 ran = subprocess.run([fabricbench, "exec", "--platform", problem["platform"], "--ranks", "1", "./run", "--", "-n",
                                       str(problem["worlds"][0]), "--quick"], cwd=copied, capture_output=True, text=True, timeout=SECONDS, check=False)
