@@ -19,6 +19,7 @@ Result<record::Verdict> time_reference(const catalog::Pack& pack, const std::str
   request.platform = platform;
   request.seed = 1;
   request.measure_yardstick = false;
+  request.limits.wall_seconds = judge::kSecondsForOurs;
   request.slower = std::move(slower);
   record::Verdict verdict = judge::judge(request);
   if (verdict.verdict != record::VerdictClass::pass)

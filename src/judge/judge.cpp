@@ -536,6 +536,7 @@ Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request,
   reference.seed = kSeed;
   reference.trace.clear();
   reference.measure_yardstick = false;
+  reference.limits.wall_seconds = kSecondsForOurs;
   const Verdict verdict = judge(reference);
   if (verdict.verdict != VerdictClass::pass)
     return error(fmt::format("{}: {}", to_string(verdict.verdict), verdict.summary));

@@ -55,6 +55,9 @@ struct JudgeRequest {
   std::function<void(const JudgeProgress&)> on_progress = {};
 };
 
+// Wall time of a session of code of ours, which ends: a busy computer must not be what stops it.
+inline constexpr double kSecondsForOurs = 600;
+
 // Failures of ours come back as class infra, after some tries; an interruption (common/base/interruption.h) is thrown
 // as Interrupted and makes no verdict. Whatever happens, no process or file of the judgement is left.
 record::Verdict judge(const JudgeRequest& request);
