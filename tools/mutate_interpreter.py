@@ -28,9 +28,11 @@ TREE, BUILD, EDITS = WORK / "tree", WORK / "build", WORK / "edits.json"
 FOLDERS = ["src/virtual_node/simt/exec", "src/virtual_node/num", "src/common/ptx"]
 # Products of large matrices are cuBLAS's, and tiles are on few processors.
 APART = re.compile(r"num/matrix/|amx_engine|exec_unsupported")
-# The programs in the order in which they are started, the quick ones first.
-PROGRAMS = ["num_test", "ptx_test", "simt_test", "simt_random_test", "ptx_run_test"]
-SETTINGS = {"FABRICBENCH_RANDOM_PROGRAMS": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+# The programs in the order in which they are started, and what they are linked with.
+PROGRAMS = {"num_test": "src/virtual_node/num", "ptx_test": "src/common/ptx", "simt_test": "src",
+            "simt_random_test": "src", "ptx_run_test": "src"}
+SETTINGS = {"FABRICBENCH_RANDOM_PROGRAMS": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1",
+            "GTEST_FILTER": "-*OtherSchedules*"}
 
 # A constant expression keeps the original: an edit counts only where it can be chosen when the program runs.
 HEADER = """#pragma once
@@ -348,7 +350,7 @@ def start(program, number, seconds):
 
 
 def run(args):
-    programs = args.programs or PROGRAMS
+    programs = args.programs or list(PROGRAMS)
     if output := compile_all(programs, args.jobs):
         sys.exit(output[-6000:])
     seconds = {}
@@ -358,18 +360,15 @@ def run(args):
             sys.exit(f"{program} fails without an edit: {how}")
         seconds[program] = int(3 * took) + 10
         print(f"{program}: {took:.1f} processor seconds", flush=True)
-    edits = json.loads(EDITS.read_text())
     rows = []
-    for e in edits:
-        noticed = {}
+    for e in json.loads(EDITS.read_text()):
+        noticed = "-"
         for program in programs:
-            how, _ = start(program, e["number"], seconds[program])
+            how = start(program, e["number"], seconds[program])[0] if e["file"].startswith(PROGRAMS[program]) else None
             if how:
-                noticed[program] = how
-                if not args.all:
-                    break
-        by = " ".join(f"{program}:{how.replace(' ', '_')}" for program, how in noticed.items()) or "-"
-        rows.append("\t".join([str(e["number"]), f"{e['file']}:{e['lines'][0]}", e["kind"], e["what"], by]))
+                noticed = f"{program}: {how}"
+                break
+        rows.append("\t".join([str(e["number"]), f"{e['file']}:{e['lines'][0]}", e["kind"], e["what"], noticed]))
         args.out.write_text("\n".join(rows) + "\n")
     by = [row.split("\t")[4] for row in rows]
     for program in programs:
@@ -387,7 +386,6 @@ def main():
     p.set_defaults(run=prepare)
     p = commands.add_parser("run")
     p.add_argument("--out", type=Path, default=WORK / "noticed.tsv")
-    p.add_argument("--all", action="store_true", help="start all programs, not only until one notices")
     p.add_argument("programs", nargs="*")
     p.set_defaults(run=run)
     for p in commands.choices.values():

@@ -1,5 +1,5 @@
-// That a form executes is shown by running it: the golden files together must hold every spelling of the kept list that
-// is said to execute, and every form that the engine has.
+// That a form executes is shown by running it: the golden files, cases, accesses and products of tests/unit/machine
+// together must hold every spelling of the kept list that is said to execute, and every form that the engine has.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,9 @@
 #include "common/base/strings.h"
 #include "common/ptx/match_form.h"
 #include "common/ptx/parser.h"
+#include "machine/accesses.h"
+#include "machine/cases.h"
+#include "machine/products.h"
 #include "virtual_node/simt/exec/select.h"
 
 namespace fb::inspect {
@@ -38,16 +41,35 @@ struct Executed {
 const Executed& executed() {
   static const Executed all = [] {
     Executed e;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::string(FB_SOURCE_DIR) + "/tests/unit/machine/ptx")) {
-      if (entry.path().extension() != ".ptx") continue;
-      const auto module = ptx::parse(read_file(entry.path()));
-      if (!module) throw std::runtime_error(to_string(module.error(), entry.path().string()));
+    const auto add = [&](const std::string& text, const std::string& name) {
+      const auto module = ptx::parse(text);
+      if (!module) throw std::runtime_error(to_string(module.error(), name));
       for (const ptx::Function& f : module->functions) {
         for (const ptx::Instruction& i : f.body) {
           e.spellings.insert(key_of(i.form, i.mods, i.types, i.spaces));
           e.forms.insert(i.form);
         }
+      }
+    };
+    const std::string folder = std::string(FB_SOURCE_DIR) + "/tests/unit/machine/";
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "ptx")) {
+      if (entry.path().extension() == ".ptx") add(read_file(entry.path()), entry.path());
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "cases")) {
+      if (entry.path().extension() == ".txt")
+        add(cases::make_kernel(cases::read_cases(read_file(entry.path()))), entry.path());
+    }
+    Rng rng(1);
+    std::vector<accesses::Drawn> drawn;
+    for (const auto& a : accesses::read_accesses(read_file(folder + "cases/accesses.lst")))
+      drawn.push_back(accesses::draw(a, rng));
+    add(accesses::make_program(drawn, rng).ptx, "accesses");
+    // As many as the tests draw at least.
+    for (uint64_t seed = 1; seed <= 45; ++seed) {
+      for (const auto draw : {products::draw_mma, products::draw_wgmma, products::draw_tcgen05}) {
+        Rng of_product(seed);
+        const products::Product p = draw(of_product, seed % 3 != 0);
+        add(p.ptx, p.about);
       }
     }
     return e;
@@ -63,7 +85,7 @@ TEST(GoldenFiles, HoldEverySpellingThatIsSaidToExecute) {
     for (const ptx::FormSpec* spec : match.forms) {
       found |= executed().spellings.contains(key_of(spec->form, match.mods, match.types, match.spaces));
     }
-    EXPECT_TRUE(found) << s.text << " is in no file of tests/unit/machine/ptx";
+    EXPECT_TRUE(found) << s.text << " is in no file of tests/unit/machine/{ptx,cases}";
   }
 }
 
@@ -80,7 +102,7 @@ TEST(GoldenFiles, HoldEveryFormOfTheEngine) {
       inst.types = {type, type};
       supported |= simt::select({inst}) != nullptr;
     }
-    EXPECT_FALSE(supported) << ptx::to_string(form) << " is in no file of tests/unit/machine/ptx";
+    EXPECT_FALSE(supported) << ptx::to_string(form) << " is in no file of tests/unit/machine/{ptx,cases}";
   }
 }
 
