@@ -29,8 +29,8 @@ FOLDERS = ["src/virtual_node/simt/exec", "src/virtual_node/num", "src/common/ptx
 # Products of large matrices are cuBLAS's, and tiles are on few processors.
 APART = re.compile(r"num/matrix/|amx_engine|exec_unsupported")
 # The programs in the order in which they are started, and what they are linked with.
-PROGRAMS = {"num_test": "src/virtual_node/num", "ptx_test": "src/common/ptx", "simt_test": "src",
-            "simt_random_test": "src", "ptx_run_test": "src"}
+PROGRAMS = {"ptx_test": "src/common/ptx", "simt_test": "src", "simt_random_test": "src", "ptx_run_test": "src",
+            "num_test": "src/virtual_node/num"}
 SETTINGS = {"FABRICBENCH_RANDOM_PROGRAMS": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1",
             "GTEST_FILTER": "-*OtherSchedules*"}
 

@@ -1,4 +1,4 @@
-// That a form executes is shown by running it: the golden files, cases, accesses and products of tests/unit/machine
+// That a form executes is shown by running it: the golden files, cases and drawn programs of tests/unit/machine
 // together must hold every spelling of the kept list that is said to execute, and every form that the engine has.
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "machine/accesses.h"
 #include "machine/cases.h"
 #include "machine/products.h"
+#include "machine/reductions.h"
 #include "virtual_node/simt/exec/select.h"
 
 namespace fb::inspect {
@@ -64,11 +65,12 @@ const Executed& executed() {
     for (const auto& a : accesses::read_accesses(read_file(folder + "cases/accesses.lst")))
       drawn.push_back(accesses::draw(a, rng));
     add(accesses::make_program(drawn, rng).ptx, "accesses");
-    // As many as the tests draw at least.
-    for (uint64_t seed = 1; seed <= 45; ++seed) {
-      for (const auto draw : {products::draw_mma, products::draw_wgmma, products::draw_tcgen05}) {
+    const auto list = reductions::read_list(read_file(folder + "cases/reductions.lst"));
+    for (const bool multimem : {false, true}) add(reductions::make_program(list, multimem, rng).ptx, "reductions");
+    for (const products::Drawn& drawn : products::kDrawn) {
+      for (uint64_t seed = 1; seed <= drawn.count; ++seed) {
         Rng of_product(seed);
-        const products::Product p = draw(of_product, seed % 3 != 0);
+        const products::Product p = drawn.draw(of_product, products::is_exact(seed));
         add(p.ptx, p.about);
       }
     }

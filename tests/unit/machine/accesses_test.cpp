@@ -10,15 +10,6 @@
 namespace fb::accesses {
 namespace {
 
-golden::Param buffer(std::vector<uint64_t> values) {
-  golden::Param p;
-  p.buffer = true;
-  p.type = "b64";
-  p.count = values.size();
-  p.initial = std::move(values);
-  return p;
-}
-
 std::vector<Access> all_accesses() {
   return read_accesses(read_file(std::string(FB_SOURCE_DIR) + "/tests/unit/machine/cases/accesses.lst"));
 }
@@ -30,7 +21,8 @@ void check(uint64_t seed, const golden::Engine& engine) {
     golden::GoldenRun run;
     run.launch.kernel = "accesses";
     run.launch.block = {32, 1, 1};
-    run.params = {buffer(program.in), buffer(std::vector<uint64_t>(program.out.size(), 0x5A5A'5A5A'5A5A'5A5A))};
+    run.params = {golden::buffer(program.in),
+                  golden::buffer(std::vector<uint64_t>(program.out.size(), 0x5A5A'5A5A'5A5A'5A5A))};
     run.params[1].expected.assign(program.out.begin(), program.out.end());
     return golden::execute(program.ptx, run, engine);
   };

@@ -52,6 +52,21 @@ void find_registers(Case& c) {
   std::ranges::sort(c.written, {}, &Register::name);
 }
 
+// `a.{b,c} x`: `a.b x` and `a.c x`. Braces of an opcode have no blanks in them, those of operands do.
+std::vector<std::string> expand(const std::string& text) {
+  size_t open = text.find('{');
+  while (open != std::string::npos && text.find(' ', open) < text.find('}', open)) open = text.find('{', open + 1);
+  if (open == std::string::npos) return {text};
+  const size_t close = text.find('}', open);
+  const std::string words = text.substr(open + 1, close - open - 1);
+  std::vector<std::string> all;
+  for (const std::string_view word : split(words, ',')) {
+    for (std::string& one : expand(text.substr(0, open) + std::string(word) + text.substr(close + 1)))
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
 // Every value has 8 bytes of its own, for each lane.
 class Kernel {
  public:
@@ -107,13 +122,15 @@ std::vector<Case> read_cases(const std::string& text) {
     ++line;
     if (row.empty() || row.starts_with("//")) continue;
     const size_t colon = row.find(" :");
-    if (colon == std::string_view::npos) throw std::runtime_error(fmt::format("line {}: no ` :`", line));
-    Case& c = cases.emplace_back();
-    c.line = line;
-    c.text = row.substr(0, colon);
-    for (const std::string_view i : split(c.text, ';')) c.instructions.emplace_back(trim(i));
-    find_registers(c);
-    for (const std::string_view e : split(row.substr(colon + 2), ',')) c.examples.push_back(read_example(c, e));
+    for (std::string& text : expand(std::string(row.substr(0, colon)))) {
+      Case& c = cases.emplace_back();
+      c.line = line;
+      c.text = std::move(text);
+      for (const std::string_view i : split(c.text, ';')) c.instructions.emplace_back(trim(i));
+      find_registers(c);
+      if (colon == std::string_view::npos) continue;
+      for (const std::string_view e : split(row.substr(colon + 2), ',')) c.examples.push_back(read_example(c, e));
+    }
   }
   return cases;
 }

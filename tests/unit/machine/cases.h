@@ -22,7 +22,8 @@ struct Example {
   std::vector<std::optional<uint64_t>> out;
 };
 
-// One line of a file: instructions over registers which are named by what they are for.
+// One line of a file, or one of the lines that it stands for: instructions over registers which are named by what they
+// are for. Without examples, all values are drawn.
 struct Case {
   uint32_t line = 0;
   std::string text;  // PTX

@@ -362,6 +362,15 @@ simt::Dim3 parse_dim(const std::string& text) {
   return d;
 }
 
+Param buffer(std::vector<uint64_t> values) {
+  Param p;
+  p.buffer = true;
+  p.type = "b64";
+  p.count = values.size();
+  p.initial = std::move(values);
+  return p;
+}
+
 uint64_t parse_value(const std::string& type, std::string_view text, uint32_t line) {
   return truncate(type, bits_of(type, text, line));
 }

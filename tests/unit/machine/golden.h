@@ -38,6 +38,9 @@ struct GoldenRun {
   std::optional<std::string> output;
 };
 
+// Memory of 64-bit words.
+Param buffer(std::vector<uint64_t> values);
+
 // Throws std::runtime_error with the line of a malformed comment.
 std::vector<GoldenRun> read_runs(const std::string& text);
 

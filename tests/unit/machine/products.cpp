@@ -27,7 +27,10 @@ constexpr Element kF64{"f64", 64, -8, 8}, kTf32{"tf32", 32, -8, 8}, kF16{"f16", 
 // Any bits of these are small numbers.
 constexpr Element kE3m2{"e3m2", 8, -8, 8, 6}, kE2m3{"e2m3", 8, -8, 8, 6}, kE2m1{"e2m1", 8, -8, 8, 4};
 
-bool is_integer(const Element& e) { return e.least < -8 || e.greatest > 8 || e.bits <= 4; }
+// Two in a byte.
+constexpr Element kPackedE2m1{"e2m1", 4, -8, 8};
+
+bool is_integer(const Element& e) { return !cases::format_of(e.name); }
 
 const cases::Format& format(const Element& e) { return *cases::format_of(e.name); }
 
@@ -54,7 +57,7 @@ uint64_t get(const Words& words, const Element& e, uint64_t index) {
 }
 
 void fill(Words& words, size_t begin, size_t end, const Element& e, Rng& rng, bool exact) {
-  const bool any = !exact || is_integer(e) || e.packed != 0;
+  const bool any = !exact || is_integer(e) || e.packed != 0 || e.bits == 4;
   std::array<uint64_t, 7> codes{};  // of -3 … 3
   for (int k = 0; !any && k < 7; ++k) codes[static_cast<size_t>(k)] = code_of(e, k - 3);
   const auto draw = [&] { return codes[rng.below(7)]; };
@@ -297,9 +300,9 @@ Product draw_wgmma(Rng& rng, bool exact) {
                                      {&kS8, &kU8, kSumS32}};
   const Types& t = kTypes[rng.below(std::size(kTypes))];
   const bool integer = is_integer(*t.a), half = t.a->bits == 16;
-  static constexpr uint32_t kColumns[] = {8, 16, 24, 32, 48, 64, 96, 128, 256};
+  static constexpr uint32_t kColumns[] = {8, 16, 24, 32, 64, 96, 128, 256};
   static constexpr uint32_t kOddColumns[] = {40, 56, 72, 88};
-  const uint32_t n = !integer && rng.below(4) == 0 ? kOddColumns[rng.below(4)] : kColumns[rng.below(9)];
+  const uint32_t n = !integer && rng.below(4) == 0 ? kOddColumns[rng.below(4)] : kColumns[rng.below(8)];
   const uint32_t depth = 256 / t.a->bits, unit = 32 / t.a->bits, bytes = t.a->bits / 8;
   const bool from_registers = rng.below(3) == 0, accumulate = rng.below(4) != 0;
   const bool saturate = integer && rng.below(2) == 0;
@@ -385,11 +388,11 @@ Product draw_wgmma(Rng& rng, bool exact) {
 
 namespace {
 
-// Packed elements are found by the first of their 16.
-uint32_t first_of(const Element& e, uint32_t k) { return e.packed == 0 ? k : k / 16 * 16; }
+// Where the bytes begin that element k is in, in elements of a byte or more. Packed ones are found by the first of 16.
+uint32_t first_of(const Element& e, uint32_t k) { return e.packed != 0 ? k / 16 * 16 : e.bits == 4 ? k / 2 : k; }
 
 uint64_t factor_at(const Words& words, const Element& e, uint64_t byte, uint32_t k) {
-  if (e.packed == 0) return get(words, e, byte * 8 / e.bits);
+  if (e.packed == 0) return get(words, e, byte * 8 / e.bits + (e.bits == 4 ? k % 2 : 0));
   uint64_t code = 0;
   for (uint32_t n = 0; n < e.packed; ++n) {
     const uint64_t bit = byte * 8 + k % 16 * e.packed + n;
@@ -398,157 +401,304 @@ uint64_t factor_at(const Words& words, const Element& e, uint64_t byte, uint32_t
   return code;
 }
 
+struct Kind {
+  const char* name;
+  const Element *a, *b;
+  Sum sum;
+  uint32_t code_a, code_b;
+  uint32_t scales = 0;  // of a row, where there must be some
+};
+
+// What of a tcgen05.mma is drawn beside its kind and the layouts of its factors.
+struct Mma {
+  bool pair = false;  // of blocks: each has half of the rows of A and of the columns of B
+  uint32_t m = 128, n = 16;
+  bool scaled = false, masked = false;
+
+  uint32_t blocks() const { return pair ? 2 : 1; }
+  uint32_t rows() const { return m / blocks(); }
+  bool split() const { return pair && m == 128; }  // the upper half of the columns is in lanes 64 to 127
+  uint32_t columns() const { return split() ? n / 2 : n; }
+  uint32_t lane(uint32_t row, uint32_t column) const {
+    if (!pair && m == 64) return 32 * (row / 16) + row % 16;
+    return row + (split() && column >= n / 2 ? 64 : 0);
+  }
+};
+
+std::string tensor_memory_columns(const char* what, uint32_t count, const char* name, uint32_t at) {
+  std::string text;
+  const bool load = std::string_view(what) == "ld";
+  for (uint32_t k = 0; k < count; k += 8) {
+    const std::string list = list_of(name, k, std::min(8U, count - k)), address = fmt::format("[%ta+{}]", at + k);
+    text += fmt::format("  tcgen05.{}.sync.aligned.32x32b.x8.b32 {}, {};\n", what, load ? list : address,
+                        load ? address : list);
+  }
+  return text + fmt::format("  tcgen05.wait::{}.sync.aligned;\n", what);
+}
+
+// Declares and fills %t (thread), %w (warp), %base and %ta (the warp's part of tensor memory).
+constexpr const char* kAllocate =
+    "  setp.ne.u32 %l, %w, 0;\n  @%l bra ALLOCATED;\n"
+    "  tcgen05.alloc.cta_group::{0}.sync.aligned.shared::cta.b32 [%o], 256;\n"
+    "  tcgen05.relinquish_alloc_permit.cta_group::{0}.sync.aligned;\nALLOCATED:\n"
+    "  fence.proxy.async;\n  bar.sync 0;\n  ld.shared.b32 %base, [%o];\n"
+    "  shl.b32 %x, %w, 21;\n  add.u32 %ta, %base, %x;\n";
+
+constexpr const char* kFree =
+    "  setp.ne.u32 %l, %w, 0;\n  @%l bra END;\n"
+    "  tcgen05.dealloc.cta_group::{}.sync.aligned.b32 %base, 256;\nEND:\n  ret;\n}}\n";
+
 }  // namespace
 
-// tcgen05.mma of one block: D (128×n, in tensor memory, a lane for each row) += A (128×k) · B (k×n), k of 32 bytes.
+// tcgen05.mma: D (m×n, in tensor memory, a lane for each row) += A (m×k) · B (k×n), k of 32 bytes.
 Product draw_tcgen05(Rng& rng, bool exact) {
-  struct Kind {
-    const char* name;
-    const Element *a, *b;
-    Sum sum;
-    uint32_t code_a, code_b;
-  };
-  static constexpr Kind kKinds[] = {
-      {"f16", &kF16, &kF16, kSumF16, 0, 0},      {"f16", &kF16, &kF16, kSumF32, 0, 0},
-      {"f16", &kBf16, &kBf16, kSumF32, 1, 1},    {"tf32", &kTf32, &kTf32, kSumF32, 2, 2},
-      {"f8f6f4", &kE4m3, &kE5m2, kSumF32, 0, 1}, {"f8f6f4", &kE5m2, &kE2m3, kSumF32, 1, 3},
-      {"f8f6f4", &kE3m2, &kE2m1, kSumF32, 4, 5}, {"f8f6f4", &kE2m1, &kE4m3, kSumF16, 5, 0},
-      {"i8", &kU8, &kS8, kSumS32, 0, 1},         {"i8", &kS8, &kS8, kSumS32, 1, 1}};
+  static constexpr Kind kKinds[] = {{"f16", &kF16, &kF16, kSumF16, 0, 0},
+                                    {"f16", &kF16, &kF16, kSumF32, 0, 0},
+                                    {"f16", &kBf16, &kBf16, kSumF32, 1, 1},
+                                    {"tf32", &kTf32, &kTf32, kSumF32, 2, 2},
+                                    {"f8f6f4", &kE4m3, &kE5m2, kSumF32, 0, 1},
+                                    {"f8f6f4", &kE5m2, &kE2m3, kSumF32, 1, 3},
+                                    {"f8f6f4", &kE3m2, &kE2m1, kSumF32, 4, 5},
+                                    {"f8f6f4", &kE2m1, &kE4m3, kSumF16, 5, 0},
+                                    {"i8", &kU8, &kS8, kSumS32, 0, 1},
+                                    {"i8", &kS8, &kS8, kSumS32, 1, 1},
+                                    {"f4", &kPackedE2m1, &kPackedE2m1, kSumF32, 1, 1, 2},
+                                    {"f4nvf4", &kPackedE2m1, &kPackedE2m1, kSumF32, 1, 1, 4}};
   const Kind& t = kKinds[rng.below(std::size(kKinds))];
   const bool integer = is_integer(*t.a), half = t.a->bits == 16;
+  Mma mma;
   static constexpr uint32_t kColumns[] = {16, 32, 64, 128};
-  const uint32_t n = kColumns[rng.below(4)];
-  const uint32_t depth = 256 / t.a->bits, bytes = t.a->bits / 8;
+  mma.n = kColumns[rng.below(4)];
+  mma.pair = rng.below(3) == 0;
+  // A factor for each row of A and each column of B, as bytes of a word of tensor memory.
+  mma.scaled = t.scales != 0 || (t.a->bits == 8 && !integer && t.sum.bits == 32 && rng.below(2) == 0);
+  if (mma.pair) mma.m = rng.below(2) == 0 ? 128 : 256;
+  if (!mma.pair && !mma.scaled && rng.below(3) == 0) mma.m = 64;
+  mma.masked = !mma.scaled && rng.below(3) == 0;
+  const uint32_t n = mma.n, blocks = mma.blocks(), rows = mma.rows(), columns = mma.columns(), held = n / blocks;
+  const uint32_t depth = 256 / t.a->bits, bytes = std::max(1U, t.a->bits / 8);
   // Packed elements are packed in shared memory alone.
   const bool from_tensor_memory = rng.below(3) == 0 && t.a->packed == 0, accumulate = rng.below(4) != 0;
-  // A factor of two for each row of A and each column of B, as one of the four bytes of a word of tensor memory.
-  const bool scaled = bytes == 1 && !integer && t.sum.bits == 32 && rng.below(2) == 0;
-  const auto scale_byte_a = static_cast<uint32_t>(rng.below(4)), scale_byte_b = static_cast<uint32_t>(rng.below(4));
+  const uint32_t of_row = std::max(1U, t.scales), unit = t.scales == 2 ? 2 : 1;
+  const auto scale_byte_a = t.scales == 4 ? 0 : unit * static_cast<uint32_t>(rng.below(4 / unit));
+  const auto scale_byte_b = t.scales == 4 ? 0 : unit * static_cast<uint32_t>(rng.below(4 / unit));
   const bool saturate = integer && rng.below(2) == 0;
   const bool minus_a = !integer && rng.below(2) == 0, minus_b = !integer && rng.below(2) == 0;
+  // D is divided by 2 to this power before the product is added.
+  const bool may_shift = half || t.a->bits == 32;
+  const uint32_t shift = may_shift && accumulate && rng.below(2) == 0 ? 1 + static_cast<uint32_t>(rng.below(3)) : 0;
   constexpr uint32_t kHalf = 32768;
   const Layout la = draw_layout(rng, 1024 * static_cast<uint32_t>(rng.below(2)), 128, half && !from_tensor_memory);
   const Layout lb = draw_layout(rng, kHalf, n, half);
   const uint32_t sum_code = t.sum.name == "f16" ? 0 : t.sum.name == "f32" ? 1 : 2;
   const uint32_t common = t.code_a << 7 | t.code_b << 10 | uint32_t{minus_a} << 13 | uint32_t{minus_b} << 14 |
                           uint32_t{la.transposed} << 15 | uint32_t{lb.transposed} << 16 | n / 8 << 17;
-  const uint32_t instruction = common | (scaled ? scale_byte_b << 4 | 1U << 23 | 128 / 128 << 27 | scale_byte_a << 29
-                                                : uint32_t{saturate} << 3 | sum_code << 4 | 128 / 16 << 24);
+  const uint32_t powers = t.scales == 4 ? 0 : 1;  // scales are ue8m0, or ue4m3
+  const uint32_t instruction =
+      common | (mma.scaled ? scale_byte_b << 4 | powers << 23 | mma.m / 128 << 27 | scale_byte_a << 29
+                           : uint32_t{saturate} << 3 | sum_code << 4 | mma.m / 16 << 24);
 
   Product p;
   p.threads = 128;
+  p.blocks = blocks;
   constexpr uint32_t kScales = 512;  // bytes, of each factor
   constexpr size_t kFactors = 2 * kHalf / 4, kImage = kFactors + 2 * kScales / 4, kThreads = 128;
   p.shared_bytes = 4 * kImage + 32;
-  const size_t a_at = kImage, c_at = a_at + 8 * kThreads;
-  p.in.resize(c_at + n * kThreads);
-  fill(p.in, 0, kFactors / 2, *t.a, rng, exact);
-  fill(p.in, kFactors / 2, kFactors, *t.b, rng, exact);
-  for (size_t k = kFactors; k < kImage; ++k)
-    p.in[k] = exact
-                  ? 0x7D7D'7D7D + 0x101'0101 * static_cast<uint32_t>(rng.below(4)) + static_cast<uint32_t>(rng.below(2))
-                  : static_cast<uint32_t>(rng.next());
-  fill(p.in, a_at, c_at, *t.a, rng, exact);
-  // A column of 32 bits holds one sum.
-  fill_sums(p.in, c_at, p.in.size(), t.sum, rng, exact);
-  if (t.sum.bits == 16) {
-    for (size_t k = c_at; k < p.in.size(); ++k) p.in[k] &= 0xFFFF;
+  const size_t a_at = kImage, c_at = a_at + 8 * kThreads, of_block = c_at + columns * kThreads;
+  p.in.resize(blocks * of_block);
+  for (uint32_t rank = 0; rank < blocks; ++rank) {
+    const size_t from = rank * of_block;
+    fill(p.in, from, from + kFactors / 2, *t.a, rng, exact);
+    fill(p.in, from + kFactors / 2, from + kFactors, *t.b, rng, exact);
+    for (size_t k = from + kFactors; k < from + kImage; ++k) {
+      static constexpr uint32_t kSmall[] = {0x30, 0x38, 0x3C, 0x40};  // ½, 1, 1½ and 2 as ue4m3
+      for (uint32_t at = 0; at < 32; at += 8) {
+        const auto code = powers == 0 ? kSmall[rng.below(4)] : 0x7D + static_cast<uint32_t>(rng.below(5));
+        p.in[k] |= (exact ? code : static_cast<uint32_t>(rng.below(powers == 0 ? 127 : 255))) << at;
+      }
+      // Either block has the scales of all columns.
+      if (rank == 1 && k >= from + kFactors + kScales / 4) p.in[k] = p.in[k - of_block];
+    }
+    fill(p.in, from + a_at, from + c_at, *t.a, rng, exact);
+    // A column of 32 bits holds one sum.
+    fill_sums(p.in, from + c_at, from + of_block, t.sum, rng, exact);
+    for (size_t k = from + c_at; t.sum.bits == 16 && k < from + of_block; ++k) p.in[k] &= 0xFFFF;
+    p.out.insert(p.out.end(), p.in.begin() + static_cast<ptrdiff_t>(from + c_at),
+                 p.in.begin() + static_cast<ptrdiff_t>(from + of_block));
   }
-  p.out.assign(p.in.begin() + static_cast<ptrdiff_t>(c_at), p.in.end());
+  std::array<uint32_t, 8> mask{};
+  for (uint32_t& word : mask) word = mma.masked ? static_cast<uint32_t>(rng.next() & rng.next()) : 0;
   // Lane r mod 32, word r / 32; copied from rows of 16 bytes.
-  const auto scale = [&](size_t which, uint32_t row, uint32_t byte) {
-    if (!scaled) return 1.0;
-    const uint32_t word = p.in[kFactors + which * kScales / 4 + row % 32 * 4 + row / 32];
-    return std::ldexp(1.0, static_cast<int>(word >> (8 * byte) & 0xFF) - 127);
+  const auto scale = [&](uint32_t rank, size_t which, uint32_t row, uint32_t k, uint32_t byte) {
+    if (!mma.scaled) return 1.0;
+    const uint32_t word = p.in[rank * of_block + kFactors + which * kScales / 4 + row % 32 * 4 + row / 32];
+    const uint32_t code = word >> (8 * (byte + k / (depth / of_row))) & 0xFF;
+    return powers == 0 ? cases::value_of(cases::kE4m3, code) : std::ldexp(1.0, static_cast<int>(code) - 127);
+  };
+  const auto factor = [&](const Element& e, uint32_t rank, uint64_t byte, uint32_t k) {
+    return value_of(e, factor_at(p.in, e, 4 * rank * of_block + byte, k));
   };
   std::vector<double> b;
   for (uint32_t at = 0; at < n * depth; ++at) {
-    const uint32_t k = at % depth;
-    b.push_back(value_of(*t.b, factor_at(p.in, *t.b, lb.byte(at / depth, first_of(*t.b, k), bytes), k)));
+    const uint32_t column = at / depth, k = at % depth;
+    b.push_back(factor(*t.b, column / held, lb.byte(column % held, first_of(*t.b, k), bytes), k) *
+                scale(0, 1, column, k, scale_byte_b) * (minus_a != minus_b ? -1 : 1));
   }
-  std::array<double, 32> a_row{};
-  for (uint32_t row = 0; exact && row < 128; ++row) {
+  std::array<double, 64> a_row{};
+  for (uint32_t row = 0; exact && row < mma.m; ++row) {
+    const uint32_t rank = row / rows, in_block = row % rows;
     for (uint32_t k = 0; k < depth; ++k) {
-      const uint64_t in_tensor_memory = 4 * (a_at + row * 8) + first_of(*t.a, k) * bytes;
+      const uint64_t in_tensor_memory = 4 * (a_at + mma.lane(in_block, 0) * 8) + first_of(*t.a, k) * bytes;
       a_row[k] =
-          value_of(*t.a, factor_at(p.in, *t.a,
-                                   from_tensor_memory ? in_tensor_memory : la.byte(row, first_of(*t.a, k), bytes), k)) *
-          scale(0, row, scale_byte_a);
+          factor(*t.a, rank, from_tensor_memory ? in_tensor_memory : la.byte(in_block, first_of(*t.a, k), bytes), k) *
+          scale(rank, 0, in_block, k, scale_byte_a);
     }
     for (uint32_t column = 0; column < n; ++column) {
-      uint32_t& place = p.out[row * n + column];
-      const double factor = (minus_a != minus_b ? -1 : 1) * scale(1, column, scale_byte_b);
-      double sum = accumulate ? start_value(t.sum, place) : 0;
-      for (uint32_t k = 0; k < depth; ++k) {
-        sum += factor * a_row[k] * b[column * depth + k];
-      }
+      const uint32_t lane = mma.lane(in_block, column);
+      if ((mask[4 * rank + lane / 32] >> (lane % 32) & 1) != 0) continue;
+      uint32_t& place = p.out[(rank * kThreads + lane) * columns + column % columns];
+      double sum = accumulate ? std::ldexp(start_value(t.sum, place), -static_cast<int>(shift)) : 0;
+      for (uint32_t k = 0; k < depth; ++k) sum += a_row[k] * b[column * depth + k];
       place = static_cast<uint32_t>(finish(t.sum, sum, saturate));
     }
   }
 
+  const uint32_t group = blocks;
   const std::string opcode =
-      fmt::format("tcgen05.mma.cta_group::1.kind::{}{}{}", scaled ? "mx" : "", t.name, scaled ? ".block_scale" : "");
-  p.about = fmt::format("{} {}x{} ({}), instruction {:x}, a {:x}, b {:x}", opcode, t.a->name, t.b->name,
+      fmt::format("tcgen05.mma.cta_group::{}.kind::{}{}{}{}", group, mma.scaled ? "mx" : "", t.name,
+                  mma.scaled ? ".block_scale" : "", t.scales == 0 ? "" : fmt::format(".scale_vec::{}X", t.scales));
+  p.about = fmt::format("{} {}x{}, {} rows ({}), instruction {:x}, a {:x}, b {:x}", opcode, t.a->name, t.b->name, mma.m,
                         from_tensor_memory ? "A in tensor memory" : "A in shared memory", instruction,
                         la.descriptor(true), lb.descriptor(true));
-  // n columns of sums; A is in the columns after them.
-  const auto columns = [&](const char* what, uint32_t count, const char* name, uint32_t at) {
-    std::string text;
-    for (uint32_t k = 0; k < count; k += 8) {
-      const std::string list = list_of(name, k, std::min(8U, count - k));
-      const std::string address = fmt::format("[%ta+{}]", at + k);
-      text +=
-          fmt::format("  tcgen05.{}.sync.aligned.32x32b.x8.b32 {}, {};\n", what,
-                      std::string_view(what) == "ld" ? list : address, std::string_view(what) == "ld" ? address : list);
-    }
-    return text + fmt::format("  tcgen05.wait::{}.sync.aligned;\n", what);
-  };
-  std::string copies;
-  for (uint32_t which = 0; scaled && which < 2; ++which) {
+  std::string copies, masks, rest;
+  for (uint32_t which = 0; mma.scaled && which < 2; ++which) {
     const Layout l{.start = 2 * kHalf + which * kScales, .leading = 16, .stride = 128};
     copies += fmt::format(
         "  add.u32 %s{0}, %base, {1};\n  add.u64 %dc, %start, 0x{2:x};\n"
-        "  tcgen05.cp.cta_group::1.32x128b.warpx4 [%s{0}], %dc;\n",
-        which == 0 ? 'a' : 'b', 200 + 8 * which, l.descriptor(true));
+        "  tcgen05.cp.cta_group::{3}.32x128b.warpx4 [%s{0}], %dc;\n",
+        which == 0 ? 'a' : 'b', 200 + 8 * which, l.descriptor(true), group);
   }
+  if (mma.scaled) rest += "[%sa], [%sb], ";
+  for (uint32_t k = 0; k < 4 * blocks && mma.masked; ++k) masks += fmt::format("  mov.b32 %m{}, 0x{:x};\n", k, mask[k]);
+  if (mma.masked) rest += list_of("m", 0, 4 * blocks) + ", ";
+  rest += "%adds";
+  if (shift != 0) rest += fmt::format(", {}", shift);
+  const char* const meet = mma.pair ? "barrier.cluster.arrive;\n  barrier.cluster.wait" : "bar.sync 0";
   p.ptx =
       fmt::format(fmt::runtime(kHead), "100a") +
       fmt::format(
           ".extern .shared .align 1024 .b8 memory[];\n"
-          ".visible .entry k(.param .u64 in, .param .u64 out)\n{{\n"
-          "  .reg .pred %l, %adds, %first, %done;\n"
-          "  .reg .b32 %t, %w, %n, %o, %x, %s, %bar, %base, %ta, %sa, %sb, %a<8>, %c<128>;\n"
+          ".visible .entry k(.param .u64 in, .param .u64 out){7}\n{{\n"
+          "  .reg .pred %l, %adds, %first, %done;\n  .reg .b16 %ranks;\n"
+          "  .reg .b32 %t, %w, %n, %o, %x, %s, %bar, %base, %ta, %sa, %sb, %rank, %a<8>, %c<128>, %m<8>;\n"
           "  .reg .b64 %p, %in, %start, %da, %db, %dc;\n  mov.u32 %t, %tid.x;\n  shr.u32 %w, %t, 5;\n"
-          "  ld.param.u64 %in, [in];\n  mov.u32 %s, memory;\n  add.u32 %bar, %s, {0};\n"
+          "  mov.u32 %rank, %ctaid.x;\n  ld.param.u64 %in, [in];\n  mad.wide.u32 %in, %rank, {8}, %in;\n"
+          "  mov.u32 %s, memory;\n  add.u32 %bar, %s, {0};\n"
           "  setp.eq.u32 %first, %t, 0;\n  @%first mbarrier.init.shared.b64 [%bar], 1;\n"
           "  mov.u32 %n, %t;\nCOPY:\n  mad.wide.u32 %p, %n, 4, %in;\n"
           "  ld.global.b32 %x, [%p];\n  mad.lo.u32 %o, %n, 4, %s;\n  st.shared.b32 [%o], %x;\n"
           "  add.u32 %n, %n, 128;\n  setp.lt.u32 %l, %n, {1};\n  @%l bra COPY;\n"
           "  add.u64 %in, %in, {2};\n  mad.wide.u32 %p, %t, 32, %in;\n{3}"
-          "  add.u64 %in, %in, {4};\n  mad.wide.u32 %p, %t, {5}, %in;\n{6}"
-          "  setp.ne.u32 %l, %w, 0;\n  add.u32 %o, %bar, 16;\n  @%l bra ALLOCATED;\n"
-          "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%o], 256;\n"
-          "  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nALLOCATED:\n"
-          "  fence.proxy.async;\n  bar.sync 0;\n  ld.shared.b32 %base, [%o];\n"
-          "  shl.b32 %x, %w, 21;\n  add.u32 %ta, %base, %x;\n",
-          4 * kImage, kImage, 4 * a_at, load_registers("a", 8, 32), 32 * kThreads, 4 * n, load_registers("c", n, 32)) +
-      columns("st", n, "c", 0) + columns("st", 8, "a", 128) +
+          "  add.u64 %in, %in, {4};\n  mad.wide.u32 %p, %t, {5}, %in;\n{6}  add.u32 %o, %bar, 16;\n",
+          4 * kImage, kImage, 4 * a_at, load_registers("a", 8, 32), 32 * kThreads, 4 * columns,
+          load_registers("c", columns, 32), mma.pair ? " .explicitcluster .reqnctapercluster 2" : "", 4 * of_block) +
+      fmt::format(fmt::runtime(kAllocate), group) + tensor_memory_columns("st", columns, "c", 0) +
+      tensor_memory_columns("st", 8, "a", 128) +
       fmt::format(
-          "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n"
+          "  tcgen05.fence::before_thread_sync;\n  {};\n  tcgen05.fence::after_thread_sync;\n"
+          "  setp.ne.u32 %l, %rank, 0;\n  @%l bra WAIT;\n"
           "  @!%first bra WAIT;\n  shr.u32 %x, %s, 4;\n  cvt.u64.u32 %start, %x;\n"
           "  add.u64 %da, %start, 0x{:x};\n  add.u64 %db, %start, 0x{:x};\n  mov.u32 %o, 0x{:x};\n"
           "  setp.ne.b32 %adds, {}, 0;\n  add.u32 %x, %base, 128;\n"
-          "{}  {} [%base], {}, %db, %o, {}%adds;\n"
-          "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\nWAIT:\n"
+          "{}{}  {} [%base], {}, %db, %o, {};\n  mov.b16 %ranks, 3;\n"
+          "  tcgen05.commit.cta_group::{}.mbarrier::arrive::one.shared::cluster{}.b64 [%bar]{};\nWAIT:\n"
           "  mbarrier.try_wait.parity.shared.b64 %done, [%bar], 0;\n  @!%done bra WAIT;\n"
           "  tcgen05.fence::after_thread_sync;\n",
-          la.descriptor(true), lb.descriptor(true), instruction, accumulate ? 1 : 0, copies, opcode,
-          from_tensor_memory ? "[%x]" : "%da", scaled ? "[%sa], [%sb], " : "") +
-      columns("ld", n, "c", 0) + fmt::format("  ld.param.u64 %p, [out];\n  mad.wide.u32 %p, %t, {}, %p;\n", 4 * n);
-  for (uint32_t k = 0; k < n; ++k) p.ptx += fmt::format("  st.global.b32 [%p+{}], %c{};\n", 4 * k, k);
-  p.ptx +=
-      "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  setp.ne.u32 %l, %w, 0;\n  @%l bra END;\n"
-      "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 256;\nEND:\n  ret;\n}\n";
+          meet, la.descriptor(true), lb.descriptor(true), instruction, accumulate ? 1 : 0, copies, masks, opcode,
+          from_tensor_memory ? "[%x]" : "%da", rest, group, mma.pair ? ".multicast::cluster" : "",
+          mma.pair ? ", %ranks" : "") +
+      tensor_memory_columns("ld", columns, "c", 0) +
+      fmt::format("  ld.param.u64 %p, [out];\n  mad.lo.u32 %x, %rank, 128, %t;\n  mad.wide.u32 %p, %x, {}, %p;\n",
+                  4 * columns);
+  for (uint32_t k = 0; k < columns; ++k) p.ptx += fmt::format("  st.global.b32 [%p+{}], %c{};\n", 4 * k, k);
+  p.ptx += fmt::format("  tcgen05.fence::before_thread_sync;\n  {};\n", meet) + fmt::format(fmt::runtime(kFree), group);
+  return p;
+}
+
+// 64 columns of the lanes of four warps, written by rows, then read or overwritten by another shape.
+Product draw_tensor_memory(Rng& rng, bool) {
+  struct Shape {
+    const char* name;
+    uint32_t registers, columns;  // of .x1
+    uint32_t most;                // repetitions that 64 columns allow
+  };
+  static constexpr Shape kShapes[] = {
+      {"32x32b", 1, 1, 64}, {"16x64b", 1, 2, 32}, {"16x128b", 2, 4, 16}, {"16x256b", 4, 8, 8}, {"16x32bx2", 1, 1, 16}};
+  const Shape& s = kShapes[rng.below(std::size(kShapes))];
+  const std::string_view name = s.name;
+  uint32_t times = s.most;
+  while (times > 1 && rng.below(2) == 0) times /= 2;
+  const bool store = rng.below(2) == 0, all_rows = name == "32x32b", two = name == "16x32bx2";
+  // Halves of registers are in columns of their own.
+  const bool packed = times > 1 && !two && rng.below(3) == 0 && 2 * times <= s.most;
+  const uint32_t registers = s.registers * times, wide = packed ? 2 : 1, used = s.columns * times * wide;
+  const auto first_column = static_cast<uint32_t>(rng.below(64 - (two ? 2 : 1) * used + 1));
+  const uint32_t first_row = all_rows ? 0 : 16 * static_cast<uint32_t>(rng.below(2));
+  const uint32_t second_half = two ? used : 0;
+  // Lane of the warp's 32 and column, counted from the first, of register r of thread t.
+  const auto place = [&](uint32_t t, uint32_t r) -> std::pair<uint32_t, uint32_t> {
+    if (all_rows) return {t, r};
+    if (two) return {t % 16, r + t / 16 * second_half};
+    if (name == "16x64b") return {t / 4 + t % 2 * 8, 2 * r + t % 4 / 2};
+    if (name == "16x128b") return {t / 4 + r % 2 * 8, r / 2 * 4 + t % 4};
+    return {t / 4 + r % 4 / 2 * 8, r / 4 * 8 + t % 4 * 2 + r % 2};
+  };
+  constexpr uint32_t kThreads = 128, kColumns = 64;
+  Product p;
+  p.threads = kThreads;
+  p.shared_bytes = 64;
+  p.in.resize(kThreads * (kColumns + registers));
+  for (uint32_t& word : p.in) word = static_cast<uint32_t>(rng.next());
+  p.out = p.in;
+  for (uint32_t thread = 0; thread < kThreads; ++thread) {
+    for (uint32_t r = 0; r < registers; ++r) {
+      const auto [lane, column] = place(thread % 32, r);
+      uint32_t* const memory = &p.out[(thread / 32 * 32 + first_row + lane) * kColumns + first_column + column * wide];
+      uint32_t& value = p.out[kThreads * kColumns + thread * registers + r];
+      if (store) {
+        memory[0] = packed ? value & 0xFFFF : value;
+        if (packed) memory[1] = value >> 16;
+      } else {
+        value = packed ? memory[0] << 16 >> 16 | memory[1] << 16 : memory[0];
+      }
+    }
+  }
+  const std::string opcode = fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", store ? "st" : "ld", name, times,
+                                         !packed ? ""
+                                         : store ? ".unpack::16b"
+                                                 : ".pack::16b");
+  const std::string address =
+      fmt::format("[%ta+{}]{}", first_row << 16 | first_column, two ? fmt::format(", {}", second_half) : "");
+  p.about = fmt::format("{} at {}", opcode, address);
+  const std::string list = list_of("d", 0, registers);
+  p.ptx = fmt::format(fmt::runtime(kHead), "100a") +
+          fmt::format(
+              ".extern .shared .align 1024 .b8 memory[];\n"
+              ".visible .entry k(.param .u64 in, .param .u64 out)\n{{\n  .reg .pred %l;\n"
+              "  .reg .b32 %t, %w, %o, %x, %base, %ta, %c<64>, %d<64>;\n  .reg .b64 %p, %in, %out;\n"
+              "  mov.u32 %t, %tid.x;\n  shr.u32 %w, %t, 5;\n  mov.u32 %o, memory;\n"
+              "  ld.param.u64 %in, [in];\n  mad.wide.u32 %p, %t, 256, %in;\n{}"
+              "  add.u64 %in, %in, 32768;\n  mad.wide.u32 %p, %t, {}, %in;\n{}",
+              load_registers("c", kColumns, 32), 4 * registers, load_registers("d", registers, 32)) +
+          fmt::format(fmt::runtime(kAllocate), 1) + tensor_memory_columns("st", kColumns, "c", 0) + "  bar.sync 0;\n" +
+          fmt::format("  {} {}, {};\n  tcgen05.wait::{}.sync.aligned;\n  bar.sync 0;\n", opcode, store ? address : list,
+                      store ? list : address, store ? "st" : "ld") +
+          tensor_memory_columns("ld", kColumns, "c", 0) +
+          "  ld.param.u64 %out, [out];\n  mad.wide.u32 %p, %t, 256, %out;\n";
+  for (uint32_t k = 0; k < kColumns; ++k) p.ptx += fmt::format("  st.global.b32 [%p+{}], %c{};\n", 4 * k, k);
+  p.ptx += fmt::format("  add.u64 %out, %out, 32768;\n  mad.wide.u32 %p, %t, {}, %out;\n", 4 * registers);
+  for (uint32_t k = 0; k < registers; ++k) p.ptx += fmt::format("  st.global.b32 [%p+{}], %d{};\n", 4 * k, k);
+  p.ptx += "  bar.sync 0;\n" + fmt::format(fmt::runtime(kFree), 1);
   return p;
 }
 

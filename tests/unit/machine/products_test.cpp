@@ -1,4 +1,4 @@
-// Drawn products of mma.sync, wgmma and tcgen05.mma: exact ones against the generator's own sums, others on both
+// Drawn products and what goes with them (products.h): exact ones against the generator's own sums, others on both
 // engines.
 
 #include <fmt/format.h>
@@ -21,6 +21,7 @@ std::pair<std::vector<uint32_t>, std::string> run(const Product& p, bool referen
   std::memcpy(device.bytes(in, 4 * p.in.size()), p.in.data(), 4 * p.in.size());
   machine::LaunchRequest launch;
   launch.kernel = "k";
+  launch.grid = launch.cluster = {p.blocks, 1, 1};
   launch.block = {p.threads, 1, 1};
   launch.dynamic_shared_bytes = p.shared_bytes;
   launch.params.resize(16);
@@ -42,25 +43,25 @@ std::string difference(const std::vector<uint32_t>& expected, const std::vector<
   return "";
 }
 
-template <class Draw>
-void check(Draw draw_product, uint64_t count) {
-  for (uint64_t seed = 1; seed <= count; ++seed) {
+class DrawnProducts : public testing::TestWithParam<Drawn> {};
+
+TEST_P(DrawnProducts, AreExact) {
+  for (uint64_t seed = 1; seed <= GetParam().count; ++seed) {
     Rng rng(seed);
-    const bool exact = seed % 3 != 0;
-    const Product p = draw_product(rng, exact);
+    const Product p = GetParam().draw(rng, is_exact(seed));
     const auto [fast, failure] = run(p, false);
     ASSERT_EQ(failure, "") << "seed " << seed << ": " << p.about << "\n" << p.ptx;
-    if (exact) EXPECT_EQ(difference(p.out, fast), "") << "seed " << seed << ": " << p.about;
-    if (exact) continue;
+    if (is_exact(seed)) {
+      EXPECT_EQ(difference(p.out, fast), "") << "seed " << seed << ": " << p.about;
+      continue;
+    }
     const auto [slow, slow_failure] = run(p, true);
     ASSERT_EQ(slow_failure, "") << "seed " << seed << ": " << p.about;
     EXPECT_EQ(difference(slow, fast), "") << "seed " << seed << ", engines differ: " << p.about;
   }
 }
 
-TEST(DrawnProducts, OfMmaAreExact) { check(draw_mma, 200); }
-TEST(DrawnProducts, OfWgmmaAreExact) { check(draw_wgmma, 60); }
-TEST(DrawnProducts, OfTcgen05AreExact) { check(draw_tcgen05, 45); }
+INSTANTIATE_TEST_SUITE_P(Of, DrawnProducts, testing::ValuesIn(kDrawn), [](const auto& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace fb::products
