@@ -298,9 +298,10 @@ Product draw_wgmma(Rng& rng, bool exact) {
                                      {&kTf32, &kTf32, kSumF32}, {&kE4m3, &kE5m2, kSumF32}, {&kE5m2, &kE4m3, kSumF16},
                                      {&kE4m3, &kE4m3, kSumF32}, {&kS8, &kS8, kSumS32},     {&kU8, &kS8, kSumS32},
                                      {&kS8, &kU8, kSumS32}};
-  const Types& t = kTypes[rng.below(std::size(kTypes))];
+  // More often bf16, which most kernels use.
+  const Types& t = kTypes[rng.below(3) == 0 ? 2 : rng.below(std::size(kTypes))];
   const bool integer = is_integer(*t.a), half = t.a->bits == 16;
-  static constexpr uint32_t kColumns[] = {8, 16, 24, 32, 64, 96, 128, 256};
+  static constexpr uint32_t kColumns[] = {256, 128, 96, 64, 32, 24, 16, 8};
   static constexpr uint32_t kOddColumns[] = {40, 56, 72, 88};
   const uint32_t n = !integer && rng.below(4) == 0 ? kOddColumns[rng.below(4)] : kColumns[rng.below(8)];
   const uint32_t depth = 256 / t.a->bits, unit = 32 / t.a->bits, bytes = t.a->bits / 8;
@@ -636,8 +637,7 @@ Product draw_tensor_memory(Rng& rng, bool) {
       {"32x32b", 1, 1, 64}, {"16x64b", 1, 2, 32}, {"16x128b", 2, 4, 16}, {"16x256b", 4, 8, 8}, {"16x32bx2", 1, 1, 16}};
   const Shape& s = kShapes[rng.below(std::size(kShapes))];
   const std::string_view name = s.name;
-  uint32_t times = s.most;
-  while (times > 1 && rng.below(2) == 0) times /= 2;
+  const uint32_t times = 1U << rng.below(static_cast<uint64_t>(std::bit_width(s.most)));
   const bool store = rng.below(2) == 0, all_rows = name == "32x32b", two = name == "16x32bx2";
   // Halves of registers are in columns of their own.
   const bool packed = times > 1 && !two && rng.below(3) == 0 && 2 * times <= s.most;
