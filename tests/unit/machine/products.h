@@ -38,7 +38,7 @@ struct Drawn {
   uint64_t count;
 };
 inline constexpr Drawn kDrawn[] = {{"mma", draw_mma, 200},          {"wgmma", draw_wgmma, 60},
-                                   {"tcgen05", draw_tcgen05, 60},   {"tensor_memory", draw_tensor_memory, 100},
+                                   {"tcgen05", draw_tcgen05, 60},   {"tensor_memory", draw_tensor_memory, 120},
                                    {"tensor_boxes", draw_box, 200}, {"matrix_rows", draw_matrix_rows, 40}};
 // Every third is of any bits, and compares the engines.
 inline bool is_exact(uint64_t seed) { return seed % 3 != 0; }
