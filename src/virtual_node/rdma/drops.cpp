@@ -1,4 +1,4 @@
-#include "virtual_node/rdma/history.h"
+// Messages that are dropped: what is kept of them, to explain hangs.
 
 #include <algorithm>
 
