@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "virtual_node/machine/process/device_launches.h"
 #include "virtual_node/machine/requests/graphs.h"
 #include "virtual_node/machine/requests/node_services.h"
 
@@ -115,6 +116,7 @@ class Node {
   HostThreads threads_;
   NodeServices services_;
   StreamScheduler streams_;
+  DeviceLaunches launches_;
   Collectives collectives_;
   BlasOperations blas_;
   Verbs verbs_;
