@@ -1,9 +1,10 @@
-#include "virtual_node/simt/timing.h"
+#include "virtual_node/simt/exec_span.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "virtual_node/simt/listener.h"
+#include "virtual_node/simt/timing.h"
 #include "virtual_node/simt/warp.h"
 
 namespace fb::simt {
