@@ -6,6 +6,8 @@
 #include "common/base/check.h"
 #include "common/base/hash.h"
 #include "virtual_node/machine/engine/instruction_location.h"
+#include "virtual_node/machine/engine/schedule/make_policy.h"
+#include "virtual_node/simt/async.h"
 
 namespace fb::machine {
 namespace {
@@ -424,10 +426,6 @@ void Engine::move_clock(simt::Warp& warp, Time to) const {
   warp.clock.now = warp.clock.tracked_until = to;
 }
 
-Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
-  return options_.time_keeper ? options_.time_keeper->arrival_of(copy) : copy.warp->clock.now;
-}
-
 void Engine::start(simt::AsyncCopy copy) {
   copy.number = next_copy_++;
   copies_.push_back(std::make_unique<simt::AsyncCopy>(std::move(copy)));
@@ -444,9 +442,13 @@ void Engine::perform_copy(size_t k) {
   }
 }
 
-void Engine::perform_copy_numbered(uint64_t number) {
-  const auto found = std::ranges::lower_bound(copies_, number, {}, [](const auto& c) { return c->number; });
-  if (found != copies_.end() && (*found)->number == number) perform_copy(static_cast<size_t>(found - copies_.begin()));
+void Engine::perform_on_arrival(const simt::AsyncCopy& copy) {
+  const Time arrival = options_.time_keeper ? options_.time_keeper->arrival_of(copy) : copy.warp->clock.now;
+  schedule(arrival, 0, [this, number = copy.number] {
+    const auto found = std::ranges::lower_bound(copies_, number, {}, [](const auto& c) { return c->number; });
+    if (found != copies_.end() && (*found)->number == number)
+      perform_copy(static_cast<size_t>(found - copies_.begin()));
+  });
 }
 
 void Engine::complete_copy(size_t k) {

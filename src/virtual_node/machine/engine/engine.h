@@ -20,9 +20,11 @@
 #include "virtual_node/fabric/share_ledger.h"
 #include "virtual_node/machine/engine/device_limits.h"
 #include "virtual_node/machine/engine/outcome.h"
+#include "virtual_node/machine/engine/schedule/engine_steps.h"
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
+#include "virtual_node/machine/engine/schedule/sync_steps.h"
 #include "virtual_node/machine/engine/sm_slots.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/watch.h"
@@ -95,7 +97,7 @@ struct EngineOptions {
   Time block_start = 0;
 };
 
-class Engine {
+class Engine final : public EngineSteps {
  public:
   explicit Engine(const EngineOptions& options);
   ~Engine();
@@ -162,7 +164,7 @@ class Engine {
   // A host process may have written memory: wakes the warps that sleep on changed bytes.
   void recheck_watches();
 
-  Time now() const { return now_; }
+  Time now() const override { return now_; }
   // Of what happens now: the running warp's clock, or the time of the event that is fired, which may be earlier than
   // now() if a warp behind the others has caused it.
   Time acting_time() const {
@@ -197,25 +199,16 @@ class Engine {
   const std::map<std::pair<uint32_t, std::string>, Ended>& ended() const { return ended_; }
 
   // For schedule policies
-  void run_quantum(simt::Warp& warp);  // of a warp that has been taken out of the policy's ready warps
-  void fire(const TimedEvent& event);
-  // Asynchronous copies that have been issued and not performed, oldest first.
-  using Copies = std::deque<std::unique_ptr<simt::AsyncCopy>>;
-  const Copies& copies() const { return copies_; }
-  void perform_copy(size_t k);
-  // By AsyncCopy::number. Does nothing if the copy has been performed already.
-  void perform_copy_numbered(uint64_t number);
-  // When a copy that is being issued arrives.
-  Time arrival_of(const simt::AsyncCopy& copy) const;
-  // Starts as many blocks as there is room for, on one GPU or on all.
-  void start_all_blocks(uint32_t gpu);
-  void start_all_blocks();
-  // At most one block (or cluster) on each GPU. False: none was started.
-  bool start_a_block_on_each_gpu();
-  // Every so often warps that poll must make room for blocks, events and copies, and warps that sleep until a time must
-  // look at the clock.
-  bool is_poll_due() const { return now_ >= next_poll_; }
-  void poll_clock_readers();
+  void run_quantum(simt::Warp& warp) override;
+  void fire(const TimedEvent& event) override;
+  const Copies& copies() const override { return copies_; }
+  void perform_copy(size_t k) override;
+  void perform_on_arrival(const simt::AsyncCopy& copy) override;
+  void start_all_blocks(uint32_t gpu) override;
+  void start_all_blocks() override;
+  bool start_a_block_on_each_gpu() override;
+  bool is_poll_due() const override { return now_ >= next_poll_; }
+  void poll_clock_readers() override;
 
  private:
   struct Gpu {

@@ -1,4 +1,4 @@
-#include "virtual_node/machine/engine/schedule/schedule_policy.h"
+#include "virtual_node/machine/engine/schedule/make_policy.h"
 
 #include "common/base/check.h"
 #include "virtual_node/machine/engine/schedule/by_time_policy.h"
