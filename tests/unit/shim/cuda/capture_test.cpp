@@ -1,6 +1,9 @@
 // Capture is bookkeeping of the process: it needs no machine.
 
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/event_calls.h"
+#include "ranks/shim/cuda/core/stream_calls.h"
+#include "ranks/shim/cuda/core/submit.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/session.h"
 
 namespace fb::shim {
@@ -118,11 +119,6 @@ Error begin(cudaStream_t handle, cudaStreamCaptureMode mode, GraphPtr graph, std
 }
 
 }  // namespace
-
-std::recursive_mutex& graph_lock() {
-  static auto* const mutex = new std::recursive_mutex;
-  return *mutex;
-}
 
 bool capturing(const Stream& stream) {
   if (open_count == 0) return false;

@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "ranks/shim/cuda/core/error.h"
@@ -28,9 +27,6 @@ struct Capture {
   std::vector<std::weak_ptr<Stream>> streams;  // that take part
   std::vector<NodePtr> left;                   // the last nodes of streams that were destroyed meanwhile
 };
-
-// Guards graphs, their nodes and all that captures. Work on streams takes it only while something captures.
-std::recursive_mutex& graph_lock();
 
 // A stream is destroyed: of the origin it ends the capture, of another one its nodes stay.
 void leave_capture(Stream& stream);

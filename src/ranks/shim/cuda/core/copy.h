@@ -7,10 +7,6 @@
 
 namespace fb::shim {
 
-// The kind of memory that an address belongs to, for copies.
-enum class MemoryType { pageable, host, managed, device };
-MemoryType memory_type_of(const void* pointer);
-
 // Checks directions as CUDA does and puts the copy on the stream. `synchronous`: as cudaMemcpy waits, that is not for
 // copies between devices.
 Error copy(const CopyWork& box, cudaStream_t stream, bool synchronous);
@@ -28,8 +24,5 @@ inline CopyWork line(void* to, const void* from, size_t bytes, cudaMemcpyKind ki
           .depth = 1,
           .kind = kind};
 }
-
-// What submit() does with a copy on a stream that does not capture.
-Error send_copy(Stream& stream, const CopyWork& box, bool wait);
 
 }  // namespace fb::shim

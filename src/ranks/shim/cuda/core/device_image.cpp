@@ -4,6 +4,7 @@
 
 #include "ranks/fatbin/choose.h"
 #include "ranks/fatbin/expand.h"
+#include "ranks/shim/cuda/core/error_report.h"
 
 namespace fb::shim {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ranks/shim/cuda/core/capture.h"
 #include "ranks/shim/cuda/core/session.h"
 
 namespace fb::shim {
@@ -68,6 +67,11 @@ Registry<cudaGraphNode_t, GraphNode>& graph_nodes() {
 Registry<cudaUserObject_t, UserObject>& user_objects() {
   static auto* const all = new Registry<cudaUserObject_t, UserObject>;
   return *all;
+}
+
+std::recursive_mutex& graph_lock() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
 }
 
 Expected<GraphPtr> find_graph(cudaGraph_t handle) {

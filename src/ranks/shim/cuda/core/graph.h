@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -67,6 +68,9 @@ Registry<cudaGraph_t, Graph>& graphs();
 Registry<cudaGraphExec_t, GraphExec>& graph_execs();
 Registry<cudaGraphNode_t, GraphNode>& graph_nodes();
 Registry<cudaUserObject_t, UserObject>& user_objects();
+
+// Guards graphs, their nodes and all that captures. Work on streams takes it only while something captures.
+std::recursive_mutex& graph_lock();
 
 // All of these under graph_lock(); the functions take it themselves.
 Expected<GraphPtr> find_graph(cudaGraph_t handle);

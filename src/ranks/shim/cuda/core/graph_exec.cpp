@@ -8,9 +8,11 @@
 #include "ranks/shim/cuda/core/copy.h"
 #include "ranks/shim/cuda/core/graph.h"
 #include "ranks/shim/cuda/core/graph_memory.h"
+#include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/host_ranges.h"
 #include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/packed_box.h"
+#include "ranks/shim/cuda/core/send_copy.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/core/wire_work.h"
 

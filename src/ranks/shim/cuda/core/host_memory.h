@@ -9,17 +9,16 @@
 
 #include "common/wire/messages.h"
 #include "ranks/shim/cuda/core/error.h"
+#include "ranks/shim/cuda/core/host_ranges.h"
 
 namespace fb::shim {
 
-struct HostRange {
-  uint64_t begin = 0, bytes = 0;
-  wire::MemoryKind kind = wire::MemoryKind::host;  // host, managed, registered
-  unsigned int flags = 0;                          // cudaHostAlloc… or cudaHostRegister…
-};
-
 // kind: host or managed; for the current device.
 Expected<void*> allocate_host(size_t bytes, wire::MemoryKind kind, unsigned int flags);
+// For the library's own use: also while streams capture.
+Expected<void*> allocate_host_always(size_t bytes, wire::MemoryKind kind, unsigned int flags);
+Error free_host_always(void* pointer);
+
 // What cudaHostAlloc gave; null is fine.
 Error free_host(void* pointer);
 // Managed memory; false when `pointer` is none.

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 
-#include "ranks/shim/cuda/core/host_memory.h"
+#include "common/wire/messages.h"
 
 namespace fb::shim {
+
+struct HostRange {
+  uint64_t begin = 0, bytes = 0;
+  wire::MemoryKind kind = wire::MemoryKind::host;  // host, managed, registered
+  unsigned int flags = 0;                          // cudaHostAlloc… or cudaHostRegister…
+};
 
 // All host memory of this process that devices can touch, by address.
 class HostRanges {
@@ -22,10 +29,6 @@ class HostRanges {
   std::map<uint64_t, HostRange> ranges_;
 };
 HostRanges& host_ranges();
-
-// For the library's own use: also while streams capture.
-Expected<void*> allocate_host_always(size_t bytes, wire::MemoryKind kind, unsigned int flags);
-Error free_host_always(void* pointer);
 
 uint64_t round_to_pages(uint64_t bytes);
 

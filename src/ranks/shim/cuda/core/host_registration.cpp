@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/host_ranges.h"
 #include "ranks/shim/cuda/core/session.h"

@@ -9,6 +9,7 @@
 
 #include "ranks/shim/cuda/core/capture.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/core/submit.h"
 #include "ranks/shim/where/where.h"
 
 namespace fb::shim {
@@ -158,21 +159,6 @@ Error launch(const FunctionPtr& function, void* symbol, const LaunchShape& shape
   if (e != cudaSuccess || !shape.after) return e;
   shape.after->recorded = true;
   return submit(**stream, EventWork{.event = shape.after, .record = true});
-}
-
-wire::Launch to_wire(const KernelWork& kernel, wire::StreamRef stream, wire::Id function) {
-  wire::Launch request;
-  request.stream = stream;
-  request.function = function;
-  const unsigned int grid[3] = {kernel.grid.x, kernel.grid.y, kernel.grid.z};
-  const unsigned int block[3] = {kernel.block.x, kernel.block.y, kernel.block.z};
-  std::ranges::copy(grid, request.grid);
-  std::ranges::copy(block, request.block);
-  std::ranges::copy(kernel.cluster, request.cluster);
-  request.flags = kernel.flags;
-  request.dynamic_shared_bytes = kernel.shared_bytes;
-  kernel.where.copy(request.where, sizeof request.where - 1);
-  return request;
 }
 
 Expected<Occupancy> occupancy(const FunctionPtr& function, unsigned int threads, size_t shared_bytes,

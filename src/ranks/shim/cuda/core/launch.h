@@ -30,8 +30,6 @@ Expected<KernelWork> make_kernel(const FunctionPtr& function, void* symbol, int 
 Error launch(const FunctionPtr& function, void* symbol, const LaunchShape& shape, cudaStream_t stream, void** arguments,
              void** extra);
 
-wire::Launch to_wire(const KernelWork& kernel, wire::StreamRef stream, wire::Id function);
-
 struct Occupancy {
   int blocks_per_multiprocessor = 0, clusters = 0, largest_cluster = 0;
 };

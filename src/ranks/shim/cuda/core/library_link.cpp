@@ -7,6 +7,7 @@
 
 #include "ranks/shim/cuda/core/capture.h"
 #include "ranks/shim/cuda/core/dma_buffer.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/session.h"

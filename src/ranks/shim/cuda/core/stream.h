@@ -45,12 +45,6 @@ Expected<StreamPtr> find_stream(cudaStream_t handle);
 
 // On the current device. `flags` cudaStreamNonBlocking or 0; the priority is clamped to the device's range.
 Expected<cudaStream_t> create_stream(unsigned int flags, int priority);
-Error destroy_stream(cudaStream_t handle);
-Error wait_for_stream(cudaStream_t handle);
-Error query_stream(cudaStream_t handle);
-// `flags`: cudaEventWaitExternal or 0.
-Error stream_wait_event(cudaStream_t handle, cudaEvent_t event, unsigned int flags);
-Error wait_for_device(int device);
 
 // Attributes of a stream: hints about caches, waiting and domains of memory order, and its priority.
 Error set_stream_attribute(cudaStream_t handle, cudaLaunchAttributeID id, const cudaLaunchAttributeValue* value);

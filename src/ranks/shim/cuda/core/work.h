@@ -103,7 +103,4 @@ struct EmptyWork {};
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventWork, ValueWork, ChildWork,
                           ConditionalWork, MemoryWork, CollectiveWork, BlasWork>;
 
-// `wait`: return when the work has ended; not allowed while capturing (cudaErrorStreamCaptureUnsupported).
-Error submit(Stream& stream, Work work, bool wait = false);
-
 }  // namespace fb::shim

@@ -8,6 +8,7 @@
 #include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/core/stream_calls.h"
 #include "ranks/shim/cuda/driver/driver.h"
 
 namespace {

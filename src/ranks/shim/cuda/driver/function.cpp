@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/module.h"
 #include "ranks/shim/cuda/core/session.h"

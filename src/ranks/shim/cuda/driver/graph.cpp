@@ -3,6 +3,7 @@
 #include "ranks/shim/cuda/core/graph.h"
 
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/copy.h"

@@ -1,6 +1,9 @@
 #include "ranks/shim/cuda/core/stream.h"
 
 #include "ranks/shim/cuda/core/event.h"
+#include "ranks/shim/cuda/core/event_calls.h"
+#include "ranks/shim/cuda/core/stream_calls.h"
+#include "ranks/shim/cuda/core/submit.h"
 #include "ranks/shim/cuda/core/work.h"
 #include "ranks/shim/cuda/driver/driver.h"
 

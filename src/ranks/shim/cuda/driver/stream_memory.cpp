@@ -1,7 +1,9 @@
 // Values that streams wait for and write.
 
 #include "ranks/shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/core/send_copy.h"
 #include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/core/submit.h"
 #include "ranks/shim/cuda/core/work.h"
 #include "ranks/shim/cuda/driver/driver.h"
 

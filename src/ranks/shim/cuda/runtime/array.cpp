@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ranks/shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
 

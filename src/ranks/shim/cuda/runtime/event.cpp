@@ -1,5 +1,7 @@
 #include "ranks/shim/cuda/core/event.h"
 
+#include "ranks/shim/cuda/core/error_report.h"
+#include "ranks/shim/cuda/core/event_calls.h"
 #include "ranks/shim/cuda/core/export.h"
 
 namespace shim = fb::shim;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
 

@@ -6,6 +6,7 @@
 
 #include "common/wire/messages.h"
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/graph.h"
 #include "ranks/shim/cuda/core/graph_memory.h"

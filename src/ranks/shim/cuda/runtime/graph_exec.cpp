@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/graph.h"
 #include "ranks/shim/cuda/runtime/graph_work.h"

@@ -4,6 +4,7 @@
 #include "ranks/shim/cuda/core/graph.h"
 #include "ranks/shim/cuda/core/graph_memory.h"
 #include "ranks/shim/cuda/core/launch.h"
+#include "ranks/shim/cuda/core/send_copy.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/runtime/boxes.h"
 

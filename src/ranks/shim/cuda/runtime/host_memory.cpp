@@ -1,6 +1,8 @@
 #include "ranks/shim/cuda/core/host_memory.h"
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
+#include "ranks/shim/cuda/core/host_ranges.h"
 #include "ranks/shim/cuda/core/session.h"
 
 namespace shim = fb::shim;

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/memory.h"
 

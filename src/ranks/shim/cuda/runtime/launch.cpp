@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/launch.h"
 
 #include "ranks/shim/cuda/core/export.h"

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/module.h"
 #include "ranks/shim/cuda/core/session.h"

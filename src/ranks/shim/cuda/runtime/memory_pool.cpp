@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/registry.h"

@@ -1,6 +1,7 @@
 // What compiled programs call to make their device code known, and symbols by name.
 
 #include "ranks/shim/cuda/core/module.h"
+#include "ranks/shim/cuda/core/error_report.h"
 
 #include <mutex>
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/session.h"

@@ -2,8 +2,11 @@
 
 #include "ranks/shim/cuda/core/callbacks.h"
 #include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/core/stream_calls.h"
+#include "ranks/shim/cuda/core/submit.h"
 #include "ranks/shim/cuda/core/work.h"
 
 namespace shim = fb::shim;

@@ -1,4 +1,5 @@
 #include "ranks/shim/cuda/core/array.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/core/texture_object.h"

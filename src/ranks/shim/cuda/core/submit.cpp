@@ -1,9 +1,8 @@
-#include "ranks/shim/cuda/core/work.h"
+#include "ranks/shim/cuda/core/submit.h"
 
 #include "ranks/shim/cuda/core/callbacks.h"
 #include "ranks/shim/cuda/core/capture.h"
-#include "ranks/shim/cuda/core/copy.h"
-#include "ranks/shim/cuda/core/launch.h"
+#include "ranks/shim/cuda/core/send_copy.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/core/wire_work.h"
 
@@ -54,22 +53,6 @@ struct Sender {
 };
 
 }  // namespace
-
-wire::Memset to_wire(const MemsetWork& box, wire::StreamRef stream) {
-  return {.stream = stream,
-          .to = reinterpret_cast<uint64_t>(box.to),
-          .pitch = box.pitch,
-          .plane = box.plane,
-          .width = box.width,
-          .height = box.height,
-          .depth = box.depth,
-          .value = box.value,
-          .element = box.element};
-}
-
-wire::StreamValue to_wire(const ValueWork& work, wire::StreamRef stream) {
-  return {.stream = stream, .address = work.address, .value = work.value, .bytes = work.bytes, .compare = work.compare};
-}
 
 Error submit(Stream& stream, Work work, bool wait) {
   if (capturing(stream)) return wait ? refuse_captured(stream) : capture_work(stream, std::move(work));
