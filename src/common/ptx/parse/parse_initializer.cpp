@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "common/ptx/module_parser.h"
+#include "common/ptx/parse/module_parser.h"
 
 namespace fb::ptx {
 

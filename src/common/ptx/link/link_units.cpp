@@ -1,4 +1,4 @@
-#include "common/ptx/link_units.h"
+#include "common/ptx/link/link_units.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "common/ptx/renumber.h"
+#include "common/ptx/link/renumber.h"
 
 namespace fb::ptx {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <iterator>
 
-#include "common/ptx/function_names.h"
-#include "common/ptx/print_instruction.h"
-#include "common/ptx/printer.h"
+#include "common/ptx/print/function_names.h"
+#include "common/ptx/print/print_instruction.h"
+#include "common/ptx/print/printer.h"
 
 namespace fb::ptx {
 namespace {

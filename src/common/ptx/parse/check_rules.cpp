@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "common/ptx/check_operands.h"
 #include "common/ptx/matrix_shape.h"
+#include "common/ptx/parse/check_operands.h"
 #include "common/ptx/traits.h"
 
 namespace fb::ptx {

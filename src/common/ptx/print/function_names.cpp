@@ -1,4 +1,4 @@
-#include "common/ptx/function_names.h"
+#include "common/ptx/print/function_names.h"
 
 #include <algorithm>
 

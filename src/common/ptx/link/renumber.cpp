@@ -1,4 +1,4 @@
-#include "common/ptx/renumber.h"
+#include "common/ptx/link/renumber.h"
 
 namespace fb::ptx {
 

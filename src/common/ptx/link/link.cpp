@@ -1,4 +1,4 @@
-#include "common/ptx/link.h"
+#include "common/ptx/link/link.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "common/ptx/renumber.h"
+#include "common/ptx/link/renumber.h"
 
 namespace fb::ptx {
 Result<Module> link(Module candidate, Module driver) {

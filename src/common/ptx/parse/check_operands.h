@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/ptx/match_form.h"
 #include "common/ptx/module.h"
+#include "common/ptx/parse/match_form.h"
 
 namespace fb::ptx {
 

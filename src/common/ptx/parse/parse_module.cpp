@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "common/base/strings.h"
-#include "common/ptx/module_parser.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/module_parser.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::ptx {
 

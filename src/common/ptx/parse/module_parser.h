@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/ptx/check_operands.h"
-#include "common/ptx/constant.h"
-#include "common/ptx/lexer.h"
-#include "common/ptx/match_form.h"
 #include "common/ptx/module.h"
-#include "common/ptx/scopes.h"
+#include "common/ptx/parse/check_operands.h"
+#include "common/ptx/parse/constant.h"
+#include "common/ptx/parse/lexer.h"
+#include "common/ptx/parse/match_form.h"
+#include "common/ptx/parse/scopes.h"
 
 namespace fb::ptx {
 

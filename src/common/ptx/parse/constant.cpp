@@ -1,4 +1,4 @@
-#include "common/ptx/constant.h"
+#include "common/ptx/parse/constant.h"
 
 namespace fb::ptx {
 

@@ -1,4 +1,4 @@
-#include "common/ptx/scopes.h"
+#include "common/ptx/parse/scopes.h"
 
 #include <utility>
 

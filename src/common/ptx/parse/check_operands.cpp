@@ -1,4 +1,4 @@
-#include "common/ptx/check_operands.h"
+#include "common/ptx/parse/check_operands.h"
 
 #include <fmt/format.h>
 

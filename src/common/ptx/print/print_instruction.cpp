@@ -1,4 +1,4 @@
-#include "common/ptx/print_instruction.h"
+#include "common/ptx/print/print_instruction.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "common/ptx/form_table.h"
-#include "common/ptx/function_names.h"
-#include "common/ptx/printer.h"
+#include "common/ptx/print/function_names.h"
+#include "common/ptx/print/printer.h"
 
 namespace fb::ptx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "common/ptx/module_parser.h"
+#include "common/ptx/parse/module_parser.h"
 #include "common/ptx/words.h"
 
 namespace fb::ptx {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "common/ptx/module_parser.h"
+#include "common/ptx/parse/module_parser.h"
 
 namespace fb::ptx {
 
