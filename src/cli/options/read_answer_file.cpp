@@ -1,4 +1,4 @@
-#include "cli/read_answer_file.h"
+#include "cli/options/read_answer_file.h"
 
 #include <fmt/format.h>
 

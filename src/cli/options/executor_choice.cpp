@@ -1,4 +1,4 @@
-#include "cli/executor_choice.h"
+#include "cli/options/executor_choice.h"
 
 #include <algorithm>
 #include <thread>

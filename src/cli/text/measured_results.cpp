@@ -1,4 +1,4 @@
-#include "cli/measured_results.h"
+#include "cli/text/measured_results.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/problem_choice.h"
+#include "cli/options/problem_choice.h"
 #include "common/base/strings.h"
 #include "common/record/measured.h"
 #include "judge/standalone/problem_source.h"

@@ -1,4 +1,4 @@
-#include "cli/style.h"
+#include "cli/text/style.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/problem_choice.h"
+#include "cli/options/problem_choice.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

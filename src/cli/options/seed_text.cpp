@@ -1,4 +1,4 @@
-#include "cli/seed_text.h"
+#include "cli/options/seed_text.h"
 
 #include <cstdint>
 

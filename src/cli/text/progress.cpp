@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/text/progress.h"
 
 #include <fmt/format.h>
 

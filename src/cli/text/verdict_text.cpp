@@ -1,8 +1,8 @@
-#include "cli/verdict_text.h"
+#include "cli/text/verdict_text.h"
 
 #include <fmt/format.h>
 
-#include "cli/style.h"
+#include "cli/text/style.h"
 
 namespace fb::cli {
 namespace {

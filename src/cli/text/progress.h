@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/style.h"
+#include "cli/text/style.h"
 
 namespace fb::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 
 #include <cerrno>
 #include <nlohmann/json.hpp>

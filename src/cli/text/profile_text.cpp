@@ -1,4 +1,4 @@
-#include "cli/profile_text.h"
+#include "cli/text/profile_text.h"
 
 #include <filesystem>
 #include <fstream>
