@@ -1,4 +1,4 @@
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
 #include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
