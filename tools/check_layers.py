@@ -25,7 +25,7 @@ ACROSS = {
     ("cli/command_cublas_model.cpp", "virtual_node/fabric/cublas_model.h"),
     ("cli/command_nccl_model.cpp", "virtual_node/fabric/nccl_model.h"),
     ("audit/inspect/coverage.cpp", "virtual_node/simt/exec/select.h"),
-    ("audit/inspect/ptx_view.cpp", "virtual_node/simt/builtins.h"),
+    ("audit/inspect/ptx_view.cpp", "virtual_node/simt/calls/builtins.h"),
 }
 # (file, type): it owns such objects and knows nothing of them.
 OPAQUE = {("virtual_node/machine/process/process.h", "fb::machine::CommHandle")}

@@ -10,7 +10,7 @@
 #include "audit/inspect/coverage.h"
 #include "common/ptx/parse/parser.h"
 #include "common/ptx/print/printer.h"
-#include "virtual_node/simt/builtins.h"
+#include "virtual_node/simt/calls/builtins.h"
 
 namespace fb::inspect {
 namespace {

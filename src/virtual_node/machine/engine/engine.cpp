@@ -7,7 +7,7 @@
 #include "common/base/hash.h"
 #include "virtual_node/machine/engine/instruction_location.h"
 #include "virtual_node/machine/engine/schedule/make_policy.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async.h"
 
 namespace fb::machine {
 namespace {

@@ -24,7 +24,7 @@
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
 #include "virtual_node/machine/engine/schedule/sync_steps.h"
 #include "virtual_node/machine/engine/sm_slots.h"
-#include "virtual_node/simt/async_copy.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/watch.h"

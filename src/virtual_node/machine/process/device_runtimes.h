@@ -5,7 +5,7 @@
 
 #include "virtual_node/machine/process/operation.h"
 #include "virtual_node/machine/process/process.h"
-#include "virtual_node/simt/device_runtime.h"
+#include "virtual_node/simt/calls/device_runtime.h"
 
 namespace fb::machine {
 

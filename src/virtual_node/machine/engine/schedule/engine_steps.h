@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "virtual_node/machine/engine/schedule/event_queue.h"
-#include "virtual_node/simt/async_copy.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/warp.h"
 
 namespace fb::machine {

@@ -10,7 +10,7 @@
 #include "common/record/run_record.h"
 #include "virtual_node/machine/engine/schedule/engine_steps.h"
 #include "virtual_node/machine/engine/schedule/event_queue.h"
-#include "virtual_node/simt/async_copy.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/warp.h"
 

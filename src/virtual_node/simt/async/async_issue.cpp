@@ -1,11 +1,11 @@
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async_issue.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "common/ptx/traits.h"
+#include "virtual_node/simt/async/mbarrier_memory.h"
 #include "virtual_node/simt/block.h"
-#include "virtual_node/simt/mbarrier_memory.h"
 
 namespace fb::simt {
 

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/tensor_memory.h"
+#include "virtual_node/simt/tensor/tensor_memory.h"
 
 #include "virtual_node/simt/block.h"
 

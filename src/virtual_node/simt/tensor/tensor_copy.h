@@ -9,7 +9,7 @@
 
 #include "virtual_node/simt/reduce.h"
 #include "virtual_node/simt/shared_ref.h"
-#include "virtual_node/simt/tensor_map.h"
+#include "virtual_node/simt/tensor/tensor_map.h"
 #include "virtual_node/simt/watch.h"
 
 namespace fb::simt {

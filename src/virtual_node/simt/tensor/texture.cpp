@@ -1,4 +1,4 @@
-#include "virtual_node/simt/texture.h"
+#include "virtual_node/simt/tensor/texture.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "common/ptx/traits.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async_issue.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/mask.h"
 #include "virtual_node/simt/shared_ref.h"
-#include "virtual_node/simt/texture_sampling.h"
+#include "virtual_node/simt/tensor/texture_sampling.h"
 
 namespace fb::simt {
 namespace {

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/tensor_memory_product.h"
+#include "virtual_node/simt/tensor/tensor_memory_product.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "virtual_node/simt/async_copy.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/inst.h"
 
 namespace fb::simt {

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/tensor_copy.h"
+#include "virtual_node/simt/tensor/tensor_copy.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "virtual_node/simt/async/mbarrier.h"
 #include "virtual_node/simt/inst.h"
-#include "virtual_node/simt/mbarrier.h"
 
 namespace fb::simt {
 

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/builtins.h"
+#include "virtual_node/simt/calls/builtins.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "common/base/check.h"
 #include "virtual_node/num/device_math.h"
 #include "virtual_node/simt/block.h"
-#include "virtual_node/simt/builtin_call.h"
-#include "virtual_node/simt/device_runtime_calls.h"
+#include "virtual_node/simt/calls/builtin_call.h"
+#include "virtual_node/simt/calls/device_runtime_calls.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/mask.h"
 #include "virtual_node/simt/warp.h"

@@ -1,12 +1,12 @@
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "virtual_node/simt/async/mbarrier_memory.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
-#include "virtual_node/simt/mbarrier_memory.h"
 #include "virtual_node/simt/shared_ref.h"
 #include "virtual_node/simt/warp.h"
 

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/texture_sampling.h"
+#include "virtual_node/simt/tensor/texture_sampling.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/builtin_call.h"
+#include "virtual_node/simt/calls/builtin_call.h"
 
 #include <fmt/format.h>
 

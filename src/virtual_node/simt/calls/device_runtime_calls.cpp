@@ -1,12 +1,12 @@
-#include "virtual_node/simt/device_runtime_calls.h"
+#include "virtual_node/simt/calls/device_runtime_calls.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <span>
 
-#include "virtual_node/simt/builtin_call.h"
-#include "virtual_node/simt/device_runtime.h"
+#include "virtual_node/simt/calls/builtin_call.h"
+#include "virtual_node/simt/calls/device_runtime.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/mask.h"
 #include "virtual_node/simt/warp.h"

@@ -8,7 +8,7 @@
 
 #include "virtual_node/num/tensor/tensor_engine.h"
 #include "virtual_node/simt/shared_matrix.h"
-#include "virtual_node/simt/tensor_memory.h"
+#include "virtual_node/simt/tensor/tensor_memory.h"
 #include "virtual_node/simt/warp.h"
 
 namespace fb::simt {

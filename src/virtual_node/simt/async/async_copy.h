@@ -1,6 +1,7 @@
 #pragma once
 
-// A copy, or a matrix product, that completes later (virtual_node/simt/async.h), and the groups that threads wait for.
+// A copy, or a matrix product, that completes later (virtual_node/simt/async/async.h), and the groups that threads wait
+// for.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/mbarrier_memory.h"
+#include "virtual_node/simt/async/mbarrier_memory.h"
 
 #include <fmt/format.h>
 
