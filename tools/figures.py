@@ -16,6 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_doc_words  # noqa: E402
+import check_layers  # noqa: E402
 import repeated_lines  # noqa: E402
 
 TABLE = re.compile(r"(<!-- figures -->\n\|.*\n\|[-|:]+\n)((?:\|.*\n)*)")
@@ -89,6 +90,7 @@ def figures_of(root):
     return {name: (number, "", bound_for(number)) for name, number in found.items()} | {
         "functions of the largest class": (functions, f", `{class_name}`", functions),
         "lines of problems that stand in five or more": (repeated, " %", bound_for(repeated)),
+        f"folders of more than {check_layers.MOST_FILES} files": (len(list(check_layers.full_folders(root))), "", 0),
         "words of `docs` but `evidence`": (sum(check_doc_words.words_of(root / "docs").values()), "", check_doc_words.LIMIT)}
 
 
