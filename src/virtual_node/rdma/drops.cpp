@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "virtual_node/rdma/cards.h"
+#include "virtual_node/rdma/responder.h"
 
 namespace fb::rdma {
 
-void Cards::note_drop(QueuePair& at, const Message& message, Drop why) {
+void Responder::note_drop(QueuePair& at, const Message& message, Drop why) {
   ++at.past.drops;
   at.past.drop = why;
   at.past.drop_peer = message.from_number;
   at.past.drop_qkey = message.qkey;
 }
 
-void Cards::note_nowhere(const Message& message) {
+void Responder::note_nowhere(const Message& message) {
   if (is_reliable(message.type)) return;
   constexpr size_t kMost = 32;
   const auto known = std::ranges::find_if(

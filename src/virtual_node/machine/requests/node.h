@@ -115,8 +115,8 @@ class Node {
   ModuleTable modules_;
   HostThreads threads_;
   NodeServices services_;
-  StreamScheduler streams_;
   DeviceLaunches launches_;
+  StreamScheduler streams_;
   Collectives collectives_;
   BlasOperations blas_;
   Verbs verbs_;

@@ -1,8 +1,6 @@
-// What cards may read and write: the regions of work requests, and what peers name by a key.
+#include "virtual_node/rdma/card_memory.h"
 
 #include <algorithm>
-
-#include "virtual_node/rdma/cards.h"
 
 namespace fb::rdma {
 namespace {
@@ -13,18 +11,16 @@ bool contains(uint64_t begin, uint64_t size, uint64_t at, uint64_t bytes) {
 
 }  // namespace
 
-bool Cards::are_covered(const QueuePair& pair, std::span<const Piece> pieces, uint32_t rights) const {
+bool CardMemory::are_covered(const QueuePair& pair, std::span<const Piece> pieces, uint32_t rights) const {
   return std::ranges::all_of(pieces, [&](const Piece& piece) {
     if (piece.bytes == 0) return true;
-    const auto found = region_by_key_.find(piece.key);
-    if (found == region_by_key_.end()) return false;
-    const Region& r = *found->second;
-    return r.domain == pair.domain && (r.access & rights) == rights &&
-           contains(r.iova, r.bytes, piece.address, piece.bytes);
+    const Region* const r = objects_.region_of(piece.key);
+    return r && r->domain == pair.domain && (r->access & rights) == rights &&
+           contains(r->iova, r->bytes, piece.address, piece.bytes);
   });
 }
 
-bool Cards::gather(const QueuePair& pair, const SendWork& work, std::vector<std::byte>& into) {
+bool CardMemory::gather(const QueuePair& pair, const SendWork& work, std::vector<std::byte>& into) {
   if ((work.flags & send_flags::inline_data) != 0) {
     into = work.inlined;
     return true;
@@ -32,7 +28,7 @@ bool Cards::gather(const QueuePair& pair, const SendWork& work, std::vector<std:
   if (!are_covered(pair, work.pieces, 0)) return false;
   for (const Piece& piece : work.pieces) {
     if (piece.bytes == 0) continue;
-    const Region& r = *region_by_key_.at(piece.key);
+    const Region& r = *objects_.region_of(piece.key);
     const size_t begin = into.size();
     into.resize(begin + piece.bytes);
     around_.touches(pair.memory(), r.address + (piece.address - r.iova), piece.bytes,
@@ -43,14 +39,14 @@ bool Cards::gather(const QueuePair& pair, const SendWork& work, std::vector<std:
   return true;
 }
 
-bool Cards::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from,
-                    const Touch& touch) {
+bool CardMemory::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::span<const std::byte> from,
+                         const Touch& touch) {
   const size_t whole = from.size();
   if (!are_covered(pair, pieces, access::local_write)) return false;
   for (const Piece& piece : pieces) {
     if (from.empty()) break;
     if (piece.bytes == 0) continue;
-    const Region& r = *region_by_key_.at(piece.key);
+    const Region& r = *objects_.region_of(piece.key);
     const size_t bytes = std::min<size_t>(piece.bytes, from.size());
     const uint64_t at = r.address + (piece.address - r.iova);
     around_.touches(pair.memory(), at, bytes,
@@ -66,17 +62,17 @@ bool Cards::scatter(const QueuePair& pair, std::span<const Piece> pieces, std::s
   return from.empty();
 }
 
-bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint64_t& at, bool& relaxed) const {
+bool CardMemory::reach(const QueuePair& pair, const Message& m, uint32_t right, uint64_t& at, bool& relaxed) const {
   if (m.bytes == 0) return true;
-  if (const auto found = region_by_key_.find(m.remote_key); found != region_by_key_.end()) {
-    const Region& r = *found->second;
+  if (const Region* const region = objects_.region_of(m.remote_key)) {
+    const Region& r = *region;
     at = r.address + (m.remote_address - r.iova);
     relaxed = (r.access & access::relaxed_ordering) != 0;
     return r.domain == pair.domain && (r.access & right) != 0 && contains(r.iova, r.bytes, m.remote_address, m.bytes);
   }
-  const auto found = window_by_key_.find(m.remote_key);
-  if (found == window_by_key_.end() || !found->second->region) return false;
-  const Window& w = *found->second;
+  const Window* const window = objects_.window_of(m.remote_key);
+  if (!window || !window->region) return false;
+  const Window& w = *window;
   const uint64_t first = (w.access & access::zero_based) != 0 ? 0 : w.address;
   at = w.region->address + (w.address - w.region->iova) + (m.remote_address - first);
   relaxed = (w.region->access & access::relaxed_ordering) != 0;
@@ -84,18 +80,16 @@ bool Cards::reach(const QueuePair& pair, const Message& m, uint32_t right, uint6
          contains(first, w.bytes, m.remote_address, m.bytes);
 }
 
-bool Cards::is_on_device(const QueuePair& pair, std::span<const Piece> pieces) const {
+bool CardMemory::is_on_device(const QueuePair& pair, std::span<const Piece> pieces) const {
   const auto piece = std::ranges::find_if(pieces, [](const Piece& p) { return p.bytes != 0; });
   if (piece == pieces.end()) return false;
-  const auto found = region_by_key_.find(piece->key);
-  if (found == region_by_key_.end()) return false;
-  const Region& r = *found->second;
-  return around_.is_device_memory(pair.memory(), r.address + (piece->address - r.iova));
+  const Region* const r = objects_.region_of(piece->key);
+  return r && around_.is_device_memory(pair.memory(), r->address + (piece->address - r->iova));
 }
 
 // Of a send it is asked when it leaves: the next receive is taken for the one that it will get.
-bool Cards::lands_on_device(const Message& m) const {
-  const QueuePair* const peer = m.payload.empty() ? nullptr : find_pair(m.to_card, m.to_number);
+bool CardMemory::lands_on_device(const Message& m) const {
+  const QueuePair* const peer = m.payload.empty() ? nullptr : objects_.find_pair(m.to_card, m.to_number);
   if (!peer) return false;
   uint64_t at = 0;
   bool relaxed = false;
@@ -105,21 +99,20 @@ bool Cards::lands_on_device(const Message& m) const {
   return !receives.empty() && is_on_device(*peer, receives.front().pieces);
 }
 
-void Cards::unbind(Window& window) {
+void CardMemory::unbind(Window& window) {
   if (window.region) --window.region->users;
   window.region = nullptr;
   window.bound_by = nullptr;
   window.bytes = 0;
 }
 
-Status Cards::bind(const QueuePair& pair, const Bind& b) {
-  const auto window = windows_.find(b.window);
-  if (window == windows_.end() || window->second->domain != pair.domain) return Status::bind;
-  Window& w = *window->second;
+Status CardMemory::bind(const QueuePair& pair, const Bind& b) {
+  Window* const window = objects_.find<Window>(b.window);
+  if (!window || window->domain != pair.domain) return Status::bind;
+  Window& w = *window;
   // The upper bytes of a key are the card's. A window of type 2 is bound once, and then invalidated.
   if ((b.key & ~0xffu) != (w.key & ~0xffu) || (w.type == 2 && w.region)) return Status::bind;
-  const auto found = regions_.find(b.region);
-  Region* const region = found == regions_.end() ? nullptr : found->second.get();
+  Region* const region = objects_.find<Region>(b.region);
   if (b.bytes == 0 && w.type == 2) return Status::bind;
   if (b.bytes != 0) {
     const uint32_t needs_write = access::remote_write | access::remote_atomic;
@@ -129,9 +122,7 @@ Status Cards::bind(const QueuePair& pair, const Bind& b) {
       return Status::bind;
   }
   unbind(w);
-  window_by_key_.erase(w.key);
-  w.key = b.key;
-  window_by_key_[w.key] = &w;
+  objects_.set_key(w, b.key);
   if (b.bytes == 0) return Status::success;  // type 1: unbound
   w.region = region;
   ++w.region->users;
@@ -142,10 +133,10 @@ Status Cards::bind(const QueuePair& pair, const Bind& b) {
   return Status::success;
 }
 
-Status Cards::invalidate(const QueuePair& pair, uint32_t key) {
-  const auto found = window_by_key_.find(key);
-  if (found == window_by_key_.end()) return Status::local_operation;
-  Window& w = *found->second;
+Status CardMemory::invalidate(const QueuePair& pair, uint32_t key) {
+  Window* const window = objects_.window_of(key);
+  if (!window) return Status::local_operation;
+  Window& w = *window;
   if (w.type != 2 || w.domain != pair.domain || w.bound_by != &pair) return Status::local_operation;
   unbind(w);
   return Status::success;
