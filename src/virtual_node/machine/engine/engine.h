@@ -20,6 +20,7 @@
 #include "virtual_node/fabric/share_ledger.h"
 #include "virtual_node/machine/engine/device_limits.h"
 #include "virtual_node/machine/engine/outcome.h"
+#include "virtual_node/machine/engine/poll_counter.h"
 #include "virtual_node/machine/engine/schedule/engine_steps.h"
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
 #include "virtual_node/machine/engine/schedule/sync_steps.h"
@@ -138,9 +139,9 @@ class Engine final : public EngineSteps {
   // Nothing can run: lets time pass for warps that poll the clock. False if none does, or it does not help.
   bool pass_time();
   // Polling has a budget of its own, of the same size: how long a warp must poll is a matter of the schedule.
-  bool out_of_budget() const { return worked() >= options_.budget || polled_ >= options_.budget; }
+  bool out_of_budget() const { return worked() >= options_.budget || polls_.polled() >= options_.budget; }
   // Instructions of warps that did not poll, and everything else that was charged.
-  uint64_t worked() const { return instructions_ - polled_ + charged_; }
+  uint64_t worked() const { return instructions_ - polls_.polled() + charged_; }
   // Other work than instructions counts as so many of them.
   void charge(uint64_t instructions) { charged_ += instructions; }
 
@@ -174,19 +175,12 @@ class Engine final : public EngineSteps {
   }
   uint64_t instructions() const { return instructions_; }
 
-  // Polling (virtual_node/simt/poll.h). True from time to time, while all that runs are polls: warps that poll, and
-  // hosts that ask whether work has ended.
+  // Polls, by warps and by hosts that ask whether work has ended.
+  PollCounter& polls() { return polls_; }
+  // True from time to time, while all that runs are polls.
   bool take_only_polls();
   // Every warp has polled for so long, and nothing else has happened, that nothing can end it but a counter or time.
-  bool polls_in_vain() const;
-  // Nothing but polls has happened since the last progress.
-  bool polls_alone() const;
-  void note_host_poll();
-  // Something else than polling has happened, or is about to.
-  void note_progress() {
-    only_polls_ = polls_in_vain_ = 0;
-    next_poll_report_ = kFirstPollReport;
-  }
+  bool polls_in_vain() const { return polls_.may_be_in_vain() && polls_.in_vain(resident_warps()); }
   // For reports: warps that poll in vain sleep on what they read.
   void sleep_on_polls();
   // Rolling hash of every scheduling quantum (warp, instruction count). Equal hashes mean identical schedules.
@@ -236,9 +230,7 @@ class Engine final : public EngineSteps {
   void move_clock(simt::Warp& warp, Time to) const;
   // Before a warp reads its clock.
   void settle_clock();
-  static constexpr uint64_t kFirstPollReport = 4096;
   uint64_t resident_warps() const;
-  uint64_t vain_polls() const;
   bool start_next(uint32_t gpu);
   bool start_blocks(GridRun& run);
   void finish_warp(GridRun& run, simt::Warp& warp);
@@ -249,7 +241,6 @@ class Engine final : public EngineSteps {
   void fault(simt::Warp& warp, const simt::Trap& trap);
   void wake_clock_readers();
   void wait_until_now();
-  void count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop);
   template <class F>
   void for_each_warp(F f) const;
   GridRun& run_of(const simt::Block& block);
@@ -279,10 +270,7 @@ class Engine final : public EngineSteps {
   simt::Warp* faulting_ = nullptr;  // the warp that a trap is charged to
   uint64_t instructions_ = 0;
   uint64_t charged_ = 0;
-  uint64_t polled_ = 0;         // of these, by warps that polled
-  uint64_t only_polls_ = 0;     // since something else was done
-  uint64_t polls_in_vain_ = 0;  // … or shared memory has shown something new
-  uint64_t next_poll_report_ = kFirstPollReport;
+  PollCounter polls_;
   uint64_t schedule_hash_ = 0;
   Time now_ = 0;
   std::optional<Time> acting_at_;

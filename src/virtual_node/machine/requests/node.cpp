@@ -304,7 +304,7 @@ void Node::handle(Call& call) {
   if (!wire::has_flag(call.kind, poll)) {
     thread.polls = 0;
     thread.polled.clear();
-    engine_.note_progress();
+    engine_.polls().note_progress();
     engine_.charge(kRequestCost);
   }
   // What hosts have done before this request, of whichever process.

@@ -137,7 +137,7 @@ void Verbs::fire() {
   if (events_.empty()) return;
   const auto first = events_.extract(events_.begin());
   now_ = std::max(now_, first.key().first);
-  node_.engine.note_progress();
+  node_.engine.polls().note_progress();
   first.mapped()();
 }
 
@@ -321,11 +321,11 @@ void Verbs::answer_poll(Waiter& waiter) {
     // polls is left.
     constexpr uint32_t kPatience = 512, kInVain = 1 << 15;
     if (++thread.polls > kPatience && cards_are_idle() && !node_.judge) polled.in_vain = kInVain;
-    node_.engine.note_host_poll();
+    node_.engine.polls().note_host();
   } else {
     thread.polls = 0;
     thread.polled.clear();
-    node_.engine.note_progress();
+    node_.engine.polls().note_progress();
     answer_held(thread.process->number);
   }
   answer.set_body(polled);
@@ -355,11 +355,11 @@ void Verbs::answer_look(Waiter& waiter) {
   if (is_as_seen(thread, *waiter.look)) {
     ++thread.polls;
     vain_looks_[thread.tie] = *waiter.look;
-    node_.engine.note_host_poll();
+    node_.engine.polls().note_host();
   } else {
     thread.polls = 0;
     vain_looks_.erase(thread.tie);
-    node_.engine.note_progress();
+    node_.engine.polls().note_progress();
   }
   host_accesses_.look(*thread.process, *waiter.look);
   Answer answer;
