@@ -10,11 +10,18 @@ of wings: what is on one side includes nothing of the other, but for the rows of
 table of layers in ARCHITECTURE.md must state the same DEPS. Layers of the program `fabricbench` print by
 common/base/output.h and write files by write_file, where nothing is lost in silence.
 
-Usage: check_layers.py [ROOT]      ROOT: another tree than that of this file
+A room is a .cpp with its .h (and NAME_fields.h, the JSON of what NAME.h defines): rooms of a layer include each other in
+no circle, but for the rows of CIRCLES. A folder holds at most MOST_FILES files, but for those of LISTS.
+
+Usage: check_layers.py [ROOT]                      ROOT: another tree than that of this file
+       check_layers.py --objects BUILD [ROOT]      the object files of a build: a layer uses no symbol that is defined only
+                                                   where it may not look; of floors, where files are compiled one by one
 """
 
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 JUDGING = {"cli", "campaign", "audit", "judge", "toolchain", "launcher"}
@@ -25,10 +32,18 @@ ACROSS = {
     ("cli/command_cublas_model.cpp", "virtual_node/fabric/cublas_model.h"),
     ("cli/command_nccl_model.cpp", "virtual_node/fabric/nccl_model.h"),
     ("audit/inspect/coverage.cpp", "virtual_node/simt/exec/select.h"),
-    ("audit/inspect/ptx_view.cpp", "virtual_node/simt/builtins.h"),
+    ("audit/inspect/ptx_view.cpp", "virtual_node/simt/calls/builtins.h"),
 }
 # (file, type): it owns such objects and knows nothing of them.
 OPAQUE = {("virtual_node/machine/process/process.h", "fb::machine::CommHandle")}
+# Rooms that include each other, and why that is right.
+CIRCLES = {
+    frozenset({"virtual_node/simt/block", "virtual_node/simt/warp"}): "a block owns its warps, and a warp tells its block what its lanes do",
+}
+MOST_FILES = 45
+# Lists of cases, and headers under the names that CUDA prescribes.
+LISTS = {"tests/unit/machine/ptx", "tests/e2e/exploits", "tests/e2e/candidates", "sdk/include"}
+FOLDERS = ("src", "tests", "tools", "sdk", "docs", "examples", "platforms", "problems", "prompts", "python")
 # Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
 UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|ofstream)\b")
 KEYWORDS = {"SOURCES", "DEPS", "LIBS", "HEADERS", "APART", "GUEST_VALUES", "COLD", "FLOORS"}
@@ -132,9 +147,100 @@ def may_use(tree, file, target):
     return None if other in allowed else f"layer {layer} may use: {' '.join(sorted(allowed))}"
 
 
+def room_of(name):
+    return re.sub(r"(_fields)?\.\w+$", "", name)
+
+
+def circles(edges):
+    """The sets of two or more rooms that reach each other; edges: room → the rooms that it includes."""
+    number, lowest, open_rooms, found = {}, {}, [], []
+
+    def visit(room):
+        number[room] = lowest[room] = len(number)
+        open_rooms.append(room)
+        for other in sorted(edges.get(room, ())):
+            if other not in number:
+                visit(other)
+                lowest[room] = min(lowest[room], lowest[other])
+            elif other in open_rooms:
+                lowest[room] = min(lowest[room], number[other])
+        if lowest[room] == number[room]:
+            at = open_rooms.index(room)
+            if len(open_rooms) > at + 1:
+                found.append(frozenset(open_rooms[at:]))
+            del open_rooms[at:]
+
+    for room in sorted(edges):
+        if room not in number:
+            visit(room)
+    return found
+
+
+def check_rooms(included):
+    """included: (room, room of the same layer) → where it is included, "FILE:LINE"."""
+    edges = collections.defaultdict(set)
+    for room, other in included:
+        edges[room].add(other)
+    found, bad = circles(edges), []
+    for circle in found:
+        if circle not in CIRCLES:
+            places = [where for (room, other), where in sorted(included.items()) if room in circle and other in circle]
+            bad.append(f"rooms include each other: {' '.join(sorted(circle))} ({', '.join(places)})")
+    return bad + [f"no circle of {' '.join(sorted(circle))}: its row of CIRCLES goes" for circle in CIRCLES if circle not in found]
+
+
+def full_folders(root):
+    for top in FOLDERS:
+        for folder in sorted({path.parent for path in (root / top).rglob("*") if path.is_file() and "__pycache__" not in path.parts}):
+            name, count = folder.relative_to(root).as_posix(), sum(path.is_file() for path in folder.iterdir())
+            if count > MOST_FILES and name not in LISTS:
+                yield f"{name}: {count} files, more than {MOST_FILES}: make folders that mean something"
+
+
+def symbols_of(objects):
+    """Paths of object files → (path, is it defined there, symbol) of each of their symbols that linkers see."""
+    for first in range(0, len(objects), 100):
+        some = objects[first:first + 100]
+        lines = subprocess.run(["nm", "-A", "-P", "-g", *some], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            path, _, rest = line.rpartition(": ") if ": " in line else line.partition(":")
+            symbol, kind = rest.split()[:2]
+            yield path, kind not in "Uvw", symbol
+
+
+def check_objects(tree, build):
+    """Symbols that a layer uses and that only others define, on which it does not depend."""
+    sources = {}  # object file → a path below src; of a batch of several files the layer's folder with a slash
+    for path in sorted((build / "src").rglob("*.o")):
+        folder, _, rest = path.relative_to(build / "src").as_posix().partition("/CMakeFiles/")
+        source = f"{folder}/{rest.partition('/')[2].removesuffix('.o')}"
+        sources[str(path)] = source if (tree.source / source).is_file() else f"{folder}/"
+    if not sources:
+        sys.exit(f"{build}: no object files in src/")
+    across = {(tree.layer_of(file), tree.layer_of(target)) for file, target in ACROSS}
+    defined, used = collections.defaultdict(set), collections.defaultdict(set)
+    for path, is_defined, symbol in symbols_of(list(sources)):
+        # Functions of C are the interfaces of libraries, which programs load.
+        if symbol.startswith("_Z"):
+            (defined if is_defined else used)[symbol].add(sources[path])
+    bad = []
+    for symbol, files in sorted(used.items()):
+        for file in sorted(files):
+            homes = sorted(defined.get(symbol, ()))
+            if not homes or any(tree.layer_of(home) is None for home in homes) or tree.layer_of(file) is None:
+                continue
+            reasons = [None if (tree.layer_of(file), tree.layer_of(home)) in across or
+                       (tree.layer_of(file) == tree.layer_of(home) and (file.endswith("/") or home.endswith("/")))
+                       else may_use(tree, file, home) for home in homes]
+            if all(reasons):
+                bad.append(f"src/{file}: must not use {symbol} of src/{homes[0]}: {reasons[0]}")
+    return bad, len(sources)
+
+
 def check(tree):
     """What is wrong, a line each."""
-    bad = compare_with_page(tree)
+    bad = compare_with_page(tree) + list(full_folders(tree.root))
+    included = {}
     ours = tree.reachable("cli")
     crossed, declared, defined = set(), [], {}
     for path in tree.files:
@@ -157,6 +263,9 @@ def check(tree):
             elif why := may_use(tree, name, include[1]):
                 bad.append(f"{where}: must not include {include[1]}: {why}")
             crossed.add((name, include[1]))
+            room, other = room_of(name), room_of(include[1])
+            if room != other and include[1].endswith(".h") and layer == tree.layer_of(include[1]):
+                included.setdefault((room, other), f"{name}:{number}")
         for number, space, type_name, is_defined in types_in(text):
             if is_defined:
                 defined.setdefault((space, type_name), []).append(name)
@@ -166,6 +275,7 @@ def check(tree):
         reasons = [may_use(tree, name, home) for home in defined.get((space, type_name), [])]
         if reasons and all(reasons) and (name, f"{space}::{type_name}") not in OPAQUE:
             bad.append(f"src/{name}:{number}: must not declare {space}::{type_name}: {reasons[0]}")
+    bad += check_rooms(included)
     bad += [f"src/{file} does not declare {known}: its row of OPAQUE goes"
             for file, known in sorted(OPAQUE - {(name, f"{space}::{type_name}") for name, _, space, type_name in declared})]
     bad += [f"{file} does not include {target}: its row of ACROSS goes" for file, target in sorted(ACROSS - crossed)]
@@ -173,11 +283,19 @@ def check(tree):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
-    tree = Tree(root if len(sys.argv) > 1 else root.parent.parent)
-    bad = check(tree)
-    print("\n".join([*bad, f"layers: {len(tree.layers)} in {len(WINGS)} wings, {len(bad)} forbidden includes and declarations, wrong rows or unchecked "
-                           "outputs"]))
+    arguments = sys.argv[1:]
+    build = None
+    if arguments[:1] == ["--objects"] and len(arguments) > 1:
+        build, arguments = pathlib.Path(arguments[1]).resolve(), arguments[2:]
+    root = pathlib.Path(arguments[0] if arguments else __file__).resolve()
+    tree = Tree(root if arguments else root.parent.parent)
+    if build:
+        bad, count = check_objects(tree, build)
+        print("\n".join([*bad, f"layers: {count} object files, {len(bad)} forbidden symbols"]))
+    else:
+        bad = check(tree)
+        print("\n".join([*bad, f"layers: {len(tree.layers)} in {len(WINGS)} wings, {len(bad)} forbidden includes and declarations, circles, "
+                               "full folders, wrong rows or unchecked outputs"]))
     return 1 if bad else 0
 
 

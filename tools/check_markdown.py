@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the repository's Markdown: every relative link leads to a file and, with an anchor, to a heading of it, and lines
 are at most 120 columns wide. Tables, fenced code and lines of one link may be wider; comments don't count. Files and folders
-that pages of docs/ name in code must exist.
+that CONTRIBUTING.md and pages of docs/ name in code must exist, and each row of CONTRIBUTING's first table must name one.
 
 Usage: check_markdown.py [--fix | --no-width] [FILE.md…]      (default: all that git tracks)
 
@@ -20,6 +20,7 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 FENCE = re.compile(r"\s*(```+|~~~+)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 NAMED = re.compile(r"`((?:src|tests|tools|sdk|data|calibration|problems|platforms|prompts|examples)/[\w./-]+)`")
+PLACEHOLDER = re.compile(r"NAME|CLASS|NN")
 COMMENT = re.compile(r"<!--.*?-->")
 # Texts for models (prompts and statements, which are part of a problem's hash), recorded answers and generated pages.
 UNWRAPPED = ("prompts/", "problems/", "src/judge/catalog/skeleton/", "tests/unit/", "tests/e2e/campaign/",
@@ -81,13 +82,27 @@ def broken_link(path, target):
 
 
 def missing_paths(path):
-    """Files and folders of the repository that a page of docs/ names and that are not there."""
-    if os.path.relpath(path, ROOT).split(os.sep)[0] != "docs":
+    """Files and folders of the repository that a page names and that are not there."""
+    if os.path.relpath(path, ROOT).split(os.sep)[0] not in {"CONTRIBUTING.md", "docs"}:
         return
     for number, line, is_code in lines_of(path):
         for name in [] if is_code else NAMED.findall(line):
-            if not os.path.exists(os.path.join(ROOT, name)):
+            if not PLACEHOLDER.search(name) and not os.path.exists(os.path.join(ROOT, name)):
                 yield number, f"{name} does not exist"
+
+
+def rows_without_a_place(path):
+    """Rows of CONTRIBUTING's first table, of where the code for something is, that name no file and no folder."""
+    if os.path.relpath(path, ROOT) != "CONTRIBUTING.md":
+        return
+    rows = False
+    for number, line, is_code in lines_of(path):
+        if is_code or not line.startswith("|"):
+            if rows:
+                return
+        elif rows and not NAMED.search(line):
+            yield number, "names no file and no folder"
+        rows = rows or (not is_code and line.startswith("|--"))
 
 
 def is_too_wide(line):
@@ -149,7 +164,7 @@ def fix(path):
 
 
 def check(path, with_width):
-    errors = [*broken_links(path), *missing_paths(path)] + (list(wide_lines(path)) if with_width else [])
+    errors = [*broken_links(path), *missing_paths(path), *rows_without_a_place(path)] + (list(wide_lines(path)) if with_width else [])
     return [f"{os.path.relpath(path, ROOT)}:{number}: {error}" for number, error in sorted(errors)]
 
 

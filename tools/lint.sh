@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, layers, words, scripts, and clang-tidy. `tools/lint.sh --fix` formats in place.
+# Format, layers, words, sizes, scripts, and clang-tidy. `tools/lint.sh --fix` formats in place.
 # clang-tidy reads the files given in LINT_FILES, this run's part of the suite LINT_SUITE (.ci/rotation.toml), or all of src/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +20,7 @@ fi
 echo "format: ${#files[@]} files"
 python3 tools/check_layers.py
 python3 tools/check_words.py
+python3 tools/figures.py >/dev/null
 # ruff is not in Debian 12: pyflakes finds unused and undefined names.
 mapfile -t scripts < <(git ls-files '*.py')
 pyflakes3 "${scripts[@]}"

@@ -2,8 +2,8 @@
 
 #include "campaign/caller.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
+#include "cli/options/problem_choice.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 
 namespace fb::cli {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/program.h"
-#include "cli/text.h"
+#include "cli/text/text.h"
 #include "common/base/output.h"
 
 namespace fb::cli {

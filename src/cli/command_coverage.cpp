@@ -4,7 +4,7 @@
 #include "audit/inspect/api_coverage.h"
 #include "audit/inspect/coverage.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 
 namespace fb::cli {

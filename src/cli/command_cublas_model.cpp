@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 #include "virtual_node/fabric/cublas_model.h"
 

@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
-#include "cli/progress.h"
-#include "cli/style.h"
+#include "cli/text/progress.h"
+#include "cli/text/style.h"
 #include "common/base/interruption.h"
 #include "common/base/output.h"
 #include "common/base/terminal.h"

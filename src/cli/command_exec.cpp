@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/profile_text.h"
+#include "cli/text/failure.h"
+#include "cli/text/profile_text.h"
 #include "common/base/byte_name.h"
 #include "common/base/output.h"
 #include "common/base/spelling.h"

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
-#include "cli/read_answer_file.h"
+#include "cli/options/problem_choice.h"
+#include "cli/options/read_answer_file.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 #include "common/base/strings.h"
 #include "judge/catalog/family.h"

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "cli/failure.h"
 #include "cli/program.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 
 namespace fb::cli {

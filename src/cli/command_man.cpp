@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/failure.h"
 #include "cli/program.h"
-#include "cli/text.h"
+#include "cli/text/failure.h"
+#include "cli/text/text.h"
 #include "common/base/output.h"
 #include "common/base/strings.h"
 #include "common/base/version.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
+#include "cli/options/problem_choice.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 #include "common/base/strings.h"
 #include "judge/catalog/names.h"

@@ -1,5 +1,5 @@
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "common/base/installed.h"
 #include "common/base/output.h"
 #include "common/base/version.h"

@@ -3,7 +3,7 @@
 
 #include "audit/inspect/ptx_view.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 #include "common/base/strings.h"
 #include "toolchain/compile/compile_both.h"

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
-#include "cli/progress.h"
+#include "cli/options/problem_choice.h"
+#include "cli/text/failure.h"
+#include "cli/text/progress.h"
 #include "cli/timed_reference.h"
 #include "common/base/interruption.h"
 #include "common/base/output.h"

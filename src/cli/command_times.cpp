@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
-#include "cli/progress.h"
+#include "cli/options/problem_choice.h"
+#include "cli/text/failure.h"
+#include "cli/text/progress.h"
 #include "common/base/interruption.h"
 #include "common/base/output.h"
 #include "judge/judge.h"

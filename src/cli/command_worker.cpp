@@ -3,8 +3,8 @@
 
 #include "campaign/worker.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
-#include "cli/problem_choice.h"
+#include "cli/options/problem_choice.h"
+#include "cli/text/failure.h"
 #include "common/base/interruption.h"
 #include "common/base/output.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/failure.h"
 #include "cli/program.h"
+#include "cli/text/failure.h"
 #include "common/base/output.h"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/style.h"
+#include "cli/text/style.h"
 #include "common/base/output.h"
 #include "common/base/spelling.h"
 #include "common/base/version.h"

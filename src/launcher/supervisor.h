@@ -8,8 +8,11 @@
 
 #include "common/base/process.h"
 #include "common/base/processor_time.h"
-#include "launcher/launch.h"
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+#include "launcher/launch_request.h"
 #include "launcher/line_forwarder.h"
+#include "launcher/run_directory.h"
 
 namespace fb::launcher {
 

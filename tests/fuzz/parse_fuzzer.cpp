@@ -8,8 +8,8 @@
 
 #include "common/base/check.h"
 #include "common/base/result.h"
-#include "common/ptx/parser.h"
-#include "common/ptx/printer.h"
+#include "common/ptx/parse/parser.h"
+#include "common/ptx/print/printer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto module = fb::ptx::parse({reinterpret_cast<const char*>(data), size});

@@ -8,7 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
-#include "common/ptx/match_form.h"
+#include "common/ptx/parse/match_form.h"
 #include "virtual_node/simt/exec/select.h"
 
 namespace fb::inspect {

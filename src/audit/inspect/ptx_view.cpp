@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "audit/inspect/coverage.h"
-#include "common/ptx/parser.h"
-#include "common/ptx/printer.h"
-#include "virtual_node/simt/builtins.h"
+#include "common/ptx/parse/parser.h"
+#include "common/ptx/print/printer.h"
+#include "virtual_node/simt/calls/builtins.h"
 
 namespace fb::inspect {
 namespace {

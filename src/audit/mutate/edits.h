@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

@@ -8,25 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "audit/mutate/code.h"
-#include "audit/mutate/synchronization.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
-
-struct Edit {
-  size_t offset = 0, length = 0;
-  std::string replacement = {};
-  friend bool operator==(const Edit&, const Edit&) = default;
-};
-
-// One mistake; the first edit is where it is said to be. Edits do not overlap.
-using Change = std::vector<Edit>;
-
-// What operators look at.
-struct Solution {
-  const Code& code;
-  const Synchronization& synchronization;
-};
 
 struct Operator {
   std::string_view name;

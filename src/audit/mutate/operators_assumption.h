@@ -3,7 +3,7 @@
 // Mistakes that a test forgives where it is small, quiet or clean: what an author assumes about sizes, calls, fresh
 // memory and data.
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

@@ -2,7 +2,7 @@
 
 // Mistakes in ranks and counts: peers, neighbours, bounds, the end of the data, the width of an access.
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

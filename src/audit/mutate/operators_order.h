@@ -2,7 +2,7 @@
 
 // Mistakes about memory order: fences, barriers, scopes, orders, accesses that are no atomics.
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

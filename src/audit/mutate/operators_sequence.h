@@ -2,7 +2,7 @@
 
 // Mistakes about what comes when: signals, waits, and the numbers that they carry.
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

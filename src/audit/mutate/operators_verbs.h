@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "audit/mutate/operators.h"
+#include "audit/mutate/change.h"
 
 namespace fb::mutate {
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "judge/data/compare.h"
+#include "judge/data/elements.h"
 
 namespace fb::prove {
 namespace {

@@ -2,7 +2,7 @@
 
 // Answers without a network: from a program, or from files.
 
-#include "campaign/llm/ask.h"
+#include "campaign/llm/ask_options.h"
 #include "campaign/llm/exchange.h"
 #include "common/base/result.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "campaign/llm/ask.h"
+#include "campaign/llm/ask_options.h"
 #include "campaign/llm/contact.h"
 #include "campaign/llm/exchange.h"
 

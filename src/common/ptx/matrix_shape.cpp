@@ -21,12 +21,12 @@ std::optional<MatrixShape> read_shape(std::string_view word) {
   return shape;
 }
 
-constexpr size_t kMods = static_cast<size_t>(Mod::count_);
+constexpr size_t kModCount = static_cast<size_t>(Mod::count_);
 
-const std::array<std::optional<MatrixShape>, kMods>& shapes() {
+const std::array<std::optional<MatrixShape>, kModCount>& shapes() {
   static const auto kShapes = [] {
-    std::array<std::optional<MatrixShape>, kMods> all;
-    for (size_t k = 0; k < kMods; ++k) all[k] = read_shape(to_string(static_cast<Mod>(k)));
+    std::array<std::optional<MatrixShape>, kModCount> all;
+    for (size_t k = 0; k < kModCount; ++k) all[k] = read_shape(to_string(static_cast<Mod>(k)));
     return all;
   }();
   return kShapes;
@@ -35,7 +35,7 @@ const std::array<std::optional<MatrixShape>, kMods>& shapes() {
 }  // namespace
 
 std::optional<MatrixShape> matrix_shape(const Instruction& instruction) {
-  for (size_t k = 0; k < kMods; ++k) {
+  for (size_t k = 0; k < kModCount; ++k) {
     if (instruction.mods[k] && shapes()[k]) return shapes()[k];
   }
   return std::nullopt;

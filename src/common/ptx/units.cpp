@@ -7,7 +7,7 @@ namespace {
 
 bool is_wide(const Instruction& inst) { return bits_of(inst.type()) == 64; }
 
-bool is_floating(Type type) { return kind_of(type) == TypeKind::floating; }
+bool computes_floats(Type type) { return kind_of(type) == TypeKind::floating; }
 
 // One 32-bit instruction, or as many as a 64-bit one is made of.
 Work integers(const Instruction& inst, uint8_t wide = 2) {
@@ -31,7 +31,7 @@ Work floats(const Instruction& inst, uint8_t count = 1) {
 
 // Comparison, minimum, maximum: integer instructions for all types but f64.
 Work compare(const Instruction& inst) {
-  if (is_floating(inst.type()) && is_wide(inst)) return {.unit = Unit::f64};
+  if (computes_floats(inst.type()) && is_wide(inst)) return {.unit = Unit::f64};
   return integers(inst);
 }
 

@@ -3,7 +3,7 @@
 // The border between a driver and a candidate, made from the problem's [interface]. The two are compiled apart: no
 // name, macro, template or register of one exists in the other. On the candidate's side plain C functions call its
 // class; on the driver's side a class of the same form calls these functions, through pointers on the host, by linking
-// on the device (common/ptx/link.h).
+// on the device (common/ptx/link/link.h).
 
 #include <string>
 #include <string_view>

@@ -9,7 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/base/temp_dir.h"
-#include "judge/build/build.h"
+#include "judge/build/build_request.h"
 #include "toolchain/compile/cache.h"
 #include "toolchain/compile/invocation.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/base/process.h"
 #include "common/base/result.h"
-#include "judge/build/build.h"
+#include "judge/build/build_request.h"
 #include "toolchain/compile/invocation.h"
 
 namespace fb::judge {

@@ -21,10 +21,6 @@ oracle_sdk::DType sdk_type(DType type) { return static_cast<oracle_sdk::DType>(t
 
 }  // namespace
 
-double read_element(DType type, const std::byte* at) { return oracle_sdk::read_element(sdk_type(type), at); }
-
-void write_element(DType type, std::byte* at, double value) { oracle_sdk::write_element(sdk_type(type), at, value); }
-
 void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint64_t seed) {
   // The loader has refused other names.
   const oracle_sdk::Fill fill = oracle_sdk::fill_named(tensor.fill).value_or(oracle_sdk::Fill::spread);

@@ -75,9 +75,4 @@ class CallData {
 // Fills a tensor as problem.toml's `fill` says.
 void fill_tensor(const catalog::Tensor& tensor, std::span<std::byte> bytes, uint64_t seed);
 
-// An element as the nearest double.
-double read_element(catalog::DType type, const std::byte* at);
-// The nearest number of the format.
-void write_element(catalog::DType type, std::byte* at, double value);
-
 }  // namespace fb::judge

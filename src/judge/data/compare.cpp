@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "judge/data/differences.h"
+#include "judge/data/elements.h"
 
 namespace fb::judge {
 namespace {

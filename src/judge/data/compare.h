@@ -3,24 +3,14 @@
 // Outputs against what was expected, and what a difference looks like.
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "judge/data/call_data.h"
+#include "judge/data/mismatch.h"
 
 namespace fb::judge {
-
-// The first wrong element of one output of one rank, and how many there are.
-struct Mismatch {
-  int rank = 0;
-  size_t tensor = 0;
-  int64_t index = 0, last = 0;  // the first and the last wrong element
-  int64_t wrong = 0, elements = 0;
-  int64_t poison = 0;  // of the wrong ones: still hold what was there before the call
-  double expected = 0, bound = 0, got = 0;
-};
 
 std::optional<Mismatch> compare(const Layout::Slot& slot, int rank, size_t tensor, const Expected& expected,
                                 std::span<const std::byte> got, std::span<const std::byte> poison);

@@ -14,7 +14,7 @@
 
 #include "common/base/elf_view.h"
 #include "common/base/strings.h"
-#include "judge/data/call_data.h"
+#include "judge/data/elements.h"
 
 namespace fb::judge {
 namespace {

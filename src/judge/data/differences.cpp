@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 
+#include "judge/data/elements.h"
+
 namespace fb::judge {
 namespace {
 

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/data/compare.h"
+#include "judge/data/call_data.h"
+#include "judge/data/mismatch.h"
 
 namespace fb::judge {
 

@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "common/base/strings.h"
-#include "common/ptx/link.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/link/link.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::toolchain {
 namespace {

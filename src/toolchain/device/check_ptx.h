@@ -15,7 +15,7 @@ namespace fb::toolchain {
 // is PTX by NVIDIA's manual and not known to the machine, likewise; empty if there is none.
 Result<std::vector<std::string>> check_ptx(std::string_view ptx);
 
-// Whether the functions that `driver` calls are those of `candidate` (common/ptx/link.h).
+// Whether the functions that `driver` calls are those of `candidate` (common/ptx/link/link.h).
 Result<void> check_link(std::string_view candidate, std::string_view driver);
 
 // The 64-bit words with which a variable of the module is initialised; none: there is no such variable.

@@ -11,8 +11,8 @@
 #include "common/base/process.h"
 #include "common/base/strings.h"
 #include "common/base/temp_dir.h"
-#include "common/ptx/link_units.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/link/link_units.h"
+#include "common/ptx/parse/parser.h"
 #include "toolchain/device/object_file.h"
 
 namespace fb::toolchain {

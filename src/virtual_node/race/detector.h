@@ -37,7 +37,7 @@
 #include "virtual_node/race/sync/sync_flags.h"
 #include "virtual_node/race/sync/sync_hosts.h"
 #include "virtual_node/race/sync/sync_stream.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/listener.h"
 

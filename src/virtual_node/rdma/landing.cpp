@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "common/base/hash.h"
-#include "virtual_node/rdma/cards.h"
+#include "virtual_node/rdma/responder.h"
 
 namespace fb::rdma {
 namespace {
@@ -15,7 +15,7 @@ constexpr uint64_t kLeastPart = 256, kMostParts = 8;
 
 }  // namespace
 
-void Cards::plan_landing(const std::shared_ptr<Message>& message, Time first, Time last) {
+void Responder::expect(const std::shared_ptr<Message>& message, Time first, Time last) {
   Message& m = *message;
   if ((m.opcode != Opcode::write && m.opcode != Opcode::write_immediate) || m.payload.size() <= kLeastPart) return;
   if (m.type == QpType::xrc_send) return;  // whose memory is meant is known when it is executed
@@ -40,19 +40,19 @@ void Cards::plan_landing(const std::shared_ptr<Message>& message, Time first, Ti
 }
 
 // A part that would be refused, or comes before the end of another message, is written with the end of its own.
-void Cards::land_part(const MessagePtr& message, uint32_t part) {
+void Responder::land_part(const MessagePtr& message, uint32_t part) {
   const Message& m = *message;
-  if (is_reliable(m.type) && !is_current(m)) return;
-  const QueuePair* const pair = find_pair(m.to_card, m.to_number);
+  if (is_reliable(m.type) && !requester_.is_current(m)) return;
+  const QueuePair* const pair = objects_.find_pair(m.to_card, m.to_number);
   uint64_t at = 0;
   bool relaxed = false;
-  if (!pair || !would_take(*pair, m) || !reach(*pair, m, access::remote_write, at, relaxed)) return;
+  if (!pair || !would_take(*pair, m) || !memory_.reach(*pair, m, access::remote_write, at, relaxed)) return;
   tell_landing(*pair, m, at, relaxed);
   write_part(*pair, m, part, at);
 }
 
 // Of a message as a whole, when its first part lands.
-void Cards::tell_landing(const QueuePair& pair, const Message& m, uint64_t at, bool relaxed) {
+void Responder::tell_landing(const QueuePair& pair, const Message& m, uint64_t at, bool relaxed) {
   if (m.bytes == 0 || (m.landing && m.landing->told)) return;
   if (m.landing) m.landing->told = true;
   around_.touches(pair.memory(), at, m.bytes,
@@ -64,7 +64,7 @@ void Cards::tell_landing(const QueuePair& pair, const Message& m, uint64_t at, b
                    .alone = true});
 }
 
-bool Cards::write_part(const QueuePair& pair, const Message& m, uint32_t part, uint64_t at) {
+bool Responder::write_part(const QueuePair& pair, const Message& m, uint32_t part, uint64_t at) {
   if (m.landing->landed[part]) return true;
   const uint64_t begin = part * m.landing->part;
   const uint64_t bytes = std::min<uint64_t>(m.landing->part, m.payload.size() - begin);
@@ -73,7 +73,7 @@ bool Cards::write_part(const QueuePair& pair, const Message& m, uint32_t part, u
 }
 
 // What has not landed yet.
-bool Cards::land_rest(const QueuePair& pair, const Message& m, uint64_t at) {
+bool Responder::land_rest(const QueuePair& pair, const Message& m, uint64_t at) {
   if (m.bytes == 0) return true;
   if (!m.landing || std::ranges::find(m.landing->landed, true) == m.landing->landed.end())
     return around_.write(pair.memory(), at, m.payload);

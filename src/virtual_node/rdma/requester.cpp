@@ -1,11 +1,9 @@
-// The sending side of queue pairs: posting, serving the send queue, retries, completions in order.
+#include "virtual_node/rdma/requester.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <numeric>
 #include <utility>
-
-#include "virtual_node/rdma/cards.h"
 
 namespace fb::rdma {
 namespace {
@@ -59,7 +57,7 @@ Time timeout_of(const QueuePair& pair) { return Time{4'096'000} << std::min(pair
 
 }  // namespace
 
-int Cards::check(const QueuePair& pair, const SendWork& work) const {
+int Requester::check(const QueuePair& pair, const SendWork& work) {
   const QpState state = pair.state();
   if (state == QpState::reset || state == QpState::init || state == QpState::rtr) return EINVAL;
   if (!is_valid_for(pair.type, work.opcode)) return EINVAL;
@@ -72,7 +70,7 @@ int Cards::check(const QueuePair& pair, const SendWork& work) const {
   return 0;
 }
 
-int Cards::post(QueuePair& pair, SendWork work) {
+int Requester::post(QueuePair& pair, SendWork work) {
   if (const int error = check(pair, work); error != 0) {
     ++pair.past.refused;
     pair.past.refusal = error;
@@ -83,19 +81,19 @@ int Cards::post(QueuePair& pair, SendWork work) {
   entry.index = pair.posted++;
   entry.bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes_of(work), ~0u));
   const bool inlined = (work.flags & send_flags::inline_data) != 0;
-  entry.available = around_.started(inlined, !is_fetching(work.opcode) && is_on_device(pair, work.pieces));
+  entry.available = around_.started(inlined, !is_fetching(work.opcode) && memory_.is_on_device(pair, work.pieces));
   entry.work = std::move(work);
   pair.sends.push_back(std::move(entry));
   // A send queue that has stopped takes work, and gives it back.
   if (pair.state() == QpState::err || pair.state() == QpState::sqe) {
-    flush(pair);
+    states_.flush(pair);
   } else {
     serve_soon(pair);
   }
   return 0;
 }
 
-bool Cards::may_send(const QueuePair& pair, const SendEntry& entry) const {
+bool Requester::may_send(const QueuePair& pair, const SendEntry& entry) {
   if (pair.state() != QpState::rts || entry.index >= pair.failed) return false;
   if ((entry.work.flags & send_flags::fence) != 0 && pair.outstanding != 0) return false;
   // What changes keys happens behind all that was posted before it.
@@ -104,7 +102,7 @@ bool Cards::may_send(const QueuePair& pair, const SendEntry& entry) const {
 }
 
 // Null: there is none, or it has to wait.
-SendEntry* Cards::next_to_send(QueuePair& pair) const {
+SendEntry* Requester::next_to_send(QueuePair& pair) {
   if (pair.sends.empty()) return nullptr;
   const uint64_t first = pair.sends.front().index;
   pair.next = std::max(pair.next, first);
@@ -115,21 +113,21 @@ SendEntry* Cards::next_to_send(QueuePair& pair) const {
   return may_send(pair, entry) ? &entry : nullptr;
 }
 
-void Cards::serve_soon(QueuePair& pair) {
+void Requester::serve_soon(QueuePair& pair) {
   if (pair.serving) return;
   const SendEntry* const found = next_to_send(pair);
   if (!found) return;
   const SendEntry& entry = *found;
   pair.serving = true;
   around_.at(std::max({around_.now(), pair.ready, entry.available}), [this, id = pair.id] {
-    QueuePair* const served = alive(id);
+    QueuePair* const served = objects_.find<QueuePair>(id);
     if (!served) return;
     served->serving = false;
     serve(*served);
   });
 }
 
-void Cards::serve(QueuePair& pair) {
+void Requester::serve(QueuePair& pair) {
   SendEntry* const entry = next_to_send(pair);
   if (!entry) return;
   // No program that goes on has so much under way: it only must not fill the host's memory.
@@ -143,19 +141,19 @@ void Cards::serve(QueuePair& pair) {
   serve_soon(pair);
 }
 
-void Cards::launch(QueuePair& pair, SendEntry& entry) {
+void Requester::launch(QueuePair& pair, SendEntry& entry) {
   const SendWork& work = entry.work;
   entry.stage = SendEntry::Stage::sent;
   ++entry.attempts;
-  if (work.opcode == Opcode::bind_window) return settle(pair, entry, bind(pair, work.bind));
-  if (work.opcode == Opcode::local_invalidate) return settle(pair, entry, invalidate(pair, work.immediate));
+  if (work.opcode == Opcode::bind_window) return settle(pair, entry, memory_.bind(pair, work.bind));
+  if (work.opcode == Opcode::local_invalidate) return settle(pair, entry, memory_.invalidate(pair, work.immediate));
 
   const QpAttributes& a = pair.attributes;
   const bool datagram = pair.type == QpType::ud;
-  if (entry.bytes > (datagram ? a.path_mtu : limits_.message)) return settle(pair, entry, Status::local_length);
+  if (entry.bytes > (datagram ? a.path_mtu : longest_message_)) return settle(pair, entry, Status::local_length);
   if (is_atomic(work.opcode) && entry.bytes != sizeof(uint64_t)) return settle(pair, entry, Status::local_length);
   auto message = std::make_shared<Message>();
-  if (!is_fetching(work.opcode) && !gather(pair, work, message->payload))
+  if (!is_fetching(work.opcode) && !memory_.gather(pair, work, message->payload))
     return settle(pair, entry, Status::local_protection);
   if (entry.packets == 0) {
     entry.packets = std::max((entry.bytes + a.path_mtu - 1) / a.path_mtu, 1u);
@@ -193,8 +191,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
                                   {.bytes = message->payload.size(),
                                    .mtu = a.path_mtu,
                                    .inlined = (work.flags & send_flags::inline_data) != 0,
-                                   .from_device = !message->payload.empty() && is_on_device(pair, work.pieces),
-                                   .to_device = lands_on_device(*message)});
+                                   .from_device = !message->payload.empty() && memory_.is_on_device(pair, work.pieces),
+                                   .to_device = memory_.lands_on_device(*message)});
   // One message after the other: queue pairs and all others that use the card come in between.
   pair.ready = std::max(pair.ready, flight.left);
   const Time first = std::max(flight.first, pair.last_arrival);
@@ -206,10 +204,10 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   // A card reads the payload of a queue pair's next message when that of this one has gone.
   pair.ready = std::max(pair.ready, flight.left);
   pair.last_arrival = std::max(flight.arrived, pair.last_arrival);
-  if (reachable) plan_landing(message, first, pair.last_arrival);
+  if (reachable) delivery_.expect(message, first, pair.last_arrival);
   around_.at(pair.last_arrival, [this, message, reachable] {
-    if (reachable) return arrive(message);
-    note_nowhere(*message);
+    if (reachable) return delivery_.arrive(message);
+    delivery_.note_nowhere(*message);
     lost(message);
   });
   if (is_reliable(pair.type)) return;
@@ -220,9 +218,8 @@ void Cards::launch(QueuePair& pair, SendEntry& entry) {
   });
 }
 
-// Null: it is over, or has been sent again.
-SendEntry* Cards::entry_of(const MessagePtr& message, QueuePair*& pair) const {
-  pair = alive(message->sender);
+SendEntry* Requester::entry_of(const MessagePtr& message, QueuePair*& pair) const {
+  pair = objects_.find<QueuePair>(message->sender);
   if (!pair || pair->sends.empty()) return nullptr;
   const uint64_t first = pair->sends.front().index;
   if (message->index < first || message->index >= first + pair->sends.size()) return nullptr;
@@ -230,23 +227,22 @@ SendEntry* Cards::entry_of(const MessagePtr& message, QueuePair*& pair) const {
   return entry.stage == SendEntry::Stage::sent && entry.attempts == message->attempt ? &entry : nullptr;
 }
 
-bool Cards::is_current(const Message& message) const {
-  const QueuePair* const pair = alive(message.sender);
+bool Requester::is_current(const Message& message) const {
+  const QueuePair* const pair = objects_.find<QueuePair>(message.sender);
   if (!pair) return true;  // what is on the wire arrives
   if (pair->epoch != message.epoch) return false;
   const auto entry = std::ranges::find(pair->sends, message.index, &SendEntry::index);
   return entry == pair->sends.end() || (entry->attempts == message.attempt && entry->stage == SendEntry::Stage::sent);
 }
 
-std::function<bool()> Cards::settled(const MessagePtr& message) const {
+std::function<bool()> Requester::settled(const MessagePtr& message) const {
   return [this, message] {
     QueuePair* pair = nullptr;
     return entry_of(message, pair) == nullptr;
   };
 }
 
-// Nothing will be heard of the message; its sender notices by a timer.
-void Cards::lost(const MessagePtr& message) {
+void Requester::lost(const MessagePtr& message) {
   QueuePair* pair = nullptr;
   SendEntry* const entry = entry_of(message, pair);
   if (!entry || !is_reliable(pair->type)) return;
@@ -263,8 +259,7 @@ void Cards::lost(const MessagePtr& message) {
   });
 }
 
-// The responder has told which packet it expects.
-void Cards::out_of_sequence(const MessagePtr& message, uint32_t expected) {
+void Requester::out_of_sequence(const MessagePtr& message, uint32_t expected) {
   QueuePair* pair = nullptr;
   SendEntry* entry = entry_of(message, pair);
   if (!entry) return;
@@ -275,8 +270,7 @@ void Cards::out_of_sequence(const MessagePtr& message, uint32_t expected) {
   go_back(*pair, entry->index);
 }
 
-// The responder has no receive for the message; the sender tries again after the responder's timer.
-void Cards::receiver_not_ready(const MessagePtr& message, Time retry_after) {
+void Requester::receiver_not_ready(const MessagePtr& message, Time retry_after) {
   QueuePair* pair = nullptr;
   SendEntry* const entry = entry_of(message, pair);
   if (!entry) return;
@@ -287,8 +281,7 @@ void Cards::receiver_not_ready(const MessagePtr& message, Time retry_after) {
   });
 }
 
-// Everything from this one on is sent again.
-void Cards::go_back(QueuePair& pair, uint64_t index) {
+void Requester::go_back(QueuePair& pair, uint64_t index) {
   for (SendEntry& entry : pair.sends) {
     if (entry.index < index || entry.stage != SendEntry::Stage::sent) continue;
     entry.stage = SendEntry::Stage::queued;
@@ -299,18 +292,18 @@ void Cards::go_back(QueuePair& pair, uint64_t index) {
   serve_soon(pair);
 }
 
-void Cards::acknowledge(const MessagePtr& message, Status status, std::span<const std::byte> data) {
+void Requester::acknowledge(const MessagePtr& message, Status status, std::span<const std::byte> data) {
   QueuePair* pair = nullptr;
   SendEntry* const entry = entry_of(message, pair);
   if (!entry) return;
   if (is_fetching(entry->work.opcode) && status == Status::success &&
-      !scatter(*pair, entry->work.pieces, data,
-               {.role = Touch::Role::scatter, .request = entry->work.token, .receive = nullptr}))
+      !memory_.scatter(*pair, entry->work.pieces, data,
+                       {.role = Touch::Role::scatter, .request = entry->work.token, .receive = nullptr}))
     status = Status::local_protection;
   settle(*pair, *entry, status);
 }
 
-void Cards::settle(QueuePair& pair, SendEntry& entry, Status status) {
+void Requester::settle(QueuePair& pair, SendEntry& entry, Status status) {
   if (is_fetching(entry.work.opcode) && entry.stage == SendEntry::Stage::sent && pair.outstanding > 0)
     --pair.outstanding;
   entry.stage = SendEntry::Stage::done;
@@ -320,32 +313,36 @@ void Cards::settle(QueuePair& pair, SendEntry& entry, Status status) {
 }
 
 // Completes what is done, in order.
-void Cards::retire(QueuePair& pair) {
+void Requester::retire(QueuePair& pair) {
   while (!pair.sends.empty() && pair.sends.front().stage == SendEntry::Stage::done) {
     const SendEntry entry = std::move(pair.sends.front());
     pair.sends.pop_front();
     complete(pair, entry);
     if (entry.status == Status::success) continue;
     if (is_reliable(pair.type))
-      return enter_error(pair, {Failure::Reason::own_request, entry.status, entry.work.opcode, entry.work.id});
+      return states_.enter_error(pair, {Failure::Reason::own_request, entry.status, entry.work.opcode, entry.work.id});
     // Only the send queue stops; what is behind the entry is flushed.
     pair.attributes.state = QpState::sqe;
-    flush(pair);
+    states_.flush(pair);
     pair.failed = kNone;
     return;
   }
+  go_on(pair);
+}
+
+void Requester::go_on(QueuePair& pair) {
   note_drained(pair);
   serve_soon(pair);
 }
 
-void Cards::note_drained(QueuePair& pair) {
+void Requester::note_drained(QueuePair& pair) {
   if (pair.state() != QpState::sqd || !pair.attributes.notify_drained) return;
   if (std::ranges::any_of(pair.sends, [](const SendEntry& e) { return e.stage == SendEntry::Stage::sent; })) return;
   pair.attributes.notify_drained = false;
   around_.happened(AsyncEvent::sq_drained, pair);
 }
 
-void Cards::complete(QueuePair& pair, const SendEntry& entry) {
+void Requester::complete(QueuePair& pair, const SendEntry& entry) {
   const bool signaled = pair.signals_all || (entry.work.flags & send_flags::signaled) != 0;
   if (!signaled && entry.status == Status::success) {
     ++pair.past.unsignaled;
@@ -361,7 +358,7 @@ void Cards::complete(QueuePair& pair, const SendEntry& entry) {
   c.sender = pair.id;
   c.send_index = entry.index;
   c.request = entry.work.token;
-  push(*pair.send_cq, c, false);
+  completions_.push(*pair.send_cq, c, false);
 }
 
 }  // namespace fb::rdma

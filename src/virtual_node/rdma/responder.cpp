@@ -1,5 +1,4 @@
-// The receiving side of queue pairs. The order of its checks is that of the specification: sequence, rights of the
-// queue pair, a receive, lengths, keys and ranges; then it executes, completes and acknowledges.
+#include "virtual_node/rdma/responder.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +6,6 @@
 #include <cstring>
 #include <numeric>
 #include <utility>
-
-#include "virtual_node/rdma/cards.h"
 
 namespace fb::rdma {
 namespace {
@@ -50,6 +47,12 @@ constexpr std::array<uint32_t, 32> kRnrTimers = {65536, 1,    2,    3,    4,    
                                                  48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
                                                  2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
+bool has_receive(const QueuePair& pair) { return pair.srq ? !pair.srq->work.empty() : !pair.receives.empty(); }
+
+Time rnr_delay(const QueuePair& pair) {
+  return Time{kRnrTimers[pair.attributes.rnr_timer % kRnrTimers.size()]} * 10 * platform::kMicrosecond;
+}
+
 // The global route header of a datagram, as IPv6 has it.
 std::vector<std::byte> grh_of(const Surroundings& around, const Message& m) {
   constexpr uint32_t kHeaders = 20;  // base and datagram headers behind it: 12 + 8 bytes
@@ -69,27 +72,23 @@ std::vector<std::byte> grh_of(const Surroundings& around, const Message& m) {
 
 }  // namespace
 
-Time Cards::rnr_delay(const QueuePair& pair) const {
-  return Time{kRnrTimers[pair.attributes.rnr_timer % kRnrTimers.size()]} * 10 * platform::kMicrosecond;
-}
-
-void Cards::arrive(const MessagePtr& message) {
+void Responder::arrive(const MessagePtr& message) {
   const bool reliable = is_reliable(message->type);
-  if (reliable && !is_current(*message)) return;
-  QueuePair* const pair = find_pair(message->to_card, message->to_number);
+  if (reliable && !requester_.is_current(*message)) return;
+  QueuePair* const pair = objects_.find_pair(message->to_card, message->to_number);
   if (!pair || pair->type != peer_type(message->type)) {
     note_nowhere(*message);
-    return lost(message);
+    return requester_.lost(message);
   }
   if (!can_receive(pair->state())) {
     note_drop(*pair, *message, Drop::not_ready);
-    return lost(message);
+    return requester_.lost(message);
   }
   if (pair->type == QpType::ud) return arrive_unreliable(*pair, message);
   // A connection is between two queue pairs that name each other.
   if (pair->attributes.remote_number != message->from_number || pair->attributes.remote_card != message->from_card) {
     note_drop(*pair, *message, Drop::not_its_peer);
-    return lost(message);
+    return requester_.lost(message);
   }
   if (pair->state() == QpState::rtr && !pair->established) {
     pair->established = true;
@@ -98,7 +97,7 @@ void Cards::arrive(const MessagePtr& message) {
   reliable ? arrive_reliable(*pair, message) : arrive_unreliable(*pair, message);
 }
 
-bool Cards::would_take(const QueuePair& pair, const Message& m) const {
+bool Responder::would_take(const QueuePair& pair, const Message& m) {
   const QpAttributes& a = pair.attributes;
   if (pair.type != m.type || !can_receive(pair.state())) return false;
   if (a.remote_number != m.from_number || a.remote_card != m.from_card) return false;
@@ -106,8 +105,8 @@ bool Cards::would_take(const QueuePair& pair, const Message& m) const {
   return (a.access_flags & right_for(m.opcode)) != 0 && (!takes_receive(m.opcode) || has_receive(pair));
 }
 
-void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
-  if (pair.starved && !is_current(*pair.starved)) forget_starved(pair);
+void Responder::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
+  if (pair.starved && !requester_.is_current(*pair.starved)) forget_starved(pair);
   if (message->psn != pair.expected_psn) {
     if (pair.starved) return;  // the peer will begin again with the one that starves
     const uint32_t ahead = (message->psn - pair.expected_psn) & kPsnMask;
@@ -119,13 +118,13 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
       return repeat(pair, message);
     }
     const Time told = around_.fly(pair.card, message->from_card, {.answers = true}).arrived;
-    around_.at(told, [this, message, expected = pair.expected_psn] { out_of_sequence(message, expected); });
+    around_.at(told, [this, message, expected = pair.expected_psn] { requester_.out_of_sequence(message, expected); });
     return;
   }
   const auto refuse = [&](Status status, AsyncEvent event) {
     answer(pair, message, status, {});
     around_.happened(event, pair);
-    enter_error(pair, {Failure::Reason::request_of_peer, status, message->opcode});
+    states_.enter_error(pair, {Failure::Reason::request_of_peer, status, message->opcode});
   };
   if (pair.type == QpType::xrc_receive && !adopt(pair, *message))
     return refuse(Status::remote_invalid_request, AsyncEvent::qp_request_error);
@@ -143,33 +142,33 @@ void Cards::arrive_reliable(QueuePair& pair, const MessagePtr& message) {
     pair.expected_psn = (pair.expected_psn + message->packets) & kPsnMask;
     if (is_atomic(opcode)) {
       pair.atomics.emplace_back(message->psn, data);
-      if (pair.atomics.size() > limits_.reads) pair.atomics.pop_front();
+      if (pair.atomics.size() > most_reads_) pair.atomics.pop_front();
     }
     return answer(pair, message, status, std::move(data));
   }
   // What a receive completes with, in error, needs no event.
   if (is_send(opcode)) {
     answer(pair, message, status, {});
-    return enter_error(pair, {Failure::Reason::request_of_peer, status, opcode});
+    return states_.enter_error(pair, {Failure::Reason::request_of_peer, status, opcode});
   }
   refuse(status, status == Status::remote_access ? AsyncEvent::qp_access_error : AsyncEvent::qp_request_error);
 }
 
 // An old packet. Only a read is executed again.
-void Cards::repeat(QueuePair& pair, const MessagePtr& message) {
+void Responder::repeat(QueuePair& pair, const MessagePtr& message) {
   std::vector<std::byte> data;
   if (is_atomic(message->opcode)) {
     const auto known = std::ranges::find(pair.atomics, message->psn, [](const auto& entry) { return entry.first; });
-    if (known == pair.atomics.end()) return lost(message);
+    if (known == pair.atomics.end()) return requester_.lost(message);
     data = known->second;
   } else if (message->opcode == Opcode::read && execute(pair, *message, data) != Status::success) {
-    return lost(message);
+    return requester_.lost(message);
   }
   answer(pair, message, Status::success, std::move(data));
 }
 
 // Nothing is answered, and what does not fit is dropped.
-void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
+void Responder::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
   if (pair.type == QpType::ud && message->qkey != pair.attributes.qkey)
     return note_drop(pair, *message, Drop::wrong_qkey);
   if (const uint32_t right = right_for(message->opcode); right != 0 && (pair.attributes.access_flags & right) == 0)
@@ -188,17 +187,17 @@ void Cards::arrive_unreliable(QueuePair& pair, const MessagePtr& message) {
   execute(pair, *message, data);
 }
 
-void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {
+void Responder::answer(QueuePair& pair, const MessagePtr& message, Status status, std::vector<std::byte> data) {
   Surroundings::Load load{.bytes = data.size(), .mtu = pair.attributes.path_mtu, .answers = true};
   load.atomic = is_atomic(message->opcode);
   if (!data.empty()) {
     uint64_t at = 0;
     bool relaxed = false;
-    load.from_device =
-        reach(pair, *message, right_for(message->opcode), at, relaxed) && around_.is_device_memory(pair.memory(), at);
+    load.from_device = memory_.reach(pair, *message, right_for(message->opcode), at, relaxed) &&
+                       around_.is_device_memory(pair.memory(), at);
     QueuePair* sender = nullptr;
-    const SendEntry* const entry = entry_of(message, sender);
-    load.to_device = entry && is_on_device(*sender, entry->work.pieces);
+    const SendEntry* const entry = requester_.entry_of(message, sender);
+    load.to_device = entry && memory_.is_on_device(*sender, entry->work.pieces);
   }
   // A queue pair answers one read after the other: it looks at the next one when the last byte has left.
   if (message->opcode == Opcode::read) load.not_before = pair.next_answer;
@@ -207,21 +206,22 @@ void Cards::answer(QueuePair& pair, const MessagePtr& message, Status status, st
   if (is_fetching(message->opcode) && status == Status::success) {
     ++pair.responding;
     around_.at(flight.left, [this, id = pair.id, epoch = pair.epoch] {
-      if (QueuePair* const still = alive(id); still && still->epoch == epoch) --still->responding;
+      if (QueuePair* const still = objects_.find<QueuePair>(id); still && still->epoch == epoch) --still->responding;
     });
   }
   // Answers do not overtake each other.
   pair.last_answer = std::max(pair.last_answer, flight.arrived);
-  around_.at(pair.last_answer, [this, message, status, data = std::move(data)] { acknowledge(message, status, data); });
+  around_.at(pair.last_answer,
+             [this, message, status, data = std::move(data)] { requester_.acknowledge(message, status, data); });
 }
 
-Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>& data) {
+Status Responder::execute(QueuePair& pair, const Message& m, std::vector<std::byte>& data) {
   if (is_send(m.opcode)) return receive(pair, m);
   const bool atomic = is_atomic(m.opcode);
   if (atomic && m.remote_address % sizeof(uint64_t) != 0) return Status::remote_invalid_request;
   uint64_t at = 0;
   bool relaxed = false;
-  if (!reach(pair, m, right_for(m.opcode), at, relaxed)) return Status::remote_access;
+  if (!memory_.reach(pair, m, right_for(m.opcode), at, relaxed)) return Status::remote_access;
   if (!atomic && m.opcode != Opcode::read) {
     tell_landing(pair, m, at, relaxed);
   } else if (m.bytes != 0) {
@@ -258,11 +258,7 @@ Status Cards::execute(QueuePair& pair, const Message& m, std::vector<std::byte>&
   return m.opcode == Opcode::write_immediate ? receive(pair, m) : Status::success;
 }
 
-bool Cards::has_receive(const QueuePair& pair) const {
-  return pair.srq ? !pair.srq->work.empty() : !pair.receives.empty();
-}
-
-ReceiveWork Cards::take_receive(QueuePair& pair) {
+ReceiveWork Responder::take_receive(QueuePair& pair) {
   std::deque<ReceiveWork>& queue = pair.srq ? pair.srq->work : pair.receives;
   ReceiveWork work = std::move(queue.front());
   queue.pop_front();
@@ -274,7 +270,7 @@ ReceiveWork Cards::take_receive(QueuePair& pair) {
   return work;
 }
 
-Status Cards::receive(QueuePair& pair, const Message& m) {
+Status Responder::receive(QueuePair& pair, const Message& m) {
   const ReceiveWork work = take_receive(pair);
   ++pair.past.received;
   Completion c;
@@ -304,12 +300,12 @@ Status Cards::receive(QueuePair& pair, const Message& m) {
     if (room_of(work) < content.size()) {
       c.status = Status::local_length;
       status = Status::remote_invalid_request;
-    } else if (!scatter(pair, work.pieces, content,
-                        {.role = Touch::Role::land, .request = m.token, .receive = work.token})) {
+    } else if (!memory_.scatter(pair, work.pieces, content,
+                                {.role = Touch::Role::land, .request = m.token, .receive = work.token})) {
       c.status = Status::local_protection;
       status = Status::remote_operation;
     } else if (m.opcode == Opcode::send_invalidate) {
-      if (invalidate(pair, m.immediate) == Status::success) {
+      if (memory_.invalidate(pair, m.immediate) == Status::success) {
         c.flags |= completion_flags::invalidated;
         c.immediate = m.immediate;
       } else {
@@ -318,34 +314,34 @@ Status Cards::receive(QueuePair& pair, const Message& m) {
       }
     }
   }
-  push(*pair.receive_cq, c, (m.flags & send_flags::solicited) != 0 || c.status != Status::success);
+  completions_.push(*pair.receive_cq, c, (m.flags & send_flags::solicited) != 0 || c.status != Status::success);
   return status;
 }
 
 // Receiver not ready. A sender that tries for ever waits here: what it would send in vain is not simulated.
-void Cards::starve(QueuePair& pair, const MessagePtr& message) {
+void Responder::starve(QueuePair& pair, const MessagePtr& message) {
   constexpr uint32_t kForEver = 7;
   forget_starved(pair);
   pair.starved = message;
   pair.starved_since = around_.now();
-  const QueuePair* const sender = alive(message->sender);
+  const QueuePair* const sender = objects_.find<QueuePair>(message->sender);
   if (sender && sender->attributes.rnr_retry == kForEver) {
     if (pair.srq) pair.srq->starved.push_back(&pair);
     pair.starves_for_ever = true;
     return;
   }
   const Time told = around_.fly(pair.card, message->from_card, {.answers = true}).arrived;
-  around_.at(told, [this, message, delay = rnr_delay(pair)] { receiver_not_ready(message, delay); });
+  around_.at(told, [this, message, delay = rnr_delay(pair)] { requester_.receiver_not_ready(message, delay); });
 }
 
-void Cards::forget_starved(QueuePair& pair) {
+void Responder::forget_starved(QueuePair& pair) {
   pair.starved = nullptr;
   pair.starves_for_ever = false;
   if (pair.srq) std::erase(pair.srq->starved, &pair);
 }
 
 // A receive has come: the sender succeeds with its next try.
-void Cards::feed(QueuePair& pair) {
+void Responder::feed(QueuePair& pair) {
   if (!pair.starved || !pair.starves_for_ever) return;
   const MessagePtr message = pair.starved;
   pair.starves_for_ever = false;
@@ -353,24 +349,51 @@ void Cards::feed(QueuePair& pair) {
   const Time tries = (around_.now() - pair.starved_since) / delay + 1;
   around_.at(pair.starved_since + tries * delay, [this, message] {
     QueuePair* sender = nullptr;
-    if (const SendEntry* const entry = entry_of(message, sender)) go_back(*sender, entry->index);
+    if (const SendEntry* const entry = requester_.entry_of(message, sender)) requester_.go_back(*sender, entry->index);
   });
 }
 
-int Cards::post(QueuePair& pair, ReceiveWork work) {
+void Responder::abandon_starved(QueuePair& pair) {
+  const auto message = pair.starves_for_ever ? pair.starved : nullptr;
+  forget_starved(pair);
+  if (message) requester_.lost(message);
+}
+
+bool Responder::adopt(QueuePair& pair, const Message& message) {
+  const auto found = std::ranges::find_if(objects_.all<SharedReceiveQueue>(), [&](const auto& entry) {
+    const SharedReceiveQueue& queue = *entry.second;
+    return queue.xrc && queue.number == message.srq && queue.card == pair.card &&
+           queue.xrc->identity == pair.xrc->identity;
+  });
+  if (found == objects_.all<SharedReceiveQueue>().end()) return false;
+  SharedReceiveQueue& queue = *found->second;
+  pair.srq = &queue;
+  pair.domain = queue.domain;
+  pair.receive_cq = queue.cq;
+  return true;
+}
+
+void Responder::forget_adopted(QueuePair& pair) {
+  abandon_starved(pair);
+  pair.srq = nullptr;
+  pair.domain = nullptr;
+  pair.receive_cq = nullptr;
+}
+
+int Responder::post(QueuePair& pair, ReceiveWork work) {
   if (pair.srq || pair.state() == QpState::reset || work.pieces.size() > pair.limits.receive_pieces) return EINVAL;
   if (pair.receives.size() >= pair.limits.receives) return ENOMEM;
   pair.receives.push_back(std::move(work));
   ++pair.past.receives_posted;
   if (pair.state() == QpState::err) {
-    flush(pair);
+    states_.flush(pair);
   } else {
     feed(pair);
   }
   return 0;
 }
 
-int Cards::post(SharedReceiveQueue& queue, ReceiveWork work) {
+int Responder::post(SharedReceiveQueue& queue, ReceiveWork work) {
   if (work.pieces.size() > queue.pieces) return EINVAL;
   if (queue.work.size() >= queue.capacity) return ENOMEM;
   queue.work.push_back(std::move(work));

@@ -1,4 +1,4 @@
-// States of queue pairs, and completion queues.
+// States of queue pairs.
 
 #include <algorithm>
 #include <cerrno>
@@ -60,8 +60,7 @@ int Cards::modify(QueuePair& pair, const QpAttributes& to, uint32_t mask) {
     return 0;
   }
   a.state = next;
-  note_drained(pair);
-  serve_soon(pair);
+  requester_.go_on(pair);
   return 0;
 }
 
@@ -69,21 +68,13 @@ void Cards::enter_error(QueuePair& pair, const Failure& why) {
   if (pair.past.failure.reason == Failure::Reason::none) pair.past.failure = why;
   pair.attributes.state = QpState::err;
   flush(pair);
-  abandon_starved(pair);
+  responder_.abandon_starved(pair);
   if (pair.srq && !pair.told_last_receive) {
     pair.told_last_receive = true;
     around_.happened(AsyncEvent::last_receive_reached, pair);
   }
 }
 
-// Its sender will hear nothing; one that was told to try again does.
-void Cards::abandon_starved(QueuePair& pair) {
-  const auto message = pair.starves_for_ever ? pair.starved : nullptr;
-  forget_starved(pair);
-  if (message) lost(message);
-}
-
-// Everything that is queued completes in error: sends, then, unless only the send queue has stopped, receives.
 void Cards::flush(QueuePair& pair) {
   pair.outstanding = 0;
   std::deque<SendEntry> sends = std::exchange(pair.sends, {});
@@ -91,7 +82,7 @@ void Cards::flush(QueuePair& pair) {
   for (SendEntry& entry : sends) {
     // Those that are over, behind one that is not, too: only the first tells what it is.
     entry.status = Status::flushed;
-    complete(pair, entry);
+    requester_.complete(pair, entry);
   }
   if (pair.state() != QpState::err) return;
   for (const ReceiveWork& work : std::exchange(pair.receives, {})) {
@@ -100,13 +91,13 @@ void Cards::flush(QueuePair& pair) {
     c.status = Status::flushed;
     c.opcode = CompletionOpcode::receive;
     c.queue_pair = pair.number;
-    push(*pair.receive_cq, c, true);
+    completions_.push(*pair.receive_cq, c, true);
   }
 }
 
 // As it was made; work that is outstanding disappears, and so do its completions.
 void Cards::reset(QueuePair& pair) {
-  abandon_starved(pair);
+  responder_.abandon_starved(pair);
   const auto is_of_pair = [&](const Completion& c) { return c.queue_pair == pair.number; };
   if (pair.send_cq) std::erase_if(pair.send_cq->entries, is_of_pair);
   if (pair.receive_cq) std::erase_if(pair.receive_cq->entries, is_of_pair);
@@ -122,61 +113,6 @@ void Cards::reset(QueuePair& pair) {
   pair.past = {};
   pair.attributes = {};
   pair.attributes.path_mtu = limits_.mtu;
-}
-
-void Cards::push(CompletionQueue& queue, const Completion& entry, bool solicited) {
-  if (queue.broken) return;
-  if (queue.entries.size() >= queue.capacity) {
-    if (queue.ignores_overrun) return;
-    queue.broken = true;
-    around_.happened(AsyncEvent::cq_error, queue);
-    for (auto& [id, pair] : pairs_) {
-      if ((pair->send_cq != &queue && pair->receive_cq != &queue) || pair->state() == QpState::err ||
-          pair->state() == QpState::reset)
-        continue;
-      around_.happened(AsyncEvent::qp_fatal, *pair);
-      pair->attributes.state = QpState::err;
-      around_.at(around_.now(), [this, number = pair->id] {
-        if (QueuePair* const still = alive(number); still && still->state() == QpState::err)
-          enter_error(*still, {.reason = Failure::Reason::overrun});
-      });
-    }
-    return;
-  }
-  queue.entries.push_back(entry);
-  queue.entries.back().at = around_.now();
-  around_.completed(queue);
-  const bool told = !queue.solicited_only || solicited || entry.status != Status::success;
-  if (queue.armed && !told) ++queue.past.unsolicited;
-  if (!queue.armed || !told) return;
-  queue.armed = false;
-  ++queue.past.told;
-  around_.notify(queue);
-}
-
-int Cards::poll(CompletionQueue& queue, uint32_t most, std::vector<Completion>& into) {
-  if (queue.broken && queue.entries.empty()) return -1;
-  int count = 0;
-  for (; !queue.entries.empty() && static_cast<uint32_t>(count) < most; ++count) {
-    const Completion entry = queue.entries.front();
-    queue.entries.pop_front();
-    ++queue.past.polled;
-    if (entry.status != Status::success) {
-      if (QueuePair* const pair = find_pair(queue.card, entry.queue_pair)) ++pair->past.errors_polled;
-    }
-    if (QueuePair* const pair = entry.sender != 0 ? alive(entry.sender) : nullptr)
-      pair->freed = std::max(pair->freed, entry.send_index + 1);
-    into.push_back(entry);
-  }
-  return count;
-}
-
-void Cards::arm(CompletionQueue& queue, bool solicited_only) {
-  queue.solicited_only = queue.armed ? queue.solicited_only && solicited_only : solicited_only;
-  queue.armed = true;
-  ++queue.past.armed;
-  queue.past.before_arming = queue.entries.size();
-  queue.past.unsolicited = 0;
 }
 
 }  // namespace fb::rdma

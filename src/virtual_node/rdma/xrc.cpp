@@ -10,7 +10,7 @@ namespace fb::rdma {
 int Cards::make_xrc_domain(uint32_t process, uint32_t card, uint64_t identity, XrcDomain*& made) {
   if (card >= count_) return EINVAL;
   XrcDomain domain{{.process = process, .card = card}, identity};
-  made = add(domain);
+  made = objects_.add(domain);
   if (!made) return ENOMEM;
   // No file has such a number.
   if (identity == 0) made->identity = made->id | uint64_t{1} << 63;
@@ -18,7 +18,7 @@ int Cards::make_xrc_domain(uint32_t process, uint32_t card, uint64_t identity, X
 }
 
 bool Cards::is_known_xrc(uint32_t card, uint64_t identity) const {
-  return std::ranges::any_of(xrc_domains_, [&](const auto& entry) {
+  return std::ranges::any_of(objects_.all<XrcDomain>(), [&](const auto& entry) {
     return entry.second->card == card && entry.second->identity == identity;
   });
 }
@@ -29,16 +29,15 @@ int Cards::make_xrc_target(XrcDomain& xrc, QueuePair*& made) {
   pair.type = QpType::xrc_receive;
   pair.xrc = &xrc;
   pair.attributes.path_mtu = limits_.mtu;
-  pair.number = new_number(xrc.card);
-  made = add(std::move(pair));
+  pair.number = objects_.new_number(xrc.card);
+  made = objects_.add(std::move(pair));
   if (!made) return ENOMEM;
-  by_number_[{made->card, made->number}] = made;
   ++xrc.users;
   return 0;
 }
 
 int Cards::open_xrc_target(XrcDomain& xrc, uint32_t number, QueuePair*& opened) {
-  QueuePair* const pair = find_pair(xrc.card, number);
+  QueuePair* const pair = objects_.find_pair(xrc.card, number);
   if (!pair || pair->type != QpType::xrc_receive || pair->xrc->identity != xrc.identity) return EINVAL;
   constexpr size_t kMostOpeners = 1024;
   if (pair->openers.size() >= kMostOpeners) return ENOMEM;
@@ -60,39 +59,16 @@ bool Cards::close_opened(QueuePair& pair, uint32_t process) {
   const QueuePair::Opener next = pair.openers.front();
   pair.openers.erase(pair.openers.begin());
   --pair.xrc->users;
-  --objects_[process];
-  ++objects_[next.process];
-  pair.process = next.process;
+  objects_.give(pair, next.process);
   pair.xrc = next.xrc;
   return true;
 }
 
-QueuePair* Cards::find_queue_pair(uint32_t process, uint64_t id) {
-  QueuePair* const pair = alive(id);
+QueuePair* Cards::find_queue_pair(uint32_t process, uint64_t id) const {
+  QueuePair* const pair = objects_.find<QueuePair>(id);
   if (!pair) return nullptr;
   const bool opened = std::ranges::find(pair->openers, process, &QueuePair::Opener::process) != pair->openers.end();
   return opened || pair->process == process ? pair : nullptr;
-}
-
-bool Cards::adopt(QueuePair& pair, const Message& message) {
-  const auto found = std::ranges::find_if(shared_, [&](const auto& entry) {
-    const SharedReceiveQueue& queue = *entry.second;
-    return queue.xrc && queue.number == message.srq && queue.card == pair.card &&
-           queue.xrc->identity == pair.xrc->identity;
-  });
-  if (found == shared_.end()) return false;
-  SharedReceiveQueue& queue = *found->second;
-  pair.srq = &queue;
-  pair.domain = queue.domain;
-  pair.receive_cq = queue.cq;
-  return true;
-}
-
-void Cards::forget_adopted(QueuePair& pair) {
-  abandon_starved(pair);
-  pair.srq = nullptr;
-  pair.domain = nullptr;
-  pair.receive_cq = nullptr;
 }
 
 }  // namespace fb::rdma

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/inst.h"
 #include "virtual_node/simt/warp.h"
 

@@ -126,7 +126,7 @@ struct Program {
   // Where ways are counted (branch_ways.h): shared, because running code is const.
   std::shared_ptr<std::vector<uint8_t>> branch_ways;
 
-  // Of a linked program (common/ptx/link.h): among the driver's functions, or among the others.
+  // Of a linked program (common/ptx/link/link.h): among the driver's functions, or among the others.
   const FunctionInfo* find(std::string_view name, bool of_driver = false) const;
 };
 

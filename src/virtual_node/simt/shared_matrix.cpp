@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "virtual_node/mem/layout.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async_issue.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/shared_ref.h"
 

@@ -20,9 +20,6 @@
 
 namespace fb::simt {
 
-class Warp;
-struct Inst;
-
 // What can be occupied: one each in every scheduler, except for the load/store unit, which is the multiprocessor's.
 enum class Part : uint8_t { issue, integer, multiply, f64, special, tensor, load_store, count_ };
 inline constexpr uint32_t kParts = static_cast<uint32_t>(Part::count_);
@@ -67,8 +64,5 @@ struct UnitTimes {
 
   bool empty() const { return cycle == 0; }
 };
-
-// The instruction at the head of a span.
-const Inst* exec_span(Warp& w, const Inst& i);
 
 }  // namespace fb::simt

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tools that keep pages true refuse what would let a page go stale unseen: a marker that marks nothing, a block without
 a command, a version that differs, an output that has changed."""
+import importlib.util
 import os
 import re
 import shutil
@@ -95,6 +96,23 @@ class Pages(unittest.TestCase):
         with open(self.page, "a", encoding="utf-8") as file:
             file.write("and two")
         self.assertEqual(run("check_doc_words.py", folder).returncode, 1)
+
+    def test_where_code_is_must_be_true(self):
+        spec = importlib.util.spec_from_file_location("check_markdown", os.path.join(ROOT, "tools", "check_markdown.py"))
+        markdown = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(markdown)
+        markdown.ROOT = os.path.dirname(self.page)
+        page = os.path.join(markdown.ROOT, "CONTRIBUTING.md")
+        os.makedirs(os.path.join(markdown.ROOT, "src", "judge"))
+
+        def errors(rows):
+            with open(page, "w", encoding="utf-8") as file:
+                file.write("| where | |\n|---|---|\n" + rows + "\n| another | table |\n|---|---|\n| without | places |\n")
+            return markdown.check(page, True)
+
+        self.assertEqual(errors("| judges | `src/judge` |\n"), [])
+        self.assertEqual(errors("| judges | `src/judge` |\n| races | `src/race` |\n"), ["CONTRIBUTING.md:4: src/race does not exist"])
+        self.assertEqual(errors("| judges | the judge |\n"), ["CONTRIBUTING.md:3: names no file and no folder"])
 
     def test_pages_name_the_same_commands_for_the_same_way(self):
         pages = [os.path.join(ROOT, page) for page in ("README.md", "docs/install.md")]

@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""tools/check_layers.py on a small tree: it is right as it is, and each include or declaration that wings and layers do not
-allow is refused."""
+"""tools/check_layers.py on a small tree: it is right as it is, and each include, declaration or symbol that wings and layers
+do not allow is refused.
+
+Usage: layers_test.py COMPILER
+"""
 import importlib.util
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -40,9 +45,8 @@ class Layers(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for name, rows in (("ACROSS", ACROSS), ("OPAQUE", OPAQUE)):
-            self.addCleanup(setattr, check_layers, name, getattr(check_layers, name))
-            setattr(check_layers, name, rows)
+        for name, rows in (("ACROSS", ACROSS), ("OPAQUE", OPAQUE), ("CIRCLES", {})):
+            self.set_rows(name, rows)
         rows = []
         for place, deps in LAYERS.items():
             wing, _, below = place.partition("/")
@@ -53,6 +57,10 @@ class Layers(unittest.TestCase):
         self.write("ARCHITECTURE.md", "\n".join(rows) + "\n")
         for path, text in FILES.items():
             self.write(f"src/{path}", text)
+
+    def set_rows(self, name, rows):
+        self.addCleanup(setattr, check_layers, name, getattr(check_layers, name))
+        setattr(check_layers, name, rows)
 
     def write(self, path, text):
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +130,8 @@ class Layers(unittest.TestCase):
         self.refused("src/virtual_node/mem/space.h:8", "fb::machine::Node", "layer mem")
 
     def test_a_floor_includes_nothing_above(self):
-        self.add("virtual_node/machine/engine/policies/policy.h", '#include "virtual_node/machine/process/process.h"\n')
+        self.write("src/virtual_node/machine/process/call.h", "")
+        self.add("virtual_node/machine/engine/policies/policy.h", '#include "virtual_node/machine/process/call.h"\n')
         self.refused("src/virtual_node/machine/engine/policies/policy.h:4", "machine/process is not below virtual_node/machine/engine")
 
     def test_nor_beside_itself(self):
@@ -174,6 +183,85 @@ class Layers(unittest.TestCase):
         self.add("judge/judge.h", "std::ofstream file;\n")
         self.refused("src/judge/judge.h:8", "write_file")
 
+    def make_circle(self):
+        self.write("src/judge/plan.h", '#include "judge/score.h"\n')
+        self.write("src/judge/score.h", "")
+        self.write("src/judge/score_fields.h", '#include "judge/score.h"\n#include "judge/judge.h"\n')
+        self.write("src/judge/judge.cpp", '#include "judge/judge.h"\n#include "judge/plan.h"\n')
+
+    def test_rooms_do_not_include_each_other(self):
+        self.make_circle()
+        self.refused("judge/judge judge/plan judge/score (judge/judge.cpp:2, judge/plan.h:1, judge/score_fields.h:2)")
+
+    def test_a_room_and_its_fields_are_one(self):
+        self.write("src/judge/score.h", "")
+        self.write("src/judge/score_fields.h", '#include "judge/score.h"\n')
+        self.write("src/judge/score.cpp", '#include "judge/score_fields.h"\n')
+        self.assertEqual(self.found(), [])
+
+    def test_a_row_for_a_circle_is_needed(self):
+        circle = frozenset({"judge/judge", "judge/plan", "judge/score"})
+        self.set_rows("CIRCLES", {circle: "why"})
+        self.refused("no circle of judge/judge judge/plan judge/score")
+        self.make_circle()
+        self.assertEqual(self.found(), [])
+
+    def test_a_folder_is_no_heap(self):
+        for k in range(46):
+            self.write(f"src/judge/data/file_{k}.h", "")
+            self.write(f"tests/e2e/exploits/file_{k}.cu", "")
+        self.refused("src/judge/data: 46 files")
+        (self.root / "src/judge/data/file_0.h").unlink()
+        self.assertEqual(self.found(), [])
+
+    def compile(self, source, text, unity=False):
+        """Text stands in for what the file says: declarations alone, as if there were an include."""
+        folder = next(place for place in sorted(LAYERS, key=len, reverse=True) if source.startswith(place + "/"))
+        if not unity:
+            self.write(f"src/{source}", "")
+        name = "Unity/unity_0_cxx.cxx" if unity else source.removeprefix(folder + "/")
+        made = self.root / "build/src" / folder / "CMakeFiles" / "fb_layer.dir" / f"{name}.o"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.argv[1], "-x", "c++", "-c", "-o", made, "-"], input=text, text=True, check=True)
+
+    def symbols(self):
+        return check_layers.check_objects(check_layers.Tree(self.root), self.root / "build")[0]
+
+    def test_symbols_go_where_includes_may(self):
+        self.compile("virtual_node/mem/space.cpp", "namespace fb::mem { int size() { return 1; } }")
+        self.compile("virtual_node/machine/node.cpp", "namespace fb::mem { int size(); }\nnamespace fb::machine { int size() { return mem::size(); } }")
+        self.assertEqual(self.symbols(), [])
+        for unity in (False, True):
+            self.compile("virtual_node/mem/other.cpp", "namespace fb::machine { int size(); }\nint other() { return fb::machine::size(); }", unity)
+            found = self.symbols()
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("_ZN2fb7machine4sizeEv of src/virtual_node/machine/node.cpp: layer mem may use: base mem", found[0])
+            self.compile("virtual_node/mem/other.cpp", "", unity)
+
+    def test_nor_over_a_process_border(self):
+        self.compile("virtual_node/mem/space.cpp", "namespace fb::mem { int size() { return 1; } }")
+        self.compile("judge/judge.cpp", "namespace fb::mem { int size(); }\nint judge() { return fb::mem::size(); }")
+        self.assertIn("process border", self.symbols()[0])
+
+    def test_nor_up_a_floor(self):
+        uses = "namespace fb::machine { int now(); int then() { return now(); } }"
+        self.compile("virtual_node/machine/time/clock.cpp", "namespace fb::machine { int now() { return 1; } }")
+        self.compile("virtual_node/machine/server/server.cpp", uses)
+        self.assertEqual(self.symbols(), [])
+        self.compile("virtual_node/machine/engine/engine.cpp", uses.replace("then", "next"))
+        self.assertIn("machine/time is not below virtual_node/machine/engine", self.symbols()[0])
+
+    def test_functions_of_c_and_what_several_define_are_free(self):
+        inline = "namespace fb { inline int size() { return 1; }\nint (*f)() = size; }"
+        self.compile("virtual_node/machine/node.cpp", inline + 'extern "C" int machine_size() { return 1; }')
+        self.compile("common/base/size.cpp", "namespace fb { inline int size() { return 1; }\nint (*g)() = size; }")
+        self.compile("common/wire/size.cpp", 'namespace fb { int size(); }\nextern "C" int machine_size();\nint all() { return fb::size() + machine_size(); }')
+        self.assertEqual(self.symbols(), [])
+
+    def test_a_build_without_objects_says_so(self):
+        with self.assertRaisesRegex(SystemExit, "no object files"):
+            self.symbols()
+
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

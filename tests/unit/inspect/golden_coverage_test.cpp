@@ -9,8 +9,8 @@
 
 #include "audit/inspect/coverage.h"
 #include "common/base/strings.h"
-#include "common/ptx/match_form.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/match_form.h"
+#include "common/ptx/parse/parser.h"
 #include "machine/accesses.h"
 #include "machine/cases.h"
 #include "machine/products.h"

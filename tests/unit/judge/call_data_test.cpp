@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "judge/data/elements.h"
 #include "judge/sample_problem.h"
 
 namespace fb::judge {

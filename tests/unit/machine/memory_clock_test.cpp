@@ -10,7 +10,7 @@
 #include <deque>
 #include <string>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "virtual_node/machine/time/unit_times.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"

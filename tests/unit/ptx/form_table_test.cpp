@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "common/ptx/words.h"
 #include "ptx/form_instances.h"
 

@@ -1,4 +1,4 @@
-#include "common/ptx/lexer.h"
+#include "common/ptx/parse/lexer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Two modules as one: what the driver sees of the candidate, and that nothing is seen the other way.
 
-#include "common/ptx/link.h"
+#include "common/ptx/link/link.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::ptx {
 namespace {

@@ -1,13 +1,13 @@
 // Device code of several files as one module: what a name means, and which mistakes are named.
 
-#include "common/ptx/link_units.h"
+#include "common/ptx/link/link_units.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "common/ptx/parser.h"
-#include "common/ptx/printer.h"
+#include "common/ptx/parse/parser.h"
+#include "common/ptx/print/printer.h"
 
 namespace fb::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/ptx/match_form.h"
+#include "common/ptx/parse/match_form.h"
 
 #include <gtest/gtest.h>
 

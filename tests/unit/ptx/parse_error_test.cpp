@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/strings.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::ptx {
 namespace {

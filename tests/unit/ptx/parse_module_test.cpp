@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "common/base/strings.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "ptx/form_instances.h"
 
 namespace fb::ptx {

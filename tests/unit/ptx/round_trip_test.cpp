@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/strings.h"
-#include "common/ptx/parser.h"
-#include "common/ptx/printer.h"
+#include "common/ptx/parse/parser.h"
+#include "common/ptx/print/printer.h"
 #include "ptx/form_instances.h"
 
 namespace fb::ptx {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "common/ptx/traits.h"
 
 namespace fb::ptx {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::race {
 namespace {

@@ -1,4 +1,4 @@
-#include "virtual_node/simt/mbarrier.h"
+#include "virtual_node/simt/async/mbarrier.h"
 
 #include <gtest/gtest.h>
 

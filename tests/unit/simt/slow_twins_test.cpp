@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "common/ptx/traits.h"
 #include "ptx/form_instances.h"
 #include "virtual_node/simt/exec/select.h"

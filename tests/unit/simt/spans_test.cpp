@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::simt {
 namespace {

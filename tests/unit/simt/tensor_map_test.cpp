@@ -1,4 +1,4 @@
-#include "virtual_node/simt/tensor_map.h"
+#include "virtual_node/simt/tensor/tensor_map.h"
 
 #include <gtest/gtest.h>
 

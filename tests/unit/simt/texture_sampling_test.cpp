@@ -1,6 +1,6 @@
 // Which texels a texture read combines, against the formulas of the programming guide written down once more.
 
-#include "virtual_node/simt/texture_sampling.h"
+#include "virtual_node/simt/tensor/texture_sampling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "ranks/shim/cuda/core/error.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/declared.h"
 
 namespace fb::shim {

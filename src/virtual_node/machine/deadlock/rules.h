@@ -2,10 +2,12 @@
 
 // The rules of causes.cpp, one function each. A rule returns its finding, or nothing if it does not apply.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "virtual_node/machine/deadlock/causes.h"
+#include "virtual_node/machine/deadlock/finding.h"
+#include "virtual_node/machine/deadlock/wait_graph.h"
 
 namespace fb::machine::rules {
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <vector>
 
+#include "virtual_node/machine/deadlock/causes.h"
 #include "virtual_node/machine/deadlock/rules.h"
 
 namespace fb::machine::rules {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "virtual_node/machine/deadlock/causes.h"
 #include "virtual_node/machine/deadlock/rules.h"
 
 namespace fb::machine::rules {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "virtual_node/machine/deadlock/causes.h"
 #include "virtual_node/machine/deadlock/rules.h"
 
 namespace fb::machine::rules {

@@ -5,7 +5,7 @@
 
 #include "common/ptx/traits.h"
 #include "virtual_node/simt/lower/operands.h"
-#include "virtual_node/simt/tensor_map.h"
+#include "virtual_node/simt/tensor/tensor_map.h"
 
 namespace fb::machine {
 namespace {

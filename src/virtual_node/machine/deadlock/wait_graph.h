@@ -15,7 +15,7 @@
 #include "virtual_node/machine/deadlock/store_targets.h"
 #include "virtual_node/machine/engine/engine.h"
 #include "virtual_node/machine/engine/write_history.h"
-#include "virtual_node/simt/mbarrier.h"
+#include "virtual_node/simt/async/mbarrier.h"
 
 namespace fb::machine {
 

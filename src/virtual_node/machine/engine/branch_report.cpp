@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "common/ptx/printer.h"
+#include "common/ptx/print/printer.h"
 #include "virtual_node/machine/engine/instruction_location.h"
 #include "virtual_node/simt/branch_ways.h"
 

@@ -6,6 +6,8 @@
 #include "common/base/check.h"
 #include "common/base/hash.h"
 #include "virtual_node/machine/engine/instruction_location.h"
+#include "virtual_node/machine/engine/schedule/make_policy.h"
+#include "virtual_node/simt/async/async.h"
 
 namespace fb::machine {
 namespace {
@@ -14,12 +16,6 @@ constexpr Time kMicrosecond = 1'000'000;
 constexpr Time kFirstJump = kMicrosecond / 2;
 constexpr Time kLongestJump = uint64_t{1} << 53;  // hours: no sane time-out is longer
 constexpr Time kPollInterval = 150 * kMicrosecond;
-
-// Polls, in instructions. What each warp is given before the others are taken to wait for a rank that is kept back; and
-// before a wait is taken to be one that nothing ends: a counter of polls that ends a loop earlier than that does end
-// it.
-constexpr uint64_t kPollsOfWarp = 64, kVainPolls = 4'000'000, kVainPollsOfWarp = 16'000;
-constexpr uint64_t kLikePolls = 1024;  // a query of a host
 
 // What it costs to start things, in instructions.
 constexpr uint64_t kBlockCost = 64, kWarpCost = 16, kGridCost = 256;
@@ -81,7 +77,7 @@ GridRun& Engine::launch(std::unique_ptr<GridRun> launched) {
   runs_.push_back(std::move(launched));
   ++gpus_[run.gpu].waiting;
   idle_jump_ = 0;
-  note_progress();
+  polls_.note_progress();
   charge(kGridCost);
   if (block_watcher_) block_watcher_->on_launch(run);
   policy_->on_room(*this, run.gpu);
@@ -187,7 +183,7 @@ bool Engine::start_blocks(GridRun& run) {
     }
     sms.push_back(*sm);
   }
-  note_progress();
+  polls_.note_progress();
   charge(together * (kBlockCost + kWarpCost * ((grid.block.count() + simt::kLanes - 1) / simt::kLanes)));
   simt::Cluster* cluster = nullptr;
   if (grid.explicit_cluster) cluster = run.clusters.emplace_back(std::make_unique<simt::Cluster>()).get();
@@ -333,7 +329,7 @@ void Engine::fire(const TimedEvent& event) {
   if (event.about.device != kNoDevice) policy_->on_device_used(event.about.device, false);
   now_ = std::max(now_, event.at);
   policy_->on_event_or_copy();
-  if (event.about.kind != EventAbout::Kind::poll) note_progress();
+  if (event.about.kind != EventAbout::Kind::poll) polls_.note_progress();
   const auto before = std::exchange(acting_at_, timed_ ? std::optional(event.at) : std::nullopt);
   event.what();
   acting_at_ = before;
@@ -363,7 +359,11 @@ void Engine::run_quantum(simt::Warp& warp) {
     run.instructions += executed;
     if (run.instructions > kLongRunning && stop != simt::Stop::finished)
       ++run.quanta_at[warp.splits().front().ip->origin];
-    count_polls(warp, executed, stop);
+    if (stop == simt::Stop::finished || !warp.polls()) {
+      polls_.note_progress();
+    } else {
+      polls_.note_warp(executed, warp.poll_watch().take_stir());
+    }
     schedule_hash_ = mix(schedule_hash_, {run.gpu, run.grid.id, warp.block().index(), warp.index(), executed});
     policy_->on_quantum_end(warp, executed, stop);
     if (stop == simt::Stop::quantum) policy_->push(warp);
@@ -424,10 +424,6 @@ void Engine::move_clock(simt::Warp& warp, Time to) const {
   warp.clock.now = warp.clock.tracked_until = to;
 }
 
-Time Engine::arrival_of(const simt::AsyncCopy& copy) const {
-  return options_.time_keeper ? options_.time_keeper->arrival_of(copy) : copy.warp->clock.now;
-}
-
 void Engine::start(simt::AsyncCopy copy) {
   copy.number = next_copy_++;
   copies_.push_back(std::make_unique<simt::AsyncCopy>(std::move(copy)));
@@ -436,7 +432,7 @@ void Engine::start(simt::AsyncCopy copy) {
 
 void Engine::perform_copy(size_t k) {
   policy_->on_event_or_copy();
-  note_progress();
+  polls_.note_progress();
   try {
     complete_copy(k);
   } catch (const simt::Trap& trap) {
@@ -444,9 +440,13 @@ void Engine::perform_copy(size_t k) {
   }
 }
 
-void Engine::perform_copy_numbered(uint64_t number) {
-  const auto found = std::ranges::lower_bound(copies_, number, {}, [](const auto& c) { return c->number; });
-  if (found != copies_.end() && (*found)->number == number) perform_copy(static_cast<size_t>(found - copies_.begin()));
+void Engine::perform_on_arrival(const simt::AsyncCopy& copy) {
+  const Time arrival = options_.time_keeper ? options_.time_keeper->arrival_of(copy) : copy.warp->clock.now;
+  schedule(arrival, 0, [this, number = copy.number] {
+    const auto found = std::ranges::lower_bound(copies_, number, {}, [](const auto& c) { return c->number; });
+    if (found != copies_.end() && (*found)->number == number)
+      perform_copy(static_cast<size_t>(found - copies_.begin()));
+  });
 }
 
 void Engine::complete_copy(size_t k) {
@@ -516,26 +516,12 @@ void Engine::wake_clock_readers() {
 
 // Polling
 
-void Engine::count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop) {
-  if (stop == simt::Stop::finished || !warp.polls()) return note_progress();
-  polled_ += executed;
-  only_polls_ += executed;
-  polls_in_vain_ = warp.poll_watch().take_stir() ? 0 : polls_in_vain_ + executed;
-}
-
-// Loops that poll go on at the engine's time. They do not have to prove again how long they can poll.
+// Loops that poll go on at the engine's time.
 void Engine::wait_until_now() {
   for_each_warp([&](simt::Warp& warp) {
     if (warp.polls()) move_clock(warp, now_);
   });
-  only_polls_ = 0;
-  polls_in_vain_ = vain_polls() - std::min(vain_polls(), kFirstPollReport + kPollsOfWarp * resident_warps());
-  next_poll_report_ = kFirstPollReport;
-}
-
-void Engine::note_host_poll() {
-  only_polls_ += kLikePolls;
-  polls_in_vain_ += kLikePolls;
+  polls_.note_time(resident_warps());
 }
 
 uint64_t Engine::resident_warps() const {
@@ -547,23 +533,10 @@ uint64_t Engine::resident_warps() const {
 }
 
 bool Engine::take_only_polls() {
-  if (only_polls_ < next_poll_report_) return false;
-  const uint64_t enough = kFirstPollReport + kPollsOfWarp * resident_warps();
-  const bool first = next_poll_report_ == kFirstPollReport;
-  if (first && only_polls_ < enough) {
-    next_poll_report_ = enough;
-    return false;
-  }
-  next_poll_report_ = only_polls_ * 2;
+  if (!polls_.is_report_due() || !polls_.take_report(resident_warps())) return false;
   policy_->on_only_polls();
   return true;
 }
-
-uint64_t Engine::vain_polls() const { return kVainPolls + kVainPollsOfWarp * resident_warps(); }
-
-bool Engine::polls_alone() const { return only_polls_ >= kLikePolls; }
-
-bool Engine::polls_in_vain() const { return polls_in_vain_ >= kVainPolls && polls_in_vain_ >= vain_polls(); }
 
 void Engine::sleep_on_polls() {
   for_each_warp([](simt::Warp& warp) { warp.sleep_on_polls(); });

@@ -20,9 +20,12 @@
 #include "virtual_node/fabric/share_ledger.h"
 #include "virtual_node/machine/engine/device_limits.h"
 #include "virtual_node/machine/engine/outcome.h"
+#include "virtual_node/machine/engine/poll_counter.h"
+#include "virtual_node/machine/engine/schedule/engine_steps.h"
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
+#include "virtual_node/machine/engine/schedule/sync_steps.h"
 #include "virtual_node/machine/engine/sm_slots.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/watch.h"
@@ -95,7 +98,7 @@ struct EngineOptions {
   Time block_start = 0;
 };
 
-class Engine {
+class Engine final : public EngineSteps {
  public:
   explicit Engine(const EngineOptions& options);
   ~Engine();
@@ -136,9 +139,9 @@ class Engine {
   // Nothing can run: lets time pass for warps that poll the clock. False if none does, or it does not help.
   bool pass_time();
   // Polling has a budget of its own, of the same size: how long a warp must poll is a matter of the schedule.
-  bool out_of_budget() const { return worked() >= options_.budget || polled_ >= options_.budget; }
+  bool out_of_budget() const { return worked() >= options_.budget || polls_.polled() >= options_.budget; }
   // Instructions of warps that did not poll, and everything else that was charged.
-  uint64_t worked() const { return instructions_ - polled_ + charged_; }
+  uint64_t worked() const { return instructions_ - polls_.polled() + charged_; }
   // Other work than instructions counts as so many of them.
   void charge(uint64_t instructions) { charged_ += instructions; }
 
@@ -162,7 +165,7 @@ class Engine {
   // A host process may have written memory: wakes the warps that sleep on changed bytes.
   void recheck_watches();
 
-  Time now() const { return now_; }
+  Time now() const override { return now_; }
   // Of what happens now: the running warp's clock, or the time of the event that is fired, which may be earlier than
   // now() if a warp behind the others has caused it.
   Time acting_time() const {
@@ -172,19 +175,12 @@ class Engine {
   }
   uint64_t instructions() const { return instructions_; }
 
-  // Polling (virtual_node/simt/poll.h). True from time to time, while all that runs are polls: warps that poll, and
-  // hosts that ask whether work has ended.
+  // Polls, by warps and by hosts that ask whether work has ended.
+  PollCounter& polls() { return polls_; }
+  // True from time to time, while all that runs are polls.
   bool take_only_polls();
   // Every warp has polled for so long, and nothing else has happened, that nothing can end it but a counter or time.
-  bool polls_in_vain() const;
-  // Nothing but polls has happened since the last progress.
-  bool polls_alone() const;
-  void note_host_poll();
-  // Something else than polling has happened, or is about to.
-  void note_progress() {
-    only_polls_ = polls_in_vain_ = 0;
-    next_poll_report_ = kFirstPollReport;
-  }
+  bool polls_in_vain() const { return polls_.may_be_in_vain() && polls_.in_vain(resident_warps()); }
   // For reports: warps that poll in vain sleep on what they read.
   void sleep_on_polls();
   // Rolling hash of every scheduling quantum (warp, instruction count). Equal hashes mean identical schedules.
@@ -197,25 +193,16 @@ class Engine {
   const std::map<std::pair<uint32_t, std::string>, Ended>& ended() const { return ended_; }
 
   // For schedule policies
-  void run_quantum(simt::Warp& warp);  // of a warp that has been taken out of the policy's ready warps
-  void fire(const TimedEvent& event);
-  // Asynchronous copies that have been issued and not performed, oldest first.
-  using Copies = std::deque<std::unique_ptr<simt::AsyncCopy>>;
-  const Copies& copies() const { return copies_; }
-  void perform_copy(size_t k);
-  // By AsyncCopy::number. Does nothing if the copy has been performed already.
-  void perform_copy_numbered(uint64_t number);
-  // When a copy that is being issued arrives.
-  Time arrival_of(const simt::AsyncCopy& copy) const;
-  // Starts as many blocks as there is room for, on one GPU or on all.
-  void start_all_blocks(uint32_t gpu);
-  void start_all_blocks();
-  // At most one block (or cluster) on each GPU. False: none was started.
-  bool start_a_block_on_each_gpu();
-  // Every so often warps that poll must make room for blocks, events and copies, and warps that sleep until a time must
-  // look at the clock.
-  bool is_poll_due() const { return now_ >= next_poll_; }
-  void poll_clock_readers();
+  void run_quantum(simt::Warp& warp) override;
+  void fire(const TimedEvent& event) override;
+  const Copies& copies() const override { return copies_; }
+  void perform_copy(size_t k) override;
+  void perform_on_arrival(const simt::AsyncCopy& copy) override;
+  void start_all_blocks(uint32_t gpu) override;
+  void start_all_blocks() override;
+  bool start_a_block_on_each_gpu() override;
+  bool is_poll_due() const override { return now_ >= next_poll_; }
+  void poll_clock_readers() override;
 
  private:
   struct Gpu {
@@ -243,9 +230,7 @@ class Engine {
   void move_clock(simt::Warp& warp, Time to) const;
   // Before a warp reads its clock.
   void settle_clock();
-  static constexpr uint64_t kFirstPollReport = 4096;
   uint64_t resident_warps() const;
-  uint64_t vain_polls() const;
   bool start_next(uint32_t gpu);
   bool start_blocks(GridRun& run);
   void finish_warp(GridRun& run, simt::Warp& warp);
@@ -256,7 +241,6 @@ class Engine {
   void fault(simt::Warp& warp, const simt::Trap& trap);
   void wake_clock_readers();
   void wait_until_now();
-  void count_polls(simt::Warp& warp, uint64_t executed, simt::Stop stop);
   template <class F>
   void for_each_warp(F f) const;
   GridRun& run_of(const simt::Block& block);
@@ -286,10 +270,7 @@ class Engine {
   simt::Warp* faulting_ = nullptr;  // the warp that a trap is charged to
   uint64_t instructions_ = 0;
   uint64_t charged_ = 0;
-  uint64_t polled_ = 0;         // of these, by warps that polled
-  uint64_t only_polls_ = 0;     // since something else was done
-  uint64_t polls_in_vain_ = 0;  // … or shared memory has shown something new
-  uint64_t next_poll_report_ = kFirstPollReport;
+  PollCounter polls_;
   uint64_t schedule_hash_ = 0;
   Time now_ = 0;
   std::optional<Time> acting_at_;

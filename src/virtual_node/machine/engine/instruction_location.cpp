@@ -1,6 +1,6 @@
 #include "virtual_node/machine/engine/instruction_location.h"
 
-#include "common/ptx/printer.h"
+#include "common/ptx/print/printer.h"
 
 namespace fb::machine {
 namespace {

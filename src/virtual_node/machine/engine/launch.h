@@ -16,7 +16,7 @@ namespace fb::machine {
 
 struct LaunchRequest {
   std::string kernel;
-  bool of_driver = false;  // the kernel is the driver's (common/ptx/link.h)
+  bool of_driver = false;  // the kernel is the driver's (common/ptx/link/link.h)
   simt::Dim3 grid, block;
   simt::Dim3 cluster;  // {1,1,1}: no cluster, unless the kernel was compiled with one
   uint64_t dynamic_shared_bytes = 0;

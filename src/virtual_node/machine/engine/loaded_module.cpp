@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "virtual_node/simt/lower/lower.h"
 
 namespace fb::machine {

@@ -14,7 +14,7 @@
 #include "virtual_node/machine/engine/engine.h"
 #include "virtual_node/machine/engine/loaded_module.h"
 #include "virtual_node/mem/address_space.h"
-#include "virtual_node/simt/device_runtime.h"
+#include "virtual_node/simt/calls/device_runtime.h"
 #include "virtual_node/simt/environment.h"
 
 namespace fb::machine {

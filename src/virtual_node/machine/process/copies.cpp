@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kLargestBox = uint64_t{1} << 46;
 // Bytes moved before other events may run. Every row adds a fixed cost.
-constexpr uint64_t kMostAtOnce = 64 << 20;
+constexpr uint64_t kMostCopiedAtOnce = 64 << 20;
 constexpr uint64_t kRowCost = 128;
 
 }  // namespace
@@ -75,7 +75,7 @@ struct StreamScheduler::Moving {
 void StreamScheduler::move_rows(std::shared_ptr<Moving> moving) {
   Moving& m = *moving;
   if (m.op->has_ended) return;
-  for (uint64_t left = kMostAtOnce; left != 0 && m.z < m.box.depth;) {
+  for (uint64_t left = kMostCopiedAtOnce; left != 0 && m.z < m.box.depth;) {
     const uint64_t n = std::min(m.box.width - m.x, left);
     m.move(m.z, m.y, m.x, n);
     left -= std::min(left, n + kRowCost);

@@ -9,23 +9,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "virtual_node/machine/process/device_runtimes.h"
 #include "virtual_node/machine/process/operation.h"
 #include "virtual_node/machine/process/process.h"
 #include "virtual_node/machine/process/services.h"
-#include "virtual_node/simt/device_runtime.h"
+#include "virtual_node/simt/calls/device_runtime.h"
 
 namespace fb::machine {
 
-class DeviceLaunches {
+class DeviceLaunches final : public DeviceRuntimes {
  public:
   explicit DeviceLaunches(ProcessServices& node) : node_(node) {}
 
-  // What kernels of the process on this device may call; null in judged runs.
-  std::unique_ptr<simt::DeviceRuntime> runtime_for(Process& process, uint32_t device);
-
-  void begin_grid(uint64_t grid, const OperationPtr& op);
-  // All blocks have ended, at `at`. False: nothing that the grid has launched is left, and its operation ends now.
-  bool end_grid(uint64_t grid, Time at);
+  std::unique_ptr<simt::DeviceRuntime> runtime_for(Process& process, uint32_t device) override;
+  void begin_grid(uint64_t grid, const OperationPtr& op) override;
+  bool end_grid(uint64_t grid, Time at) override;
 
  private:
   class Runtime;

@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "common/base/strings.h"
-#include "common/ptx/link.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/link/link.h"
+#include "common/ptx/parse/parser.h"
 
 namespace fb::machine {
 namespace {

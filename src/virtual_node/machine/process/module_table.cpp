@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "common/base/strings.h"
-#include "common/ptx/link_units.h"
-#include "common/ptx/parser.h"
+#include "common/ptx/link/link_units.h"
+#include "common/ptx/parse/parser.h"
 #include "virtual_node/machine/engine/branch_report.h"
-#include "virtual_node/simt/builtins.h"
+#include "virtual_node/simt/calls/builtins.h"
 
 namespace fb::machine {
 namespace {

@@ -9,8 +9,8 @@ namespace fb::machine {
 using wire::Id;
 using wire::Status;
 
-StreamScheduler::StreamScheduler(ProcessServices& node)
-    : node_(node), operations_(node.engine), waiting_kernels_(node.platform.devices()), launches_(node) {
+StreamScheduler::StreamScheduler(ProcessServices& node, DeviceRuntimes& launches)
+    : node_(node), operations_(node.engine), waiting_kernels_(node.platform.devices()), launches_(launches) {
   if (node.checking) {
     operations_.on_begun = [this](Operation& op) { node_.checking->begun(op); };
     operations_.on_ended = [this](Operation& op) { node_.checking->ended(op); };

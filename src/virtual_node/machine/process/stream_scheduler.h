@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "virtual_node/machine/engine/launch.h"
-#include "virtual_node/machine/process/device_launches.h"
+#include "virtual_node/machine/process/device_runtimes.h"
 #include "virtual_node/machine/process/operation.h"
 #include "virtual_node/machine/process/process.h"
 #include "virtual_node/machine/process/services.h"
@@ -21,7 +21,7 @@ namespace fb::machine {
 
 class StreamScheduler {
  public:
-  explicit StreamScheduler(ProcessServices& node);
+  StreamScheduler(ProcessServices& node, DeviceRuntimes& launches);
 
   // Null: the process has no such stream.
   Stream* find_stream(Process& process, const wire::StreamRef& ref);
@@ -87,7 +87,7 @@ class StreamScheduler {
   std::map<uint64_t, std::shared_ptr<ValueWait>> value_waits_;         // by the operation's tie
   std::vector<std::multimap<int32_t, OperationPtr>> waiting_kernels_;  // by device, then priority: no grid slot is free
   uint64_t next_grid_ = 1;
-  DeviceLaunches launches_;
+  DeviceRuntimes& launches_;
 };
 
 }  // namespace fb::machine

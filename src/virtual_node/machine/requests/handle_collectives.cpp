@@ -40,10 +40,10 @@ Status on_comm_query(NodeServices& node, Call& call, const wire::OfHandle& m, wi
                          answer.set_body(facts);
                          if (facts.state == wire::CommState::in_progress) {
                            ++self->polls;
-                           node.engine.note_host_poll();
+                           node.engine.polls().note_host();
                          } else {
                            self->polls = 0;
-                           node.engine.note_progress();
+                           node.engine.polls().note_progress();
                          }
                          node.threads.answer(*self, std::move(answer));
                        },

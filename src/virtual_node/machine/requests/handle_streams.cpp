@@ -55,9 +55,9 @@ static void answer_query(Engine& engine, HostThread& thread, Time cost, std::fun
 static void count_poll(Engine& engine, HostThread& thread, const std::vector<OperationPtr>& operations, bool done) {
   thread.polls = done ? 0 : thread.polls + 1;
   if (std::ranges::all_of(operations, [](const OperationPtr& w) { return !w || w->has_ended; })) {
-    engine.note_progress();
+    engine.polls().note_progress();
   } else {
-    engine.note_host_poll();
+    engine.polls().note_host();
   }
 }
 

@@ -114,7 +114,8 @@ Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply
           blas_,
           verbs_,
           graphs_},
-      streams_(services_),
+      launches_(services_),
+      streams_(services_, launches_),
       collectives_(services_),
       blas_(services_),
       verbs_(services_),
@@ -303,7 +304,7 @@ void Node::handle(Call& call) {
   if (!wire::has_flag(call.kind, poll)) {
     thread.polls = 0;
     thread.polled.clear();
-    engine_.note_progress();
+    engine_.polls().note_progress();
     engine_.charge(kRequestCost);
   }
   // What hosts have done before this request, of whichever process.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "virtual_node/machine/process/device_launches.h"
 #include "virtual_node/machine/requests/graphs.h"
 #include "virtual_node/machine/requests/node_services.h"
 
@@ -65,7 +66,7 @@ class Node {
   bool only_polls() const { return only_polls_; }
   bool polls_in_vain() const { return engine_.polls_in_vain(); }
   // Nothing but polls moves, and the cards have nothing to do: time passes for polls alone.
-  bool polls_alone() { return engine_.polls_alone() && verbs_.cards_are_idle(); }
+  bool polls_alone() { return engine_.polls().alone() && verbs_.cards_are_idle(); }
   // The thread waits outside the machine for something that only the machine can send.
   OutsideWait outside_wait(const HostThread& thread) const { return verbs_.outside_wait(thread); }
   // A thread waits for a network card in vain, wherever it does.
@@ -114,6 +115,7 @@ class Node {
   ModuleTable modules_;
   HostThreads threads_;
   NodeServices services_;
+  DeviceLaunches launches_;
   StreamScheduler streams_;
   Collectives collectives_;
   BlasOperations blas_;

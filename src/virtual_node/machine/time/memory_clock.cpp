@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "common/ptx/traits.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async_issue.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/mask.h"

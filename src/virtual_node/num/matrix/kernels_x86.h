@@ -1,6 +1,6 @@
 #pragma once
 
-#include "virtual_node/num/matrix/matrix_product.h"
+#include "virtual_node/num/matrix/kernel.h"
 
 namespace fb::num::matrix {
 

@@ -9,18 +9,9 @@
 // of `columns` columns; in a panel the elements of one k are beside each other, and k follows k. Panels at the edge are
 // filled up with zeros.
 
-#include <cstddef>
-#include <string_view>
+#include "virtual_node/num/matrix/kernel.h"
 
 namespace fb::num::matrix {
-
-template <class T>
-struct Kernel {
-  std::string_view name;
-  size_t rows = 0, columns = 0;
-  // c[rows][columns], rows `stride` apart: adds the products of `depth` values of k.
-  void (*add)(const T* a, const T* b, size_t depth, T* c, size_t stride) = nullptr;
-};
 
 // The fastest of this processor. T: float, double.
 template <class T>

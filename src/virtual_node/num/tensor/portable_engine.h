@@ -1,6 +1,6 @@
 #pragma once
 
-#include "virtual_node/num/tensor/tensor_engine.h"
+#include "virtual_node/num/tensor/engine.h"
 
 namespace fb::num::tensor {
 

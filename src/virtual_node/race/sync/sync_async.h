@@ -11,7 +11,7 @@
 #include "virtual_node/race/agents/sync_state.h"
 #include "virtual_node/race/check/access_check.h"
 #include "virtual_node/race/shadow/looked_at.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/listener.h"
 
 namespace fb::race {

@@ -8,13 +8,13 @@
 #include <array>
 #include <cstring>
 
-#include "virtual_node/simt/async.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async.h"
+#include "virtual_node/simt/async/async_issue.h"
+#include "virtual_node/simt/async/mbarrier_memory.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/exec/access.h"
 #include "virtual_node/simt/exec/lanes.h"
-#include "virtual_node/simt/mbarrier_memory.h"
 #include "virtual_node/simt/reduce.h"
 #include "virtual_node/simt/shared_ref.h"
 

@@ -5,7 +5,7 @@
 #include <hwy/foreach_target.h>
 
 #include "virtual_node/simt/block.h"
-#include "virtual_node/simt/builtins.h"
+#include "virtual_node/simt/calls/builtins.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/exec/lanes.h"
 

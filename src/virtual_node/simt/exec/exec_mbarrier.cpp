@@ -5,9 +5,9 @@
 #define HWY_TARGET_INCLUDE "virtual_node/simt/exec/exec_mbarrier.cpp"
 #include <hwy/foreach_target.h>
 
+#include "virtual_node/simt/async/mbarrier_memory.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/exec/lanes.h"
-#include "virtual_node/simt/mbarrier_memory.h"
 #include "virtual_node/simt/shared_ref.h"
 
 HWY_BEFORE_NAMESPACE();

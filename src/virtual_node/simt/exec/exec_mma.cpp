@@ -16,7 +16,7 @@
 #include "virtual_node/simt/exec/access.h"
 #include "virtual_node/simt/exec/lanes.h"
 #include "virtual_node/simt/exec/tensor_sums.h"
-#include "virtual_node/simt/tensor_elements.h"
+#include "virtual_node/simt/tensor/tensor_elements.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {

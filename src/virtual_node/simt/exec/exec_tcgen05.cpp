@@ -9,15 +9,15 @@
 #include <bit>
 #include <cstring>
 
-#include "virtual_node/simt/async.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async.h"
+#include "virtual_node/simt/async/async_issue.h"
+#include "virtual_node/simt/async/mbarrier_memory.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"
 #include "virtual_node/simt/exec/lanes.h"
-#include "virtual_node/simt/mbarrier_memory.h"
 #include "virtual_node/simt/shared_matrix.h"
-#include "virtual_node/simt/tensor_memory.h"
-#include "virtual_node/simt/tensor_memory_product.h"
+#include "virtual_node/simt/tensor/tensor_memory.h"
+#include "virtual_node/simt/tensor/tensor_memory_product.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {

@@ -1,12 +1,12 @@
-// Textures and surfaces. Texels are found and combined lane by lane (virtual_node/simt/texture.cpp), the same for all
-// SIMD targets.
+// Textures and surfaces. Texels are found and combined lane by lane (virtual_node/simt/tensor/texture.cpp), the same
+// for all SIMD targets.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "virtual_node/simt/exec/exec_texture.cpp"
 #include <hwy/foreach_target.h>
 
 #include "virtual_node/simt/exec/lanes.h"
-#include "virtual_node/simt/texture.h"
+#include "virtual_node/simt/tensor/texture.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {

@@ -8,13 +8,13 @@
 #include <hwy/foreach_target.h>
 
 #include "virtual_node/num/tensor/tensor_engine.h"
-#include "virtual_node/simt/async.h"
-#include "virtual_node/simt/async_issue.h"
+#include "virtual_node/simt/async/async.h"
+#include "virtual_node/simt/async/async_issue.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/exec/lanes.h"
 #include "virtual_node/simt/exec/tensor_sums.h"
 #include "virtual_node/simt/shared_matrix.h"
-#include "virtual_node/simt/tensor_elements.h"
+#include "virtual_node/simt/tensor/tensor_elements.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "virtual_node/simt/branch_ways.h"
-#include "virtual_node/simt/builtins.h"
+#include "virtual_node/simt/calls/builtins.h"
 
 namespace fb::simt {
 

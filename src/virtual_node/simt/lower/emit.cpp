@@ -8,6 +8,7 @@
 #include "common/ptx/traits.h"
 #include "virtual_node/simt/exec/exec_frame.h"
 #include "virtual_node/simt/exec/select.h"
+#include "virtual_node/simt/exec_span.h"
 #include "virtual_node/simt/lower/operands.h"
 #include "virtual_node/simt/lower/tear.h"
 #include "virtual_node/simt/memory_order.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/ptx/printer.h"
+#include "common/ptx/print/printer.h"
 
 namespace fb::simt {
 

@@ -9,7 +9,7 @@
 #include "common/base/result.h"
 #include "virtual_node/simt/inst.h"
 #include "virtual_node/simt/lower/constant_pool.h"
-#include "virtual_node/simt/lower/lower.h"
+#include "virtual_node/simt/lower/lower_options.h"
 #include "virtual_node/simt/lower/shared_layout.h"
 
 namespace fb::simt {

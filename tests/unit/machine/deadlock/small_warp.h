@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "common/ptx/parser.h"
+#include "common/ptx/parse/parser.h"
 #include "virtual_node/machine/engine/write_history.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/environment.h"

@@ -1,6 +1,9 @@
 // Capture is bookkeeping of the process: it needs no machine.
 
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/event_calls.h"
+#include "ranks/shim/cuda/streams/stream_calls.h"
+#include "ranks/shim/cuda/streams/submit.h"
 
 #include <gtest/gtest.h>
 

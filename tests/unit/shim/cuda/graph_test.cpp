@@ -1,4 +1,4 @@
-#include "ranks/shim/cuda/core/graph.h"
+#include "ranks/shim/cuda/streams/graph.h"
 
 #include <gtest/gtest.h>
 

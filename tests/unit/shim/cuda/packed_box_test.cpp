@@ -1,10 +1,10 @@
-#include "ranks/shim/cuda/core/packed_box.h"
+#include "ranks/shim/cuda/memory/packed_box.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "ranks/shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/memory/copy.h"
 
 namespace fb::shim {
 namespace {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/session.h"
 
 namespace fb::shim {

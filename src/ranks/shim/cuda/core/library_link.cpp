@@ -5,13 +5,14 @@
 #include <mutex>
 #include <vector>
 
-#include "ranks/shim/cuda/core/capture.h"
-#include "ranks/shim/cuda/core/dma_buffer.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
-#include "ranks/shim/cuda/core/work.h"
+#include "ranks/shim/cuda/memory/dma_buffer.h"
+#include "ranks/shim/cuda/memory/host_memory.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/stream.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 namespace shim = fb::shim;
 namespace wire = fb::wire;

@@ -4,11 +4,12 @@
 #include <atomic>
 #include <vector>
 
-#include "ranks/shim/cuda/core/capture.h"
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/memory.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/stream.h"
+#include "ranks/shim/cuda/streams/stream_calls.h"
 
 namespace {
 

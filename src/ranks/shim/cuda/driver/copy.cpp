@@ -1,8 +1,8 @@
 #include "ranks/shim/cuda/driver/copy.h"
 
-#include "ranks/shim/cuda/core/array.h"
-#include "ranks/shim/cuda/core/copy.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/array.h"
+#include "ranks/shim/cuda/memory/copy.h"
 
 namespace fb::shim {
 namespace {

@@ -3,7 +3,7 @@
 #include <cuda.h>
 
 #include "ranks/shim/cuda/core/error.h"
-#include "ranks/shim/cuda/core/work.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 namespace fb::shim {
 

@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 using namespace fb::shim;
 

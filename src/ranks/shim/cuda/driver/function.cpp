@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "ranks/shim/cuda/core/launch.h"
-#include "ranks/shim/cuda/core/module.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/modules/launch.h"
+#include "ranks/shim/cuda/modules/module.h"
 
 using namespace fb::shim;
 

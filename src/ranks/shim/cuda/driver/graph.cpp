@@ -1,12 +1,13 @@
 // Graphs: the runtime's objects under the driver's names.
 
-#include "ranks/shim/cuda/core/graph.h"
+#include "ranks/shim/cuda/streams/graph.h"
 
-#include "ranks/shim/cuda/core/capture.h"
-#include "ranks/shim/cuda/core/launch.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/copy.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/modules/launch.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
 using namespace fb::shim;
 

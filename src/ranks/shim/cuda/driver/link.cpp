@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "ranks/shim/cuda/core/device_image.h"
-#include "ranks/shim/cuda/core/module.h"
 #include "ranks/shim/cuda/core/registry.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/modules/device_image.h"
+#include "ranks/shim/cuda/modules/module.h"
 
 using namespace fb::shim;
 

@@ -1,13 +1,13 @@
-#include "ranks/shim/cuda/core/memory.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "ranks/shim/cuda/core/dma_buffer.h"
-#include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/dma_buffer.h"
+#include "ranks/shim/cuda/memory/host_memory.h"
+#include "ranks/shim/cuda/streams/stream.h"
 
 using namespace fb::shim;
 using fb::wire::MemoryKind;

@@ -1,6 +1,6 @@
 // Modules and libraries are the same thing here: text of device code with one handle.
 
-#include "ranks/shim/cuda/core/module.h"
+#include "ranks/shim/cuda/modules/module.h"
 
 #include <fstream>
 #include <map>

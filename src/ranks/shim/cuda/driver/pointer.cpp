@@ -1,7 +1,7 @@
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/driver.h"
 #include "ranks/shim/cuda/driver/physical.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 using namespace fb::shim;
 using fb::wire::MemoryKind;

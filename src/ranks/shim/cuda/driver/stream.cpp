@@ -1,8 +1,11 @@
-#include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/streams/stream.h"
 
-#include "ranks/shim/cuda/core/event.h"
-#include "ranks/shim/cuda/core/work.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/streams/event.h"
+#include "ranks/shim/cuda/streams/event_calls.h"
+#include "ranks/shim/cuda/streams/stream_calls.h"
+#include "ranks/shim/cuda/streams/submit.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 using namespace fb::shim;
 

@@ -1,9 +1,11 @@
 // Values that streams wait for and write.
 
-#include "ranks/shim/cuda/core/copy.h"
-#include "ranks/shim/cuda/core/stream.h"
-#include "ranks/shim/cuda/core/work.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/copy.h"
+#include "ranks/shim/cuda/memory/send_copy.h"
+#include "ranks/shim/cuda/streams/stream.h"
+#include "ranks/shim/cuda/streams/submit.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 using namespace fb::shim;
 namespace wire = fb::wire;

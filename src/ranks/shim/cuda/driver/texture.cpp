@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ranks/shim/cuda/core/array.h"
-#include "ranks/shim/cuda/core/copy.h"
-#include "ranks/shim/cuda/core/texture_object.h"
 #include "ranks/shim/cuda/driver/driver.h"
+#include "ranks/shim/cuda/memory/array.h"
+#include "ranks/shim/cuda/memory/copy.h"
+#include "ranks/shim/cuda/memory/texture_object.h"
 
 using namespace fb::shim;
 

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "ranks/shim/cuda/core/capture.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/driver/driver.h"
 #include "ranks/shim/cuda/driver/physical.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
 using namespace fb::shim;
 namespace wire = fb::wire;

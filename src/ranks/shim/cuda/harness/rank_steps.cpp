@@ -5,7 +5,7 @@
 
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/streams/stream.h"
 
 namespace shim = fb::shim;
 namespace wire = fb::wire;

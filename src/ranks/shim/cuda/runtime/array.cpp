@@ -1,10 +1,11 @@
-#include "ranks/shim/cuda/core/array.h"
+#include "ranks/shim/cuda/memory/array.h"
 
 #include <algorithm>
 
-#include "ranks/shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/copy.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "ranks/shim/cuda/core/work.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 namespace fb::shim {
 

@@ -1,5 +1,6 @@
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/thread_state.h"
 

@@ -1,8 +1,9 @@
-#include "ranks/shim/cuda/core/copy.h"
+#include "ranks/shim/cuda/memory/copy.h"
 
-#include "ranks/shim/cuda/core/array.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/array.h"
 #include "ranks/shim/cuda/runtime/boxes.h"
 
 namespace shim = fb::shim;

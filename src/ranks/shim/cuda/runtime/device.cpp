@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/memory/memory.h"
+#include "ranks/shim/cuda/streams/stream.h"
+#include "ranks/shim/cuda/streams/stream_calls.h"
 
 namespace shim = fb::shim;
 using shim::record;

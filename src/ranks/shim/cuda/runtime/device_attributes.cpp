@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
 

@@ -1,6 +1,7 @@
 // Functions of the driver API by name: they are in this same library.
 
 #include "ranks/shim/cuda/api_table.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
 

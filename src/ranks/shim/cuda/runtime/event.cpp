@@ -1,6 +1,8 @@
-#include "ranks/shim/cuda/core/event.h"
+#include "ranks/shim/cuda/streams/event.h"
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
+#include "ranks/shim/cuda/streams/event_calls.h"
 
 namespace shim = fb::shim;
 using shim::record;

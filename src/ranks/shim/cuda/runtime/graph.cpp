@@ -1,12 +1,13 @@
 // Graphs: made, taken apart, looked at, instantiated, launched.
 
-#include "ranks/shim/cuda/core/graph.h"
+#include "ranks/shim/cuda/streams/graph.h"
 
 #include <algorithm>
 
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -2,10 +2,11 @@
 
 #include <mutex>
 
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/graph.h"
 #include "ranks/shim/cuda/runtime/graph_work.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/graph.h"
 
 namespace shim = fb::shim;
 using shim::record;

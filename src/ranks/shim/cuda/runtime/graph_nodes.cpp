@@ -2,12 +2,13 @@
 
 #include <mutex>
 
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/graph.h"
-#include "ranks/shim/cuda/core/graph_memory.h"
 #include "ranks/shim/cuda/core/session.h"
 #include "ranks/shim/cuda/runtime/graph_work.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/graph.h"
+#include "ranks/shim/cuda/streams/graph_memory.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,11 +1,12 @@
 #include "ranks/shim/cuda/runtime/graph_work.h"
 
-#include "ranks/shim/cuda/core/copy.h"
-#include "ranks/shim/cuda/core/graph.h"
-#include "ranks/shim/cuda/core/graph_memory.h"
-#include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/copy.h"
+#include "ranks/shim/cuda/memory/send_copy.h"
+#include "ranks/shim/cuda/modules/launch.h"
 #include "ranks/shim/cuda/runtime/boxes.h"
+#include "ranks/shim/cuda/streams/graph.h"
+#include "ranks/shim/cuda/streams/graph_memory.h"
 
 namespace fb::shim {
 

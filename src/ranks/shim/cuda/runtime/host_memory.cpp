@@ -1,7 +1,9 @@
-#include "ranks/shim/cuda/core/host_memory.h"
+#include "ranks/shim/cuda/memory/host_memory.h"
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/host_ranges.h"
 
 namespace shim = fb::shim;
 using fb::wire::MemoryKind;

@@ -1,7 +1,8 @@
 #include <cuda_runtime_api.h>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/memory.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,7 +1,8 @@
 #include <string>
 #include <utility>
 
-#include "ranks/shim/cuda/core/launch.h"
+#include "ranks/shim/cuda/core/error_report.h"
+#include "ranks/shim/cuda/modules/launch.h"
 
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"

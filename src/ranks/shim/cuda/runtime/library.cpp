@@ -1,9 +1,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/module.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/modules/module.h"
 
 namespace shim = fb::shim;
 using shim::record;

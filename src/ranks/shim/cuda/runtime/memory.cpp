@@ -1,11 +1,12 @@
-#include "ranks/shim/cuda/core/memory.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 #include <algorithm>
 
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/host_memory.h"
+#include "ranks/shim/cuda/streams/capture.h"
 
 namespace shim = fb::shim;
 using fb::wire::MemoryKind;

@@ -6,11 +6,12 @@
 #include <mutex>
 #include <span>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/registry.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/memory/memory.h"
+#include "ranks/shim/cuda/streams/stream.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,12 +1,13 @@
 // What compiled programs call to make their device code known, and symbols by name.
 
-#include "ranks/shim/cuda/core/module.h"
+#include "ranks/shim/cuda/modules/module.h"
+#include "ranks/shim/cuda/core/error_report.h"
 
 #include <mutex>
 
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/host_memory.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/host_memory.h"
 
 namespace shim = fb::shim;
 using shim::record;

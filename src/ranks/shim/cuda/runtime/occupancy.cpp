@@ -1,8 +1,9 @@
 #include <algorithm>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/launch.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/modules/launch.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,8 +1,9 @@
 #include <cuda_runtime_api.h>
 
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
-#include "ranks/shim/cuda/core/memory.h"
 #include "ranks/shim/cuda/core/session.h"
+#include "ranks/shim/cuda/memory/memory.h"
 
 namespace shim = fb::shim;
 using shim::record;

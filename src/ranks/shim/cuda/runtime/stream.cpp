@@ -1,10 +1,13 @@
-#include "ranks/shim/cuda/core/stream.h"
+#include "ranks/shim/cuda/streams/stream.h"
 
 #include "ranks/shim/cuda/core/callbacks.h"
-#include "ranks/shim/cuda/core/capture.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/work.h"
+#include "ranks/shim/cuda/streams/capture.h"
+#include "ranks/shim/cuda/streams/stream_calls.h"
+#include "ranks/shim/cuda/streams/submit.h"
+#include "ranks/shim/cuda/streams/work.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,7 +1,8 @@
-#include "ranks/shim/cuda/core/array.h"
+#include "ranks/shim/cuda/core/error_report.h"
 #include "ranks/shim/cuda/core/export.h"
 #include "ranks/shim/cuda/core/session.h"
-#include "ranks/shim/cuda/core/texture_object.h"
+#include "ranks/shim/cuda/memory/array.h"
+#include "ranks/shim/cuda/memory/texture_object.h"
 
 namespace shim = fb::shim;
 using shim::record;

@@ -1,10 +1,8 @@
 #include "virtual_node/machine/engine/schedule/by_time_policy.h"
 
-#include "virtual_node/machine/engine/engine.h"
-
 namespace fb::machine {
 
-bool ByTimePolicy::step(Engine& engine) {
+bool ByTimePolicy::step(EngineSteps& engine) {
   engine.poll_clock_readers();
   if (!events_.empty() && (ready_.empty() || events_.front().at <= ready_.front_key())) {
     engine.fire(events_.pop());
@@ -23,13 +21,8 @@ Time ByTimePolicy::draw_start_delay() {
   return (kNanosecond << rng_.below(kLargestPower + 1)) + rng_.below(kNanosecond);
 }
 
-void ByTimePolicy::on_room(Engine& engine, uint32_t gpu) { engine.start_all_blocks(gpu); }
+void ByTimePolicy::on_room(EngineSteps& engine, uint32_t gpu) { engine.start_all_blocks(gpu); }
 
-// The copy stays among the engine's copies, where a retiring block or a fault finds it; the event performs it if it is
-// still there.
-void ByTimePolicy::on_copy(Engine& engine, const simt::AsyncCopy& copy) {
-  engine.schedule(engine.arrival_of(copy), 0,
-                  [&engine, number = copy.number] { engine.perform_copy_numbered(number); });
-}
+void ByTimePolicy::on_copy(EngineSteps& engine, const simt::AsyncCopy& copy) { engine.perform_on_arrival(copy); }
 
 }  // namespace fb::machine

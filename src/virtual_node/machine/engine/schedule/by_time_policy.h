@@ -14,13 +14,13 @@ class ByTimePolicy final : public SchedulePolicy {
   // 0: nothing is drawn.
   explicit ByTimePolicy(uint64_t seed) : delays_(seed != 0), rng_(seed) {}
 
-  bool step(Engine& engine) override;
+  bool step(EngineSteps& engine) override;
   bool has_ready_warp() const override { return !ready_.empty(); }
   void remove(const simt::Grid& grid) override { ready_.remove(grid); }
   void add(TimedEvent event) override { events_.push(std::move(event)); }
   uint64_t quantum() override { return kQuantum; }
-  void on_room(Engine& engine, uint32_t gpu) override;
-  void on_copy(Engine& engine, const simt::AsyncCopy& copy) override;
+  void on_room(EngineSteps& engine, uint32_t gpu) override;
+  void on_copy(EngineSteps& engine, const simt::AsyncCopy& copy) override;
   std::optional<Time> next_event() const override { return events_.next_but_polls(); }
   Time draw_start_delay() override;
   bool is_timed() const override { return true; }

@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "virtual_node/machine/engine/engine.h"
-
 namespace fb::machine {
 
 ChosenPolicy::ChosenPolicy(const std::vector<uint32_t>& choices, SyncSteps& steps) : choices_(choices), steps_(steps) {
@@ -28,7 +26,7 @@ void ChosenPolicy::add(TimedEvent event) {
   }
 }
 
-bool ChosenPolicy::step(Engine& engine) {
+bool ChosenPolicy::step(EngineSteps& engine) {
   engine.poll_clock_readers();
   engine.start_all_blocks();
   if (!bookkeeping_.empty()) {
@@ -52,7 +50,7 @@ bool ChosenPolicy::step(Engine& engine) {
 
 // The options: first the warp that ran last, where it can go on; then other warps, the next event of each device, the
 // oldest copy of each block.
-bool ChosenPolicy::choose_next(Engine& engine) {
+bool ChosenPolicy::choose_next(EngineSteps& engine) {
   const bool goes_on = current_ && quanta_of_current_ < kMostQuantaAlone;
   std::vector<Option> options;
   add_warps(engine, goes_on, options);
@@ -66,7 +64,7 @@ bool ChosenPolicy::choose_next(Engine& engine) {
 }
 
 // By device, grid and block, so that an option's number does not depend on the order of arrival.
-void ChosenPolicy::add_warps(Engine& engine, bool goes_on, std::vector<Option>& options) {
+void ChosenPolicy::add_warps(EngineSteps& engine, bool goes_on, std::vector<Option>& options) {
   if (goes_on) add_warp(engine, *current_, options);
   std::vector<simt::Warp*> warps(ready_.begin(), ready_.end());
   std::ranges::sort(warps, {}, [](const simt::Warp* w) {
@@ -78,7 +76,7 @@ void ChosenPolicy::add_warps(Engine& engine, bool goes_on, std::vector<Option>& 
   }
 }
 
-void ChosenPolicy::add_warp(Engine& engine, simt::Warp& warp, std::vector<Option>& options) {
+void ChosenPolicy::add_warp(EngineSteps& engine, simt::Warp& warp, std::vector<Option>& options) {
   options.emplace_back([this, &engine, &warp] {
     if (&warp != current_) steps_.forget_poll();
     if (&warp != current_ || quanta_of_current_ >= kMostQuantaAlone) quanta_of_current_ = 0;
@@ -88,7 +86,7 @@ void ChosenPolicy::add_warp(Engine& engine, simt::Warp& warp, std::vector<Option
   });
 }
 
-void ChosenPolicy::add_events(Engine& engine, std::vector<Option>& options) {
+void ChosenPolicy::add_events(EngineSteps& engine, std::vector<Option>& options) {
   const auto events = memory_.sorted();
   std::vector<uint32_t> devices;
   for (size_t k = 0; k < events.size(); ++k) {
@@ -102,7 +100,7 @@ void ChosenPolicy::add_events(Engine& engine, std::vector<Option>& options) {
   }
 }
 
-void ChosenPolicy::add_copies(Engine& engine, std::vector<Option>& options) {
+void ChosenPolicy::add_copies(EngineSteps& engine, std::vector<Option>& options) {
   const auto& copies = engine.copies();
   std::vector<const simt::Block*> issuers;
   for (size_t k = 0; k < copies.size(); ++k) {

@@ -9,6 +9,7 @@
 
 #include "virtual_node/machine/engine/schedule/choices.h"
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
+#include "virtual_node/machine/engine/schedule/sync_steps.h"
 #include "virtual_node/machine/engine/schedule/warp_list.h"
 
 namespace fb::machine {
@@ -18,7 +19,7 @@ class ChosenPolicy final : public SchedulePolicy {
   // `choices`: the first ones; after them always the first option.
   ChosenPolicy(const std::vector<uint32_t>& choices, SyncSteps& steps);
 
-  bool step(Engine& engine) override;
+  bool step(EngineSteps& engine) override;
   bool has_ready_warp() const override { return !ready_.empty(); }
   void remove(const simt::Grid& grid) override;
   void add(TimedEvent event) override;
@@ -34,11 +35,11 @@ class ChosenPolicy final : public SchedulePolicy {
   using Option = std::function<void()>;
 
   void insert(simt::Warp& warp) override { ready_.push(warp); }
-  bool choose_next(Engine& engine);
-  void add_warps(Engine& engine, bool goes_on, std::vector<Option>& options);
-  void add_warp(Engine& engine, simt::Warp& warp, std::vector<Option>& options);
-  void add_events(Engine& engine, std::vector<Option>& options);
-  void add_copies(Engine& engine, std::vector<Option>& options);
+  bool choose_next(EngineSteps& engine);
+  void add_warps(EngineSteps& engine, bool goes_on, std::vector<Option>& options);
+  void add_warp(EngineSteps& engine, simt::Warp& warp, std::vector<Option>& options);
+  void add_events(EngineSteps& engine, std::vector<Option>& options);
+  void add_copies(EngineSteps& engine, std::vector<Option>& options);
 
   Choices choices_;
   SyncSteps& steps_;

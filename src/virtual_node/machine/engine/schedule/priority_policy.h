@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "virtual_node/machine/engine/schedule/sync_steps.h"
 #include "virtual_node/machine/engine/schedule/untimed_policy.h"
 #include "virtual_node/machine/engine/schedule/warp_heap.h"
 

@@ -4,20 +4,17 @@
 // everything that is drawn from the seed; it selects what is next, and Engine performs it. One file a policy.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "common/record/run_record.h"
+#include "virtual_node/machine/engine/schedule/engine_steps.h"
 #include "virtual_node/machine/engine/schedule/event_queue.h"
-#include "virtual_node/machine/engine/schedule/sync_steps.h"
-#include "virtual_node/simt/async.h"
+#include "virtual_node/simt/async/async_copy.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/warp.h"
 
 namespace fb::machine {
-
-class Engine;
 
 enum class ScheduleKind : uint8_t {
   first_come,  // long quanta in order of arrival, nothing drawn: the fastest
@@ -31,7 +28,7 @@ class SchedulePolicy {
   virtual ~SchedulePolicy() = default;
 
   // Has the engine perform one event, one copy or one quantum of a warp. False: nothing is left to do.
-  virtual bool step(Engine& engine) = 0;
+  virtual bool step(EngineSteps& engine) = 0;
 
   // Adds a ready warp. One that is queued already keeps its position.
   void push(simt::Warp& warp) {
@@ -55,9 +52,9 @@ class SchedulePolicy {
   // Work has come for a device. `idle`: no grid was running.
   virtual void on_device_used(uint32_t /*device*/, bool /*idle*/) {}
   // A GPU may have room for blocks: after a launch, or the end of a block or grid.
-  virtual void on_room(Engine& /*engine*/, uint32_t /*gpu*/) {}
-  // A copy has been issued. It stays among Engine::copies() until it is performed.
-  virtual void on_copy(Engine& /*engine*/, const simt::AsyncCopy& /*copy*/) {}
+  virtual void on_room(EngineSteps& /*engine*/, uint32_t /*gpu*/) {}
+  // A copy has been issued. It stays among EngineSteps::copies() until it is performed.
+  virtual void on_copy(EngineSteps& /*engine*/, const simt::AsyncCopy& /*copy*/) {}
 
   // When the next event comes that is no answer to a poll, where warps that poll must wait for its time.
   virtual std::optional<Time> next_event() const { return std::nullopt; }
@@ -75,9 +72,5 @@ class SchedulePolicy {
  private:
   virtual void insert(simt::Warp& warp) = 0;
 };
-
-// `steps` outlives the policy.
-std::unique_ptr<SchedulePolicy> make_policy(ScheduleKind kind, uint64_t seed, const std::vector<uint32_t>& choices,
-                                            SyncSteps& steps);
 
 }  // namespace fb::machine

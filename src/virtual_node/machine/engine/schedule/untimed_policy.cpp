@@ -1,10 +1,8 @@
 #include "virtual_node/machine/engine/schedule/untimed_policy.h"
 
-#include "virtual_node/machine/engine/engine.h"
-
 namespace fb::machine {
 
-bool UntimedPolicy::step(Engine& engine) {
+bool UntimedPolicy::step(EngineSteps& engine) {
   const bool due = engine.is_poll_due();
   if (is_idle() || due) engine.start_a_block_on_each_gpu();
   engine.poll_clock_readers();

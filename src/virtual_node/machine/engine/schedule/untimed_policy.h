@@ -5,8 +5,6 @@
 // and often start several blocks at once, so that blocks overlap.
 
 #include <cstddef>
-#include <deque>
-#include <memory>
 #include <optional>
 
 #include "virtual_node/machine/engine/schedule/schedule_policy.h"
@@ -15,10 +13,10 @@ namespace fb::machine {
 
 class UntimedPolicy : public SchedulePolicy {
  public:
-  bool step(Engine& engine) final;
+  bool step(EngineSteps& engine) final;
 
  protected:
-  using Copies = std::deque<std::unique_ptr<simt::AsyncCopy>>;  // Engine::Copies
+  using Copies = EngineSteps::Copies;
   static constexpr size_t kMostCopiesInFlight = 64;
 
  private:

@@ -41,13 +41,13 @@ namespace {
 using Role = OperandRole;
 using Extent = OperandExtent;
 
-constexpr uint64_t kMostSize = uint64_t{1} << 31;   // of m, n, k and batches
-constexpr int64_t kMostStride = int64_t{1} << 40;   // in elements
-constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // of an operand: more than any device has
-constexpr uint64_t kMostWaves = 1024;               // that are events of their own
-constexpr uint64_t kRegistersPerThread = 168;
+constexpr uint64_t kMostSize = uint64_t{1} << 31;          // of m, n, k and batches
+constexpr int64_t kMostStride = int64_t{1} << 40;          // in elements
+constexpr uint64_t kMostOperandBytes = uint64_t{1} << 46;  // of an operand: more than any device has
+constexpr uint64_t kMostWaves = 1024;                      // that are events of their own
+constexpr uint64_t kProductRegisters = 168;
 // Multiplications that are computed before other events may run, and what they count as in the budget of instructions.
-constexpr uint64_t kMostAtOnce = uint64_t{1} << 27, kPerInstruction = 512;
+constexpr uint64_t kMostWorkAtOnce = uint64_t{1} << 27, kPerInstruction = 512;
 constexpr uint64_t kLeastRows = 12, kLeastColumns = 32;
 // Beyond so many runs of bytes an operand counts as accessed with its gaps.
 constexpr uint64_t kMostRuns = uint64_t{1} << 16;
@@ -65,7 +65,7 @@ std::optional<Extent> extent_of(const wire::BlasOperand& o, uint64_t rows, uint6
   if (o.by_pointers == 0) add(batches, o.batch_stride);
   const auto size = static_cast<int64_t>(size_of(o.type));
   const __int128 bytes = (high - low + 1) * size;
-  if (bytes > static_cast<__int128>(kMostBytes)) return std::nullopt;
+  if (bytes > static_cast<__int128>(kMostOperandBytes)) return std::nullopt;
   return Extent{rows, columns, static_cast<int64_t>(low * size), static_cast<uint64_t>(bytes)};
 }
 
@@ -392,7 +392,7 @@ void BlasOperations::start(const LaunchPtr& launch) {
   BlockNeeds needs;
   needs.threads = std::min(launch->plan.threads, node_.limits.threads_per_sm);
   needs.registers =
-      static_cast<uint32_t>(std::min<uint64_t>(needs.threads * kRegistersPerThread, node_.limits.registers_per_sm));
+      static_cast<uint32_t>(std::min<uint64_t>(needs.threads * kProductRegisters, node_.limits.registers_per_sm));
   // More than half of what there is: a multiprocessor holds one block.
   if (launch->plan.tile_m != 0)
     needs.shared = std::max(node_.limits.shared_reserved_per_block, node_.limits.shared_per_sm / 2 + 1);
@@ -546,7 +546,7 @@ void BlasOperations::compute(const LaunchPtr& launch) {
   g.beta = l.scalar(m.beta, 0) * l.scale(m.scale_c);
   g.scale_d = l.scale(m.scale_d);
   const GemmPiece piece = gemm_piece(m.k);
-  for (uint64_t worked = 0; l.batch < m.batches && worked < kMostAtOnce;) {
+  for (uint64_t worked = 0; l.batch < m.batches && worked < kMostWorkAtOnce;) {
     const uint64_t b = l.batch;
     g.a = g.alpha == 0 ? BlasView{} : l.view(m.a, b);
     g.b = l.view(m.b, b);

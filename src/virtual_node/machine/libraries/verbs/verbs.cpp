@@ -1,9 +1,5 @@
 #include "virtual_node/machine/libraries/verbs/verbs.h"
 
-#include <fcntl.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,7 +9,6 @@
 namespace fb::machine {
 namespace {
 
-constexpr uint64_t kTieOfCards = 0;
 constexpr Time kPicosecondsPerNanosecond = 1000;
 
 }  // namespace
@@ -21,6 +16,7 @@ constexpr Time kPicosecondsPerNanosecond = 1000;
 Verbs::Verbs(ProcessServices& node)
     : node_(node),
       network_(node.network),
+      events_(node.engine),
       cards_(*this, network_.cards(), rdma::CardLimits{},
              mix(0x6e6963, node.options.secret != 0 ? node.options.secret : node.options.seed)),
       order_(node),
@@ -34,7 +30,6 @@ void Verbs::clear() {
   waiters_.clear();
   held_.clear();
   events_.clear();
-  timers_.clear();
 }
 
 void Verbs::remove_process(const Process& process) {
@@ -44,7 +39,7 @@ void Verbs::remove_process(const Process& process) {
   host_accesses_.take();
   host_accesses_.remove_process(process.number);
   cards_.remove_process(process.number);
-  std::erase_if(pipes_, [&](const auto& entry) { return entry.second.process == process.number; });
+  pipes_.remove_process(process.number);
   waiters_.erase(process.number);
   held_.erase(process.number);
 }
@@ -101,45 +96,6 @@ std::vector<wire::CardFacts> Verbs::cards_of(const Process& process) const {
 }
 
 // Time
-
-Time Verbs::now() const { return std::max(now_, node_.engine.now()); }
-
-void Verbs::at(Time time, std::function<void()> call) {
-  const Time when = std::max(time, now());
-  events_.emplace(std::pair{when, next_event_++}, std::move(call));
-  node_.engine.schedule(when, kTieOfCards, [this] { fire(); }, {EventAbout::Kind::memory});
-}
-
-void Verbs::at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) {
-  const uint64_t number = ++next_timer_;
-  const Time when = std::max(time, now());
-  timers_.emplace(number, std::move(is_over));
-  const auto is_void = [this, number] {
-    const auto found = timers_.find(number);
-    return found == timers_.end() || found->second();
-  };
-  node_.engine.schedule(
-      when, kTieOfCards,
-      [this, number, when, call = std::move(call)] {
-        if (timers_.erase(number) == 0) return;
-        now_ = std::max(now_, when);
-        call();
-      },
-      {EventAbout::Kind::memory}, is_void);
-}
-
-bool Verbs::cards_are_idle() {
-  std::erase_if(timers_, [](const auto& timer) { return timer.second(); });
-  return events_.empty() && timers_.empty();
-}
-
-void Verbs::fire() {
-  if (events_.empty()) return;
-  const auto first = events_.extract(events_.begin());
-  now_ = std::max(now_, first.key().first);
-  node_.engine.note_progress();
-  first.mapped()();
-}
 
 Verbs::Flight Verbs::fly(uint32_t from, uint32_t to, const Load& load) {
   using Kind = fabric::Network::Kind;
@@ -232,12 +188,8 @@ void Verbs::touches(uint32_t process, uint64_t address, uint64_t bytes, const rd
 
 // What processes hear
 
-void Verbs::tell(uint64_t id, const wire::VerbsEvent& event) {
-  const auto found = pipes_.find(id);
-  if (found == pipes_.end()) return;
-  // A full pipe holds thousands of events that were not read; further ones are lost, as in a real queue of events.
-  const ssize_t wrote = ::write(found->second.writer.get(), &event, sizeof event);
-  if (wrote == sizeof event) node_.threads.note_told();
+void Verbs::tell(uint64_t pipe, const wire::VerbsEvent& event) {
+  if (pipes_.write(pipe, event)) node_.threads.note_told();
 }
 
 void Verbs::notify(rdma::CompletionQueue& queue) {
@@ -321,11 +273,11 @@ void Verbs::answer_poll(Waiter& waiter) {
     // polls is left.
     constexpr uint32_t kPatience = 512, kInVain = 1 << 15;
     if (++thread.polls > kPatience && cards_are_idle() && !node_.judge) polled.in_vain = kInVain;
-    node_.engine.note_host_poll();
+    node_.engine.polls().note_host();
   } else {
     thread.polls = 0;
     thread.polled.clear();
-    node_.engine.note_progress();
+    node_.engine.polls().note_progress();
     answer_held(thread.process->number);
   }
   answer.set_body(polled);
@@ -355,11 +307,11 @@ void Verbs::answer_look(Waiter& waiter) {
   if (is_as_seen(thread, *waiter.look)) {
     ++thread.polls;
     vain_looks_[thread.tie] = *waiter.look;
-    node_.engine.note_host_poll();
+    node_.engine.polls().note_host();
   } else {
     thread.polls = 0;
     vain_looks_.erase(thread.tie);
-    node_.engine.note_progress();
+    node_.engine.polls().note_progress();
   }
   host_accesses_.look(*thread.process, *waiter.look);
   Answer answer;
@@ -384,11 +336,9 @@ OutsideWait Verbs::outside_wait(const HostThread& thread) const {
   if (thread.waiting || thread.gone) return OutsideWait::none;
   if (thread.note.wait != wire::VerbsWait::channel && thread.note.wait != wire::VerbsWait::events)
     return OutsideWait::none;
-  const auto found = pipes_.find(thread.note.id);
-  if (found == pipes_.end() || found->second.process != thread.process->number) return OutsideWait::none;
-  int unread = 0;
-  if (::ioctl(found->second.writer.get(), FIONREAD, &unread) != 0) return OutsideWait::none;
-  return unread == 0 ? OutsideWait::waits : OutsideWait::is_told;
+  const auto unread = pipes_.unread(thread.process->number, thread.note.id);
+  if (!unread) return OutsideWait::none;
+  return *unread == 0 ? OutsideWait::waits : OutsideWait::is_told;
 }
 
 bool Verbs::hold_post(HostThread& thread, const wire::VerbsPosted& reply) {

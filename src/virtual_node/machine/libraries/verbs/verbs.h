@@ -21,7 +21,9 @@
 #include "common/base/unique_fd.h"
 #include "virtual_node/fabric/network.h"
 #include "virtual_node/machine/deadlock/wait_graph.h"
+#include "virtual_node/machine/libraries/verbs/card_events.h"
 #include "virtual_node/machine/libraries/verbs/card_order.h"
+#include "virtual_node/machine/libraries/verbs/event_pipes.h"
 #include "virtual_node/machine/libraries/verbs/host_accesses.h"
 #include "virtual_node/machine/process/call.h"
 #include "virtual_node/machine/process/services.h"
@@ -71,7 +73,7 @@ class Verbs final : rdma::Surroundings {
   // What a thread is about to wait for.
   void note(HostThread& thread, const wire::VerbsNote& note);
   OutsideWait outside_wait(const HostThread& thread) const;
-  bool cards_are_idle();
+  bool cards_are_idle() { return events_.are_over(); }
 
   // Why threads that use cards wait for ever; nothing where none does (verbs_deadlock.cpp).
   std::optional<CollectiveBlame> blame() const;
@@ -84,14 +86,6 @@ class Verbs final : rdma::Surroundings {
   void look(HostThread& thread, const wire::VerbsLook& request);
 
  private:
-  // An end of a pipe into a process, and whose it is.
-  struct Pipe {
-    uint32_t process = 0;
-    uint32_t card = 0;
-    uint64_t context = 0;  // of a channel
-    uint32_t users = 0;
-    UniqueFd writer;
-  };
   struct Waiter {
     std::shared_ptr<HostThread> thread;
     wire::VerbsPoll request;
@@ -100,9 +94,11 @@ class Verbs final : rdma::Surroundings {
   };
 
   // Surroundings
-  Time now() const override;
-  void at(Time time, std::function<void()> call) override;
-  void at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) override;
+  Time now() const override { return events_.now(); }
+  void at(Time time, std::function<void()> call) override { events_.at(time, std::move(call)); }
+  void at_unless(Time time, std::function<bool()> is_over, std::function<void()> call) override {
+    events_.at_unless(time, std::move(is_over), std::move(call));
+  }
   bool read(uint32_t process, uint64_t address, std::span<std::byte> to) override;
   bool write(uint32_t process, uint64_t address, std::span<const std::byte> from) override;
   void touches(uint32_t process, uint64_t address, uint64_t bytes, const rdma::Touch& touch) override;
@@ -116,7 +112,6 @@ class Verbs final : rdma::Surroundings {
   void notify(rdma::CompletionQueue& queue) override;
   void happened(rdma::AsyncEvent event, const rdma::Object& object) override;
 
-  void fire();
   Process* find_process(uint32_t number) const;
   // Every piece of the range that lies in one piece of the host's memory; false: a part of it is no memory.
   bool for_each_piece(uint32_t process, uint64_t address, uint64_t bytes,
@@ -128,10 +123,8 @@ class Verbs final : rdma::Surroundings {
   bool resolve(const wire::VerbsPath& path, uint32_t& card) const;
   template <class T>
   int end_object(Process& process, uint64_t id);
-  int make_pipe(Process& process, const wire::VerbsMake& m, uint64_t& id, UniqueFd& reader);
+  int make_pipe(const Process& process, const wire::VerbsMake& m, uint64_t& id, UniqueFd& reader);
   int make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMade& made);
-  int end_pipe(const Process& process, uint64_t id);
-  Pipe* find_pipe(const Process& process, uint64_t id);
   void tell(uint64_t pipe, const wire::VerbsEvent& event);
   // Something has arrived for this process: its threads that poll look again.
   void wake(uint32_t process);
@@ -145,20 +138,14 @@ class Verbs final : rdma::Surroundings {
 
   ProcessServices& node_;
   fabric::Network& network_;
+  CardEvents events_;
   rdma::Cards cards_;
   CardOrder order_;
   HostAccesses host_accesses_;
   std::map<uint64_t, wire::VerbsLook> vain_looks_;  // the last ones of threads that poll a word, by HostThread::tie
-  std::map<uint64_t, Pipe> pipes_;                  // contexts and channels
-  uint64_t next_pipe_ = 1;
-  // Events of cards happen in the order of their times, whatever the schedule.
-  std::map<std::pair<Time, uint64_t>, std::function<void()>> events_;
-  uint64_t next_event_ = 0;
-  std::map<uint64_t, std::function<bool()>> timers_;  // whether they are over
-  uint64_t next_timer_ = 0;
-  uint64_t drawn_ = 0;                                           // orders of parts of messages, and delays
-  std::map<std::pair<uint32_t, uint32_t>, Time> last_arrivals_;  // from a card, at another
-  Time now_ = 0;
+  EventPipes pipes_;
+  uint64_t drawn_ = 0;                                                // orders of parts of messages, and delays
+  std::map<std::pair<uint32_t, uint32_t>, Time> last_arrivals_;       // from a card, at another
   std::map<uint32_t, std::vector<std::shared_ptr<Waiter>>> waiters_;  // by process
   struct HeldPost {
     std::shared_ptr<HostThread> thread;

@@ -26,11 +26,7 @@ std::optional<CollectiveBlame> Verbs::blame() const {
   for (const auto& thread : threads) {
     if (thread->gone || thread->process->gone) continue;
     // A thread outside may look at a channel's descriptor by poll() or epoll.
-    uint64_t channel = 0;
-    for (const auto& [id, pipe] : pipes_) {
-      if (pipe.process == thread->process->number && pipe.context != 0 && pipe.users != 0) channel = id;
-    }
-    finder.add_thread(*thread, channel);
+    finder.add_thread(*thread, pipes_.used_channel(thread->process->number));
   }
   return finder.find();
 }

@@ -1,8 +1,5 @@
 // Making, changing and ending objects of network cards.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -12,162 +9,177 @@ namespace fb::machine {
 
 using wire::VerbsObject;
 
-// Contexts and channels
+namespace {
 
-int Verbs::make_pipe(Process& process, const wire::VerbsMake& m, uint64_t& id, UniqueFd& reader) {
-  constexpr size_t kMostPipes = 256;
-  const auto mine = std::ranges::count_if(pipes_, [&](const auto& e) { return e.second.process == process.number; });
-  if (static_cast<size_t>(mine) >= kMostPipes) return EMFILE;
-  Pipe pipe;
-  pipe.process = process.number;
-  if (m.kind == VerbsObject::context) {
-    if (m.card >= node_.platform.nic.per_node || network_.cards() == 0) return ENODEV;
-    pipe.card = first_card(process) + m.card;
-  } else {
-    const Pipe* const context = find_pipe(process, m.parent);
-    if (!context || context->context != 0) return EINVAL;
-    pipe.card = context->card;
-    pipe.context = m.parent;
+// One object of a process, by kind. Each gives a number of errno, 0: done, and says in `made` what it has become.
+class ObjectMaker {
+ public:
+  ObjectMaker(rdma::Cards& cards, EventPipes& pipes, uint32_t process, const wire::VerbsMake& wanted,
+              wire::VerbsMade& made)
+      : cards_(cards), pipes_(pipes), process_(process), m_(wanted), made_(made) {}
+
+  int make_xrc_domain(uint32_t card) {
+    const bool known = m_.identity != 0 && cards_.is_known_xrc(card, m_.identity);
+    if (m_.must_be_there != 0 && !known) return EAGAIN;
+    if (m_.must_be_new != 0 && known) return EINVAL;
+    rdma::XrcDomain* xrc = nullptr;
+    if (const int error = cards_.make_xrc_domain(process_, card, m_.identity, xrc); error != 0) return error;
+    return finish(*xrc, m_.parent);
   }
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
-  reader = UniqueFd(ends[0]);
-  pipe.writer = UniqueFd(ends[1]);
-  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  id = next_pipe_++;
-  pipes_[id] = std::move(pipe);
-  return 0;
-}
 
-Verbs::Pipe* Verbs::find_pipe(const Process& process, uint64_t id) {
-  const auto found = pipes_.find(id);
-  return found == pipes_.end() || found->second.process != process.number ? nullptr : &found->second;
-}
+  int make_domain(uint32_t card) {
+    rdma::Domain* domain = nullptr;
+    if (const int error = cards_.make_domain(process_, card, domain); error != 0) return error;
+    return finish(*domain, m_.parent);
+  }
 
-int Verbs::end_pipe(const Process& process, uint64_t id) {
-  const Pipe* const pipe = find_pipe(process, id);
-  if (!pipe) return EINVAL;
-  if (pipe->users != 0) return EBUSY;
-  pipes_.erase(id);
-  return 0;
-}
-
-// Objects
-
-int Verbs::make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMade& made) {
-  using namespace rdma;
-  const auto finish = [&](Object& object, uint64_t context) {
-    object.context = context;
-    object.cookie = m.cookie;
-    made.id = object.id;
-    return 0;
-  };
-  if (m.kind == VerbsObject::domain || m.kind == VerbsObject::completion_queue || m.kind == VerbsObject::xrc_domain) {
-    const Pipe* const context = find_pipe(process, m.parent);
-    if (!context || context->context != 0) return EINVAL;
-    if (m.kind == VerbsObject::xrc_domain) {
-      const bool known = m.identity != 0 && cards_.is_known_xrc(context->card, m.identity);
-      if (m.must_be_there != 0 && !known) return EAGAIN;
-      if (m.must_be_new != 0 && known) return EINVAL;
-      XrcDomain* xrc = nullptr;
-      if (const int error = cards_.make_xrc_domain(process.number, context->card, m.identity, xrc); error != 0)
-        return error;
-      return finish(*xrc, m.parent);
-    }
-    if (m.kind == VerbsObject::domain) {
-      Domain* domain = nullptr;
-      if (const int error = cards_.make_domain(process.number, context->card, domain); error != 0) return error;
-      return finish(*domain, m.parent);
-    }
-    Pipe* const channel = find_pipe(process, m.channel);
-    if (m.channel != 0 && (!channel || channel->context != m.parent)) return EINVAL;
-    CompletionQueue* queue = nullptr;
-    if (const int error = cards_.make_completion_queue(process.number, context->card, m.receives, queue); error != 0)
-      return error;
-    queue->channel = m.channel;
-    queue->ignores_overrun = m.ignores_overrun != 0;
+  int make_completion_queue(uint32_t card) {
+    EventPipes::Pipe* const channel = pipes_.find(process_, m_.channel);
+    if (m_.channel != 0 && (!channel || channel->context != m_.parent)) return EINVAL;
+    rdma::CompletionQueue* queue = nullptr;
+    if (const int error = cards_.make_completion_queue(process_, card, m_.receives, queue); error != 0) return error;
+    queue->channel = m_.channel;
+    queue->ignores_overrun = m_.ignores_overrun != 0;
     if (channel) ++channel->users;
-    made.receives = queue->capacity;
-    return finish(*queue, m.parent);
+    made_.receives = queue->capacity;
+    return finish(*queue, m_.parent);
   }
 
-  if (m.kind == VerbsObject::queue_pair && m.type == static_cast<uint32_t>(QpType::xrc_receive)) {
-    XrcDomain* const xrc = cards_.find<XrcDomain>(process.number, m.xrc_domain);
+  int make_xrc_target() {
+    rdma::XrcDomain* const xrc = cards_.find<rdma::XrcDomain>(process_, m_.xrc_domain);
     if (!xrc) return EINVAL;
-    QueuePair* pair = nullptr;
+    rdma::QueuePair* pair = nullptr;
     if (const int error =
-            m.number != 0 ? cards_.open_xrc_target(*xrc, m.number, pair) : cards_.make_xrc_target(*xrc, pair);
+            m_.number != 0 ? cards_.open_xrc_target(*xrc, m_.number, pair) : cards_.make_xrc_target(*xrc, pair);
         error != 0)
       return error;
-    made.number = pair->number;
-    made.id = pair->id;
+    made_.number = pair->number;
+    made_.id = pair->id;
     // Events go to the process that has made it.
-    return m.number != 0 ? 0 : finish(*pair, xrc->context);
+    return m_.number != 0 ? 0 : finish(*pair, xrc->context);
   }
-  Domain* const domain = cards_.find<Domain>(process.number, m.parent);
+
+  int make_region(rdma::Domain& domain) {
+    rdma::Region* region = nullptr;
+    if (const int error = cards_.make_region(domain, m_.address, m_.bytes, m_.iova, m_.access, region); error != 0)
+      return error;
+    made_.key = region->key;
+    return finish(*region, domain.context);
+  }
+
+  int make_window(rdma::Domain& domain) {
+    rdma::Window* window = nullptr;
+    if (const int error = cards_.make_window(domain, static_cast<uint8_t>(std::min(m_.type, 255u)), window); error != 0)
+      return error;
+    made_.key = window->key;
+    return finish(*window, domain.context);
+  }
+
+  int make_address(rdma::Domain& domain, uint32_t to, bool reachable) {
+    rdma::Address wanted, *address = nullptr;
+    wanted.to = to;
+    wanted.reachable = reachable;
+    wanted.global = m_.path.global != 0;
+    if (const int error = cards_.make_address(domain, wanted, address); error != 0) return error;
+    return finish(*address, domain.context);
+  }
+
+  int make_shared_receive_queue(rdma::Domain& domain) {
+    rdma::SharedReceiveQueue* queue = nullptr;
+    rdma::XrcDomain* const xrc = m_.xrc_domain == 0 ? nullptr : cards_.find<rdma::XrcDomain>(process_, m_.xrc_domain);
+    rdma::CompletionQueue* const cq =
+        m_.receive_queue == 0 ? nullptr : cards_.find<rdma::CompletionQueue>(process_, m_.receive_queue);
+    if ((m_.xrc_domain != 0 && !xrc) || (m_.receive_queue != 0 && !cq)) return EINVAL;
+    if (const int error = cards_.make_shared_receive_queue(domain, m_.receives, m_.receive_pieces, queue, xrc, cq);
+        error != 0)
+      return error;
+    made_.number = queue->number;
+    made_.receives = queue->capacity;
+    made_.receive_pieces = queue->pieces;
+    return finish(*queue, domain.context);
+  }
+
+  int make_queue_pair(rdma::Domain& domain) {
+    rdma::QueuePair wanted, *pair = nullptr;
+    wanted.type = static_cast<rdma::QpType>(std::min(m_.type, 255u));
+    wanted.send_cq = cards_.find<rdma::CompletionQueue>(process_, m_.send_queue);
+    wanted.receive_cq = cards_.find<rdma::CompletionQueue>(process_, m_.receive_queue);
+    wanted.srq = cards_.find<rdma::SharedReceiveQueue>(process_, m_.shared_queue);
+    if (m_.shared_queue != 0 && !wanted.srq) return EINVAL;
+    wanted.limits = {.sends = m_.sends,
+                     .receives = m_.receives,
+                     .send_pieces = m_.send_pieces,
+                     .receive_pieces = m_.receive_pieces,
+                     .inline_bytes = m_.inline_bytes};
+    wanted.signals_all = m_.signals_all != 0;
+    if (const int error = cards_.make_queue_pair(domain, wanted, pair); error != 0) return error;
+    made_.number = pair->number;
+    made_.sends = pair->limits.sends;
+    made_.receives = pair->limits.receives;
+    made_.send_pieces = pair->limits.send_pieces;
+    made_.receive_pieces = pair->limits.receive_pieces;
+    made_.inline_bytes = pair->limits.inline_bytes;
+    return finish(*pair, domain.context);
+  }
+
+ private:
+  int finish(rdma::Object& object, uint64_t context) {
+    object.context = context;
+    object.cookie = m_.cookie;
+    made_.id = object.id;
+    return 0;
+  }
+
+  rdma::Cards& cards_;
+  EventPipes& pipes_;
+  const uint32_t process_;
+  const wire::VerbsMake& m_;
+  wire::VerbsMade& made_;
+};
+
+}  // namespace
+
+int Verbs::make_pipe(const Process& process, const wire::VerbsMake& m, uint64_t& id, UniqueFd& reader) {
+  if (pipes_.has_too_many(process.number)) return EMFILE;
+  if (m.kind == VerbsObject::context) {
+    if (m.card >= node_.platform.nic.per_node || network_.cards() == 0) return ENODEV;
+    return pipes_.make(process.number, first_card(process) + m.card, 0, id, reader);
+  }
+  const EventPipes::Pipe* const context = pipes_.find_context(process.number, m.parent);
+  if (!context) return EINVAL;
+  return pipes_.make(process.number, context->card, m.parent, id, reader);
+}
+
+int Verbs::make_object(Process& process, const wire::VerbsMake& m, wire::VerbsMade& made) {
+  ObjectMaker maker(cards_, pipes_, process.number, m, made);
+  if (m.kind == VerbsObject::domain || m.kind == VerbsObject::completion_queue || m.kind == VerbsObject::xrc_domain) {
+    const EventPipes::Pipe* const context = pipes_.find_context(process.number, m.parent);
+    if (!context) return EINVAL;
+    if (m.kind == VerbsObject::xrc_domain) return maker.make_xrc_domain(context->card);
+    return m.kind == VerbsObject::domain ? maker.make_domain(context->card)
+                                         : maker.make_completion_queue(context->card);
+  }
+  if (m.kind == VerbsObject::queue_pair && m.type == static_cast<uint32_t>(rdma::QpType::xrc_receive))
+    return maker.make_xrc_target();
+  rdma::Domain* const domain = cards_.find<rdma::Domain>(process.number, m.parent);
   if (!domain) return EINVAL;
   switch (m.kind) {
-    case VerbsObject::region: {
+    case VerbsObject::region:
       // It must be memory that the machine can reach.
       if (m.bytes != 0 && !for_each_piece(process.number, m.address, m.bytes, [](const auto&, uint64_t, uint64_t) {}))
         return EFAULT;
-      rdma::Region* region = nullptr;
-      if (const int error = cards_.make_region(*domain, m.address, m.bytes, m.iova, m.access, region); error != 0)
-        return error;
-      made.key = region->key;
-      return finish(*region, domain->context);
-    }
-    case VerbsObject::window: {
-      rdma::Window* window = nullptr;
-      if (const int error = cards_.make_window(*domain, static_cast<uint8_t>(std::min(m.type, 255u)), window);
-          error != 0)
-        return error;
-      made.key = window->key;
-      return finish(*window, domain->context);
-    }
+      return maker.make_region(*domain);
+    case VerbsObject::window:
+      return maker.make_window(*domain);
     case VerbsObject::address: {
-      rdma::Address wanted, *address = nullptr;
-      wanted.reachable = resolve(m.path, wanted.to);
-      wanted.global = m.path.global != 0;
-      if (const int error = cards_.make_address(*domain, wanted, address); error != 0) return error;
-      return finish(*address, domain->context);
+      uint32_t to = 0;
+      const bool reachable = resolve(m.path, to);
+      return maker.make_address(*domain, to, reachable);
     }
-    case VerbsObject::shared_receive_queue: {
-      SharedReceiveQueue* queue = nullptr;
-      XrcDomain* const xrc = m.xrc_domain == 0 ? nullptr : cards_.find<XrcDomain>(process.number, m.xrc_domain);
-      CompletionQueue* const cq =
-          m.receive_queue == 0 ? nullptr : cards_.find<CompletionQueue>(process.number, m.receive_queue);
-      if ((m.xrc_domain != 0 && !xrc) || (m.receive_queue != 0 && !cq)) return EINVAL;
-      if (const int error = cards_.make_shared_receive_queue(*domain, m.receives, m.receive_pieces, queue, xrc, cq);
-          error != 0)
-        return error;
-      made.number = queue->number;
-      made.receives = queue->capacity;
-      made.receive_pieces = queue->pieces;
-      return finish(*queue, domain->context);
-    }
-    case VerbsObject::queue_pair: {
-      QueuePair wanted, *pair = nullptr;
-      wanted.type = static_cast<QpType>(std::min(m.type, 255u));
-      wanted.send_cq = cards_.find<CompletionQueue>(process.number, m.send_queue);
-      wanted.receive_cq = cards_.find<CompletionQueue>(process.number, m.receive_queue);
-      wanted.srq = cards_.find<SharedReceiveQueue>(process.number, m.shared_queue);
-      if (m.shared_queue != 0 && !wanted.srq) return EINVAL;
-      wanted.limits = {.sends = m.sends,
-                       .receives = m.receives,
-                       .send_pieces = m.send_pieces,
-                       .receive_pieces = m.receive_pieces,
-                       .inline_bytes = m.inline_bytes};
-      wanted.signals_all = m.signals_all != 0;
-      if (const int error = cards_.make_queue_pair(*domain, wanted, pair); error != 0) return error;
-      made.number = pair->number;
-      made.sends = pair->limits.sends;
-      made.receives = pair->limits.receives;
-      made.send_pieces = pair->limits.send_pieces;
-      made.receive_pieces = pair->limits.receive_pieces;
-      made.inline_bytes = pair->limits.inline_bytes;
-      return finish(*pair, domain->context);
-    }
+    case VerbsObject::shared_receive_queue:
+      return maker.make_shared_receive_queue(*domain);
+    case VerbsObject::queue_pair:
+      return maker.make_queue_pair(*domain);
     default:
       return EINVAL;
   }
@@ -192,7 +204,7 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
   switch (m.kind) {
     case VerbsObject::context:
     case VerbsObject::channel:
-      error = end_pipe(process, m.id);
+      error = pipes_.end(process.number, m.id);
       break;
     case VerbsObject::domain:
       error = end_object<rdma::Domain>(process, m.id);
@@ -211,7 +223,7 @@ wire::VerbsResult Verbs::end(Process& process, const wire::VerbsEnd& m) {
       const auto* const queue = cards_.find<rdma::CompletionQueue>(process.number, m.id);
       const uint64_t channel = queue ? queue->channel : 0;
       error = end_object<rdma::CompletionQueue>(process, m.id);
-      if (Pipe* const pipe = error == 0 ? find_pipe(process, channel) : nullptr) --pipe->users;
+      if (auto* const pipe = error == 0 ? pipes_.find(process.number, channel) : nullptr) --pipe->users;
       break;
     }
     case VerbsObject::shared_receive_queue:
