@@ -83,6 +83,8 @@ class Cards {
 
   // Work
   int post(QueuePair& pair, SendWork work);
+  // All of them or none.
+  int post(QueuePair& pair, std::vector<SendWork> batch);
   int post(QueuePair& pair, ReceiveWork work);
   int post(SharedReceiveQueue& queue, ReceiveWork work);
   // At most `most` entries, the oldest ones; -1: the queue was overrun.
@@ -138,7 +140,8 @@ class Cards {
   bool lands_on_device(const Message& message) const;
 
   // Requester (requester.cpp)
-  int check(const QueuePair& pair, const SendWork& work) const;
+  // `ahead`: work that would be posted before it.
+  int check(const QueuePair& pair, const SendWork& work, uint64_t ahead = 0) const;
   void serve_soon(QueuePair& pair);
   void serve(QueuePair& pair);
   bool may_send(const QueuePair& pair, const SendEntry& entry) const;
