@@ -1,4 +1,4 @@
-// The machine of all tests of a program that is linked with this file: of a platform with network cards.
+// The machine of all tests of a program that is linked with this file, for the platform FB_PLATFORM.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 class OneMachine : public testing::Environment {
  public:
-  void SetUp() override { machine_.emplace("h100x8_2nodes"); }
+  void SetUp() override { machine_.emplace(FB_PLATFORM); }
   // The libraries' connections end with the process, after the machine.
   void TearDown() override { machine_.reset(); }
 

@@ -18,9 +18,9 @@ Enumeration no_such(int value) {
 }  // namespace fb
 
 // The call's result, and that no machine was asked for it.
-#define EXPECT_LOCAL(call, expected)                                         \
-  do {                                                                       \
-    const size_t before = fb::requests_sent();                               \
-    EXPECT_EQ(call, expected);                                               \
-    EXPECT_EQ(fb::requests_sent(), before) << #call << " asked the machine"; \
+#define EXPECT_LOCAL(call, expected)                                              \
+  do {                                                                            \
+    const size_t sent_before = fb::requests_sent();                               \
+    EXPECT_EQ(call, expected);                                                    \
+    EXPECT_EQ(fb::requests_sent(), sent_before) << #call << " asked the machine"; \
   } while (false)

@@ -95,9 +95,13 @@ TEST_F(Nvml, EveryFunctionOfADeviceRefusesWhatIsNone) {
   nvmlDevice_t second = nullptr;
   ASSERT_EQ(nvmlDeviceGetHandleByIndex(1, &second), NVML_SUCCESS);
   const uintptr_t step = reinterpret_cast<uintptr_t>(second) - handle;
+  const std::vector<uintptr_t> no_devices = {0, handle - step, handle + 1, handle + 8 * step, ~uintptr_t{0}};
+  unsigned int index = 0;
+  for (const uintptr_t none : no_devices)
+    EXPECT_LOCAL(nvmlDeviceGetIndex(reinterpret_cast<nvmlDevice_t>(none), &index), NVML_ERROR_INVALID_ARGUMENT);
   for (const Named& f : functions) {
     SCOPED_TRACE(f.name);
-    for (const uintptr_t none : {uintptr_t{0}, handle - step, handle + 1, handle + 8 * step, ~uintptr_t{0}})
+    for (const uintptr_t none : no_devices)
       EXPECT_LOCAL(f.call(reinterpret_cast<nvmlDevice_t>(none)), NVML_ERROR_INVALID_ARGUMENT);
     EXPECT_LOCAL(f.call(first_), NVML_ERROR_INVALID_ARGUMENT);  // with null pointers for its results
   }

@@ -124,14 +124,14 @@ TEST_F(Rdmacm, AnIdentifierWaitsForItsEventsToBeAcknowledged) {
   rdma_cm_event* event = nullptr;
   ASSERT_EQ(rdma_get_cm_event(channel_, &event), 0);
   EXPECT_EQ(event->id, id);
-  std::atomic<bool> acknowledged = false;
+  std::atomic<bool> destroyed = false;
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    acknowledged = true;
-    EXPECT_EQ(rdma_ack_cm_event(event), 0);
+    EXPECT_EQ(rdma_destroy_id(id), 0);
+    destroyed = true;
   });
-  EXPECT_EQ(rdma_destroy_id(id), 0);
-  EXPECT_TRUE(acknowledged);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(destroyed);
+  EXPECT_EQ(rdma_ack_cm_event(event), 0);
   other.join();
 }
 

@@ -218,14 +218,18 @@ TEST_F(VerbsObjects, AQueueWaitsForItsEventsToBeAcknowledged) {
   }
   ibv_ack_cq_events(a.cq, 1);
   ASSERT_EQ(ibv_destroy_qp(a.qp), 0);
-  std::atomic<bool> acknowledged = false;
+  std::atomic<bool> destroyed = false;
+  const size_t before = fb::requests_sent();
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    acknowledged = true;
-    ibv_ack_cq_events(cq, 1);
+    EXPECT_EQ(ibv_destroy_cq(cq), 0);
+    destroyed = true;
   });
-  EXPECT_EQ(ibv_destroy_cq(a.cq), 0);
-  EXPECT_TRUE(acknowledged);
+  // The card's queue ends, and the thread says that it is about to wait.
+  for (int k = 0; k < 5000 && fb::requests_sent() < before + 2; ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(destroyed);
+  ibv_ack_cq_events(cq, 1);
   other.join();
   ibv_qp_init_attr init{};
   a.cq = ibv_create_cq(a.context, 8, nullptr, nullptr, 0);
