@@ -224,10 +224,11 @@ TEST_F(VerbsObjects, AQueueWaitsForItsEventsToBeAcknowledged) {
     EXPECT_EQ(ibv_destroy_cq(cq), 0);
     destroyed = true;
   });
-  // The card's queue ends, and the thread says that it is about to wait.
-  for (int k = 0; k < 5000 && fb::requests_sent() < before + 2; ++k)
+  // The card's queue ends, and the thread says that it is about to wait. The machine answers it when this thread has
+  // slept for a while.
+  for (int k = 0; k < 20'000 && fb::requests_sent() < before + 2; ++k)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_FALSE(destroyed);
   ibv_ack_cq_events(cq, 1);
   other.join();
