@@ -84,7 +84,7 @@ class VerbsRequests {
   }
   void fill(wire::VerbsPost& m, const VerbsObjects& of) {
     using enum wire::VerbsObject;
-    m.kind = static_cast<wire::VerbsQueue>(in_.below(3));
+    m.kind = static_cast<wire::VerbsQueue>(in_.below(4));
     m.queue = object(of, m.kind == wire::VerbsQueue::shared_receive ? shared_receive_queue : queue_pair);
     m.count = in_.one_in(16) ? count() : 1 + in_.below(3);
   }

@@ -46,13 +46,16 @@ function(fb_layer name)
   endif()
 endfunction()
 
-# fb_compile_apart(TARGET OPTIONS … LAYERS …): compiles the sources of the layers into TARGET once more, with other options
-# than their libraries have.
+# fb_compile_apart(TARGET OPTIONS … LAYERS … [WITHOUT file…]): compiles the sources of the layers into TARGET once more, with
+# other options than their libraries have.
 function(fb_compile_apart target)
-  cmake_parse_arguments(ARG "" "" "OPTIONS;LAYERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPTIONS;LAYERS;WITHOUT" ${ARGN})
   foreach(layer IN LISTS ARG_LAYERS)
     get_target_property(folder fb_${layer} SOURCE_DIR)
     get_target_property(files fb_${layer} SOURCES)
+    if(ARG_WITHOUT)
+      list(REMOVE_ITEM files ${ARG_WITHOUT})
+    endif()
     list(TRANSFORM files PREPEND ${folder}/)
     target_sources(${target} PRIVATE ${files})
     if(FB_UNITY)

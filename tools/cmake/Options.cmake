@@ -75,7 +75,7 @@ endif()
 # headers on a guest's values.
 set(FB_TEST_OPTIONS ${FB_GUEST_VALUES} -O0 -U_FORTIFY_SOURCE)
 # What the fuzz targets look into, for the coverage that guides them.
-set(FB_FUZZED_LAYERS fabric fatbin machine mem platform ptx simt)
+set(FB_FUZZED_LAYERS fabric fatbin judge llm machine mem platform ptx shim_redirect simt toolchain)
 set(FB_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)
 # The engine's loops gain nothing from the targets in between.
 if(FB_AVX512)

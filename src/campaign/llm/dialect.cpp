@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <vector>
 
 #include "common/base/check.h"
@@ -87,6 +88,14 @@ Result<Json> effort_fragment(const Provider& provider, std::string_view effort) 
   std::vector<std::string> known;
   for (const auto& [word, fragment] : provider.effort) known.push_back(word == "budget" ? "a number of tokens" : word);
   return error(fmt::format("{} has no effort '{}'; known: {}", provider.name, effort, fmt::join(known, ", ")));
+}
+
+Json parse_json(std::string_view text) {
+  constexpr int kDeepest = 100;
+  return Json::parse(text, [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw std::runtime_error("the JSON is nested too deeply");
+    return true;
+  });
 }
 
 std::string without_thoughts(const std::string& text) {

@@ -63,6 +63,10 @@ std::string without_thoughts(const std::string& text);
 // The limit of output tokens of a call.
 uint32_t output_limit(const Provider& provider, const record::ModelSpec& model);
 
+// What a server has sent, as JSON. Throws if it is none, or nested deeper than any answer: what walks through it is
+// recursive.
+Json parse_json(std::string_view text);
+
 // For the dialects.
 const Dialect& openai_dialect();
 const Dialect& anthropic_dialect();

@@ -19,7 +19,7 @@ Json text_block(const std::string& text, bool marked) {
 class AnthropicDecoder : public Decoder {
  public:
   void take_event(std::string_view data) override {
-    const Json event = Json::parse(data);
+    const Json event = parse_json(data);
     const std::string type = text_of(event, "type");
     if (type == "error") {
       if (!take_error(event)) answer_.error = "an error without a message";
@@ -40,7 +40,7 @@ class AnthropicDecoder : public Decoder {
   }
 
   void take_whole(std::string_view body) override {
-    const Json json = Json::parse(body);
+    const Json json = parse_json(body);
     if (take_error(json)) return;
     if (!json.is_object() || !json.contains("content")) throw std::runtime_error("the answer has no 'content'");
     take_message(json);

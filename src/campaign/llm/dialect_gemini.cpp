@@ -29,10 +29,10 @@ Json parts(const std::string& text) { return Json::array({Json{{"text", text}}})
 
 class GeminiDecoder : public Decoder {
  public:
-  void take_event(std::string_view data) override { take(Json::parse(data)); }
+  void take_event(std::string_view data) override { take(parse_json(data)); }
 
   void take_whole(std::string_view body) override {
-    const Json json = Json::parse(body);
+    const Json json = parse_json(body);
     take(json);
     if (!answer_.error.empty()) return;
     if (!answer_.stopped && !json.contains("candidates")) throw std::runtime_error("the answer has no 'candidates'");

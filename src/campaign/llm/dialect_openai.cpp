@@ -1,5 +1,6 @@
 // POST /chat/completions of OpenAI, which most other providers have adopted.
 
+#include <algorithm>
 #include <string>
 
 #include "campaign/llm/dialect.h"
@@ -48,11 +49,11 @@ class OpenAiDecoder : public Decoder {
       answer_.ended = true;
       return;
     }
-    take(Json::parse(data), "delta");
+    take(parse_json(data), "delta");
   }
 
   void take_whole(std::string_view body) override {
-    const Json json = Json::parse(body);
+    const Json json = parse_json(body);
     if (take_error(json)) return;
     if (!json.is_object() || !json.contains("choices")) throw std::runtime_error("the answer has no 'choices'");
     take(json, "message");
@@ -83,8 +84,9 @@ class OpenAiDecoder : public Decoder {
     const Json& usage = member(holder, "usage");
     if (usage.empty()) return;
     answer_.usage = usage_of(usage);
+    // What is paid is never less than nothing: a budget counts it.
     if (const auto cost = usage.find("cost"); provider_.reports_cost && cost != usage.end() && cost->is_number())
-      answer_.usd = cost->get<double>();
+      answer_.usd = std::max(cost->get<double>(), 0.0);
   }
 
   const Provider& provider_;

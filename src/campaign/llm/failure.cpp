@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "campaign/llm/dialect.h"
 #include "campaign/llm/retry.h"
@@ -13,9 +14,14 @@ namespace {
 
 using End = HttpAnswer::End;
 
-// The message in the body of an error, or the beginning of the body.
+// The message in the body of an error, or the body.
 std::string complaint_in(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  Json json;
+  try {
+    json = parse_json(body);
+  } catch (const std::exception&) {
+    return body;
+  }
   const Json& holder = json.is_array() && !json.empty() ? json.front() : json;  // Gemini may send a list of one
   if (holder.is_object()) {
     const Json inner = holder.value("error", Json());

@@ -114,7 +114,8 @@ struct VerbsPair {
 };
 
 // Work. The blob of verbs_post: for each request a VerbsWork, its pieces, and its inline bytes, up to a multiple of 8.
-enum class VerbsQueue : uint32_t { send, receive, shared_receive };
+// A list is taken up to the first that is refused, a batch as a whole or not at all.
+enum class VerbsQueue : uint32_t { send, receive, shared_receive, send_batch };
 struct VerbsPost {
   uint64_t queue = 0;  // a queue pair, or a shared receive queue
   VerbsQueue kind{};

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <system_error>
 
 #include "common/base/content_hash.h"
+#include "common/base/numbers.h"
 #include "common/base/process.h"
 #include "common/base/strings.h"
 #include "judge/build/build_sandbox.h"
@@ -22,30 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-using Files = std::map<std::string, std::string>;  // name → content
-
-// "name size\n", then the bytes, for each file.
-std::string pack(const Files& files) {
-  std::string bytes;
-  for (const auto& [name, content] : files) bytes += fmt::format("{} {}\n", name, content.size()).append(content);
-  return bytes;
-}
-
-std::optional<Files> unpack(std::string_view bytes) {
-  Files files;
-  while (!bytes.empty()) {
-    const size_t end = bytes.find('\n'), blank = bytes.find(' ');
-    if (end == std::string_view::npos || blank > end) return std::nullopt;
-    const std::string name(bytes.substr(0, blank));
-    const std::string size(bytes.substr(blank + 1, end - blank - 1));
-    const size_t length = std::strtoull(size.c_str(), nullptr, 10);
-    bytes.remove_prefix(end + 1);
-    if (length > bytes.size()) return std::nullopt;
-    files[name] = bytes.substr(0, length);
-    bytes.remove_prefix(length);
-  }
-  return files;
-}
+constexpr std::array<std::string_view, 5> kOutputs = {"candidate.so", "candidate.ptx", "driver.so", "driver.ptx",
+                                                      "unsupported.txt"};
 
 Built deliver(const Files& files, const std::string& folder) {
   Built built{.path = folder + "/candidate.so"};
@@ -67,6 +45,28 @@ Built deliver(const Files& files, const std::string& folder) {
 
 }  // namespace
 
+std::string pack(const Files& files) {
+  std::string bytes;
+  for (const auto& [name, content] : files) bytes += fmt::format("{} {}\n", name, content.size()).append(content);
+  return bytes;
+}
+
+std::optional<Files> unpack(std::string_view bytes) {
+  Files files;
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n'), blank = bytes.find(' ');
+    if (end == std::string_view::npos || blank > end) return std::nullopt;
+    const std::string_view name = bytes.substr(0, blank);
+    const auto length = as_number<size_t>(bytes.substr(blank + 1, end - blank - 1));
+    bytes.remove_prefix(end + 1);
+    // Names become files of a folder: no others than what builds make.
+    if (std::ranges::find(kOutputs, name) == kOutputs.end() || !length || *length > bytes.size()) return std::nullopt;
+    if (!files.try_emplace(std::string(name), bytes.substr(0, *length)).second) return std::nullopt;
+    bytes.remove_prefix(*length);
+  }
+  return files;
+}
+
 Workplace::Workplace(const BuildRequest& request) {
   fs::create_directory(sources());
   fs::create_directory(outputs());
@@ -82,7 +82,7 @@ Result<Built> build_cached(const BuildRequest& request, const std::vector<std::s
   auto cache = request.use_cache ? toolchain::Cache::of_user() : toolchain::Cache();
   const std::string key = hash_words(words);
   if (const auto known = cache.get(key)) {
-    if (const auto files = unpack(*known)) {
+    if (const auto files = unpack(*known); files && files->contains("candidate.so")) {
       Built built = deliver(*files, request.folder);
       built.from_cache = true;
       built.seconds = since();

@@ -3,6 +3,8 @@
 // What builds with any compiler have in common: a place to work in, and a cache in front.
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,13 @@ class Workplace {
  private:
   TempDir scratch_;
 };
+
+using Files = std::map<std::string, std::string>;  // name → content
+
+// What the cache keeps of a build: "name size\n", then the bytes, for each file.
+std::string pack(const Files& files);
+// None: damaged, or not packed here.
+std::optional<Files> unpack(std::string_view bytes);
 
 // `make` writes objects and PTX of the units or says why not; not called where the cache has what is made of `words`.
 Result<Built> build_cached(const BuildRequest& request, const std::vector<std::string>& words,

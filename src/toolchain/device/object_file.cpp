@@ -91,8 +91,9 @@ Result<std::vector<ObjectFile>> read_archive(const std::string& path, std::strin
 
 }  // namespace
 
-Result<std::vector<ObjectFile>> read_objects(const std::string& path) {
-  const std::string bytes = read_file(path);
+Result<std::vector<ObjectFile>> read_objects(const std::string& path) { return objects_in(path, read_file(path)); }
+
+Result<std::vector<ObjectFile>> objects_in(const std::string& path, std::string_view bytes) {
   if (bytes.starts_with(kArchive) || bytes.starts_with(kThinArchive)) return read_archive(path, bytes);
   std::vector<ObjectFile> one;
   if (auto object = read_object(path, bytes)) one.push_back(std::move(*object));

@@ -25,5 +25,7 @@ struct ObjectFile {
 
 // One for an object, one for each member of a library; none for a shared object or a linker script.
 Result<std::vector<ObjectFile>> read_objects(const std::string& path);
+// Likewise, of a file's content. The members of a thin library are files beside `path`.
+Result<std::vector<ObjectFile>> objects_in(const std::string& path, std::string_view bytes);
 
 }  // namespace fb::toolchain

@@ -88,6 +88,8 @@ class Cards final : private PairStates {
 
   // Work
   int post(QueuePair& pair, SendWork work) { return requester_.post(pair, std::move(work)); }
+  // All of them or none.
+  int post(QueuePair& pair, std::vector<SendWork> batch) { return requester_.post(pair, std::move(batch)); }
   int post(QueuePair& pair, ReceiveWork work) { return responder_.post(pair, std::move(work)); }
   int post(SharedReceiveQueue& queue, ReceiveWork work) { return responder_.post(queue, std::move(work)); }
   // At most `most` entries, the oldest ones; -1: the queue was overrun.

@@ -57,7 +57,7 @@ Time timeout_of(const QueuePair& pair) { return Time{4'096'000} << std::min(pair
 
 }  // namespace
 
-int Requester::check(const QueuePair& pair, const SendWork& work) {
+int Requester::check(const QueuePair& pair, const SendWork& work, uint64_t ahead) {
   const QpState state = pair.state();
   if (state == QpState::reset || state == QpState::init || state == QpState::rtr) return EINVAL;
   if (!is_valid_for(pair.type, work.opcode)) return EINVAL;
@@ -66,17 +66,31 @@ int Requester::check(const QueuePair& pair, const SendWork& work) {
   if ((work.flags & send_flags::inline_data) != 0 &&
       (work.inlined.size() > pair.limits.inline_bytes || is_fetching(work.opcode)))
     return EINVAL;
-  if (pair.posted - pair.freed >= pair.limits.sends) return ENOMEM;
+  if (pair.posted - pair.freed + ahead >= pair.limits.sends) return ENOMEM;
+  return 0;
+}
+
+namespace {
+
+int note_refusal(QueuePair& pair, int error) {
+  ++pair.past.refused;
+  pair.past.refusal = error;
+  pair.past.refused_in = pair.state();
+  return error;
+}
+
+}  // namespace
+
+int Requester::post(QueuePair& pair, std::vector<SendWork> batch) {
+  for (size_t k = 0; k < batch.size(); ++k) {
+    if (const int error = check(pair, batch[k], k); error != 0) return note_refusal(pair, error);
+  }
+  for (SendWork& work : batch) post(pair, std::move(work));
   return 0;
 }
 
 int Requester::post(QueuePair& pair, SendWork work) {
-  if (const int error = check(pair, work); error != 0) {
-    ++pair.past.refused;
-    pair.past.refusal = error;
-    pair.past.refused_in = pair.state();
-    return error;
-  }
+  if (const int error = check(pair, work); error != 0) return note_refusal(pair, error);
   SendEntry entry;
   entry.index = pair.posted++;
   entry.bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes_of(work), ~0u));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "virtual_node/rdma/card_memory.h"
 #include "virtual_node/rdma/completion_queues.h"
@@ -52,6 +53,8 @@ class Requester {
 
   // A number of errno, 0: done.
   int post(QueuePair& pair, SendWork work);
+  // All of them or none.
+  int post(QueuePair& pair, std::vector<SendWork> batch);
   // After a change of its state.
   void go_on(QueuePair& pair);
   void complete(QueuePair& pair, const SendEntry& entry);
@@ -72,7 +75,8 @@ class Requester {
   void go_back(QueuePair& pair, uint64_t index);
 
  private:
-  static int check(const QueuePair& pair, const SendWork& work);
+  // `ahead`: work that would be posted before it.
+  static int check(const QueuePair& pair, const SendWork& work, uint64_t ahead = 0);
   void serve_soon(QueuePair& pair);
   void serve(QueuePair& pair);
   static bool may_send(const QueuePair& pair, const SendEntry& entry);

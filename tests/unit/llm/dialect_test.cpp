@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 
+#include "campaign/llm/failure.h"
 #include "common/base/strings.h"
 
 namespace fb::llm {
@@ -125,6 +127,29 @@ TEST(Dialect, NullsAndNonsenseInAnAnswerAreNoCrash) {
   EXPECT_THROW(read_whole("openai", "[]"), std::exception);
   EXPECT_THROW(read_whole("anthropic", "{}"), std::exception);
   EXPECT_THROW(read_whole("google", "5"), std::exception);
+}
+
+// What walks through it would use up the stack.
+TEST(Dialect, AnAnswerThatIsNestedTooDeeplyIsNone) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const char* provider : {"openai", "anthropic", "google"}) {
+    EXPECT_THROW(read_whole(provider, R"({"error": {"code": )" + deep + "}}"), std::runtime_error) << provider;
+    EXPECT_THROW(read_whole(provider, R"({"choices": )" + deep + "}"), std::runtime_error) << provider;
+  }
+  const HttpAnswer http{
+      .end = HttpAnswer::End::whole, .status = 500, .headers = {}, .body = R"({"error": )" + deep + "}"};
+  Contact contact;
+  contact.provider = table().find("openai");
+  const Failure failure = failure_of_status(http, contact, {.provider = "openai"}, Redactor(""));
+  EXPECT_TRUE(failure.error.contains("status 500")) << failure.error;
+}
+
+TEST(Dialect, APriceIsNeverBelowNothing) {
+  const auto price = [](const std::string& cost) {
+    return read_whole("openrouter", R"({"choices": [], "usage": {"cost": )" + cost + "}}").usd;
+  };
+  EXPECT_EQ(price("0.25"), 0.25);
+  EXPECT_EQ(price("-1000"), 0);
 }
 
 TEST(Dialect, AnErrorSaysWhetherAskingAgainHelps) {

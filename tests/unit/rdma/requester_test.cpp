@@ -240,6 +240,27 @@ TEST(Requester, ASendQueueIsFreedByPollingOnly) {
   EXPECT_EQ(post_c(8, 0), ENOMEM);
 }
 
+TEST(Requester, ABatchIsTakenAsAWholeOrNotAtAll) {
+  World w;
+  End a(w, 0, QpType::rc, false, 4), b(w, 1);
+  connect(a, b);
+  const auto batch_of = [&](uint64_t first, uint64_t last) {
+    std::vector<SendWork> batch;
+    for (uint64_t id = first; id <= last; ++id) batch.push_back(one_sided(id, Opcode::write, {a.piece(0, 8)}, b, 0));
+    return batch;
+  };
+  EXPECT_EQ(w.cards.post(*a.pair, batch_of(1, 5)), ENOMEM) << "one more than there is room for";
+  std::vector<SendWork> wrong = batch_of(1, 3);
+  wrong[2].pieces.assign(9, a.piece(0, 1));
+  EXPECT_EQ(w.cards.post(*a.pair, std::move(wrong)), EINVAL);
+  EXPECT_EQ(a.pair->past.refused, 2u);
+  w.run();
+  EXPECT_TRUE(a.poll().empty());
+  EXPECT_EQ(w.cards.post(*a.pair, batch_of(6, 9)), 0);
+  w.run();
+  EXPECT_EQ(summary(a.poll()), "6:0 7:0 8:0 9:0");
+}
+
 TEST(Requester, WhatAPairCanNotDo) {
   World w;
   End a(w, 0), b(w, 1);

@@ -29,8 +29,10 @@ cublasStatus_t create(cublasContext** into) {
   *into = nullptr;
   auto made = std::make_unique<cublasContext>();
   if (cudaGetDevice(&made->device) != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (const cudaError_t e = cudaMalloc(&made->result, kResultBytes); e != cudaSuccess)
+  void* result = nullptr;
+  if (const cudaError_t e = cudaMalloc(&result, kResultBytes); e != cudaSuccess)
     return e == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_NOT_INITIALIZED;
+  made->results.push_back(result);
   const std::lock_guard lock(mutex());
   handles().insert(made.get());
   *into = made.release();
@@ -47,7 +49,7 @@ cublasStatus_t destroy(cublasContext* handle) {
   int current = 0;
   cudaGetDevice(&current);
   cudaSetDevice(handle->device);
-  cudaFree(handle->result);
+  for (void* const result : handle->results) cudaFree(result);
   cudaSetDevice(current);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -78,6 +80,28 @@ bool is_math_mode(int mode) {
 bool is_handle(const void* handle) {
   const std::lock_guard lock(mutex());
   return handles().contains(handle);
+}
+
+HostResult::HostResult(cublasContext& handle) : handle_(handle) {
+  {
+    const std::lock_guard lock(handle.mutex);
+    if (!handle.results.empty()) {
+      memory_ = handle.results.back();
+      handle.results.pop_back();
+      return;
+    }
+  }
+  int current = 0;
+  cudaGetDevice(&current);
+  cudaSetDevice(handle.device);
+  if (cudaMalloc(&memory_, kResultBytes) != cudaSuccess) memory_ = nullptr;
+  cudaSetDevice(current);
+}
+
+HostResult::~HostResult() {
+  if (!memory_) return;
+  const std::lock_guard lock(handle_.mutex);
+  handle_.results.push_back(memory_);
 }
 
 }  // namespace fb::shim::cublas

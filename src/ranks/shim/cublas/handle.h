@@ -5,6 +5,8 @@
 #include <cublas_v2.h>
 
 #include <cstddef>
+#include <mutex>
+#include <vector>
 
 struct cublasContext {
   int device = 0;  // that was current when it was made
@@ -13,12 +15,28 @@ struct cublasContext {
   cublasAtomicsMode_t atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
   cublasMath_t math_mode = CUBLAS_DEFAULT_MATH;
   int sm_count_target = 0;
-  void* result = nullptr;  // device memory for one number that goes to the host
+  // Device memory, each for one number that goes to the host, that no call uses now.
+  std::mutex mutex;
+  std::vector<void*> results;
 };
 
 namespace fb::shim::cublas {
 
 // Whether it is one that was made and not destroyed.
 bool is_handle(const void* handle);
+
+// Device memory for the number that one call gives to the host: threads may share a handle. Null: there is none left.
+class HostResult {
+ public:
+  explicit HostResult(cublasContext& handle);
+  HostResult(const HostResult&) = delete;
+  HostResult& operator=(const HostResult&) = delete;
+  ~HostResult();
+  void* memory() const { return memory_; }
+
+ private:
+  cublasContext& handle_;
+  void* memory_ = nullptr;
+};
 
 }  // namespace fb::shim::cublas

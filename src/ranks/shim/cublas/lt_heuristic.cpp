@@ -1,5 +1,6 @@
 // Choosing an algorithm: there is one, which the machine makes fast by tiles of its own choice.
 
+#include <atomic>
 #include <cstring>
 
 #include "ranks/shim/cublas/element_types.h"
@@ -11,7 +12,7 @@ using namespace fb::shim::cublas;
 
 namespace {
 
-size_t cache_capacity = 8192;
+std::atomic<size_t> cache_capacity = 8192;
 
 cublasStatus_t answer(cublasLtMatmulDesc_t desc, const MatmulLayouts& layouts,
                       cublasLtMatmulHeuristicResult_t& result) {

@@ -2,6 +2,8 @@
 
 #include <cublasLt.h>
 
+#include <atomic>
+
 #include "ranks/shim/cublas/export.h"
 
 namespace {
@@ -42,7 +44,7 @@ const char* text_of(cublasStatus_t status) {
   return t ? t->text : "unknown status";
 }
 
-cublasLogCallback log_callback = nullptr;
+std::atomic<cublasLogCallback> log_callback = nullptr;
 
 }  // namespace
 

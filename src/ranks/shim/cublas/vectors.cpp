@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "common/wire/element_type.h"
@@ -85,10 +86,12 @@ cublasStatus_t reduce(const Reduce& r, const Caller& caller) {
   request.n = 1;
   request.a = operand_of(r.x, n);
   request.b = operand_of(r.y, n);
-  void* const into = on_device(r.handle) ? r.result : r.handle->result;
+  std::optional<HostResult> for_host;
+  if (!on_device(r.handle) && !for_host.emplace(*r.handle).memory()) return CUBLAS_STATUS_ALLOC_FAILED;
+  void* const into = for_host ? for_host->memory() : r.result;
   request.d = {address_of(into), 1, 1, 0, r.result_type, 0};
   if (const cublasStatus_t s = submit(request, r.handle->stream, caller); s != CUBLAS_STATUS_SUCCESS) return s;
-  if (on_device(r.handle)) return CUBLAS_STATUS_SUCCESS;
+  if (!for_host) return CUBLAS_STATUS_SUCCESS;
   const size_t bytes = size_of(r.result_type);
   if (cudaMemcpyAsync(r.result, into, bytes, cudaMemcpyDeviceToHost, r.handle->stream) != cudaSuccess ||
       cudaStreamSynchronize(r.handle->stream) != cudaSuccess)

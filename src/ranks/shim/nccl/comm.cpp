@@ -43,6 +43,21 @@ CommPtr take_comm(ncclComm_t handle) {
   return comm;
 }
 
+namespace {
+
+// Once: other threads read them without the mutex as soon as the communicator is ready.
+void set_facts(Comm& comm, const wire::CommFacts& facts) {
+  const std::lock_guard lock(comm.mutex);
+  if (comm.ready) return;
+  comm.rank = facts.rank;
+  comm.ranks = facts.ranks;
+  comm.device = static_cast<int>(facts.device);
+  comm.symmetric = facts.symmetric != 0;
+  comm.ready = true;
+}
+
+}  // namespace
+
 ncclResult_t refresh(Comm& comm, ncclResult_t& state) {
   wire::CommFacts facts;
   const int error = request<wire::Kind::comm_query>({.handle = comm.id}, &facts);
@@ -56,11 +71,7 @@ ncclResult_t refresh(Comm& comm, ncclResult_t& state) {
       state = from_cuda(static_cast<int>(facts.error), "ncclCommInitRank");
       break;
     case wire::CommState::ready:
-      comm.rank = facts.rank;
-      comm.ranks = facts.ranks;
-      comm.device = static_cast<int>(facts.device);
-      comm.symmetric = facts.symmetric != 0;
-      comm.ready = true;
+      set_facts(comm, facts);
       break;
     case wire::CommState::ended:
       break;
@@ -81,13 +92,7 @@ ncclResult_t wait_for(Comm& comm, const char* function) {
   const int error = request<wire::Kind::comm_wait>({.handle = comm.id}, &facts);
   if (error != 0) return from_cuda(error, function);
   if (facts.state == wire::CommState::failed) return from_cuda(static_cast<int>(facts.error), function);
-  if (facts.state == wire::CommState::ready) {
-    comm.rank = facts.rank;
-    comm.ranks = facts.ranks;
-    comm.device = static_cast<int>(facts.device);
-    comm.symmetric = facts.symmetric != 0;
-    comm.ready = true;
-  }
+  if (facts.state == wire::CommState::ready) set_facts(comm, facts);
   return ncclSuccess;
 }
 

@@ -142,8 +142,9 @@ FB_NCCL(ncclResult_t, ncclCommWindowDeregister, ncclComm_t handle, ncclWindow_t 
   {
     const std::lock_guard lock(windows().mutex);
     const auto found = windows().live.find(window);
-    if (found == windows().live.end())
-      return fail(ncclInvalidArgument, "ncclCommWindowDeregister: win is no window, or was deregistered");
+    if (found == windows().live.end() || found->second->comm != comm->id)
+      return fail(ncclInvalidArgument,
+                  "ncclCommWindowDeregister: win is no window of this communicator, or was deregistered");
     id = found->second->id;
     windows().live.erase(found);
   }

@@ -40,28 +40,44 @@ nvmlReturn_t give(nvmlDevice_t handle, Info* info) {
 // Megabits per second of one lane.
 constexpr unsigned int kLaneRates[] = {0, 2500, 5000, 8000, 16000, 32000, 64000};
 
+struct Address {
+  unsigned int domain = 0, bus = 0, device = 0, function = 0;
+};
+
+// "domain:bus:device.function", with four or eight digits of the domain or none, in either case; without the function
+// it is 0.
+bool read_address(const char* text, Address& into) {
+  int without = 0, with = 0;
+  const auto is_whole = [&](int got, int needed) {
+    return (got == needed && text[without] == '\0') || (got == needed + 1 && text[with] == '\0');
+  };
+  Address a;
+  if (is_whole(std::sscanf(text, "%x:%x:%x%n.%x%n", &a.domain, &a.bus, &a.device, &without, &a.function, &with), 3)) {
+    into = a;
+    return true;
+  }
+  a = {};
+  if (!is_whole(std::sscanf(text, "%x:%x%n.%x%n", &a.bus, &a.device, &without, &a.function, &with), 2)) return false;
+  into = a;
+  return true;
+}
+
 unsigned int lane_rate(const wire::DeviceFacts& f) {
   return f.pcie_generation < std::size(kLaneRates) ? kLaneRates[f.pcie_generation] : kLaneRates[0];
 }
 
 }  // namespace
 
-// "domain:bus:device.function", with four or eight digits of the domain or none, in either case.
 FB_API nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* text, nvmlDevice_t* found) {
   const auto all = devices();
   if (!all) return NVML_ERROR_UNINITIALIZED;
   if (!text || !found) return NVML_ERROR_INVALID_ARGUMENT;
-  unsigned int domain = 0, bus = 0, device = 0, function = 0;
-  int used = 0;
-  const auto ends = [&] { return text[used] == '\0' || (text[used] == '.' && used != 0); };
-  if (!(std::sscanf(text, "%x:%x:%x%n.%x", &domain, &bus, &device, &used, &function) >= 3 && ends())) {
-    domain = 0;
-    if (!(std::sscanf(text, "%x:%x%n.%x", &bus, &device, &used, &function) >= 2 && ends()))
-      return NVML_ERROR_INVALID_ARGUMENT;
-  }
+  Address wanted;
+  if (!read_address(text, wanted)) return NVML_ERROR_INVALID_ARGUMENT;
   for (size_t k = 0; k < all->size(); ++k) {
     const wire::PciAddress& at = (*all)[k].pci;
-    if (at.domain != domain || at.bus != bus || at.device != device || function != 0) continue;
+    if (at.domain != wanted.domain || at.bus != wanted.bus || at.device != wanted.device || wanted.function != 0)
+      continue;
     *found = handle_of(k);
     return NVML_SUCCESS;
   }

@@ -56,7 +56,7 @@ int complete(ibv_qp_ex* qp) {
   QueuePair& pair = of(qp);
   int error = pair.error;
   size_t done = 0;
-  if (error == 0) error = post_built(pair.id, wire::VerbsQueue::send, pair.building, done);
+  if (error == 0) error = post_built(pair.id, wire::VerbsQueue::send_batch, pair.building, done);
   pair.building.clear();
   pair.mutex.unlock();
   return error;

@@ -47,12 +47,6 @@ const std::vector<std::unique_ptr<Device>>& devices() {
 
 Device& of_device(ibv_device* device) { return *reinterpret_cast<Device*>(device); }
 
-ibv_mtu mtu_code(uint32_t bytes) {
-  int code = IBV_MTU_256;
-  while (code < IBV_MTU_4096 && (128u << code) < bytes) ++code;
-  return static_cast<ibv_mtu>(code);
-}
-
 int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr, size_t bytes) {
   if (port != 1) return EINVAL;
   const wire::CardFacts& f = of(context).device->facts;

@@ -44,8 +44,10 @@ bool wait_with_note(int descriptor, const wire::VerbsNote& wait) {
   return false;
 }
 
-// One that is still meant. False: errno says why there is none.
-bool read_event(int descriptor, wire::VerbsEvent& event, void*& object, const wire::VerbsNote& wait) {
+// One of an object that is still there, and counted there: its destruction waits for the acknowledgement. False: errno
+// says why there is none.
+bool read_event(int descriptor, wire::VerbsEvent& event, const wire::VerbsNote& wait,
+                const std::function<void(void*)>& count) {
   forget_polls();
   for (;;) {
     const bool waits = will_wait(descriptor);
@@ -57,8 +59,7 @@ bool read_event(int descriptor, wire::VerbsEvent& event, void*& object, const wi
       errno = error;
       return false;
     }
-    object = find_cookie(event.cookie);
-    if (object) return true;
+    if (with_object(event.cookie, count)) return true;
   }
 }
 
@@ -75,11 +76,13 @@ void remove_cookie(uint64_t cookie) {
   const std::lock_guard lock(all.mutex);
   all.objects.erase(cookie);
 }
-void* find_cookie(uint64_t cookie) {
+bool with_object(uint64_t cookie, const std::function<void(void*)>& act) {
   Cookies& all = cookies();
   const std::lock_guard lock(all.mutex);
   const auto found = all.objects.find(cookie);
-  return found == all.objects.end() ? nullptr : found->second;
+  if (found == all.objects.end()) return false;
+  act(found->second);
+  return true;
 }
 
 }  // namespace fb::shim::verbs
@@ -110,12 +113,14 @@ FB_VERBS int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 FB_VERBS int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   wire::VerbsEvent event;
-  void* object = nullptr;
-  if (!read_event(channel->fd, event, object, {.wait = wire::VerbsWait::channel, .id = of(channel).id})) return -1;
-  auto* const queue = static_cast<CompletionQueue*>(object);
-  pthread_mutex_lock(&queue->base.mutex);
-  ++queue->told.completion_events;
-  pthread_mutex_unlock(&queue->base.mutex);
+  CompletionQueue* queue = nullptr;
+  const auto count = [&](void* object) {
+    queue = static_cast<CompletionQueue*>(object);
+    pthread_mutex_lock(&queue->base.mutex);
+    ++queue->told.completion_events;
+    pthread_mutex_unlock(&queue->base.mutex);
+  };
+  if (!read_event(channel->fd, event, {.wait = wire::VerbsWait::channel, .id = of(channel).id}, count)) return -1;
   *cq = ibv_cq_ex_to_cq(&queue->base);
   *cq_context = queue->base.cq_context;
   return 0;
@@ -129,37 +134,37 @@ FB_VERBS void ibv_ack_cq_events(ibv_cq* cq, unsigned int count) {
 }
 
 FB_VERBS int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-  wire::VerbsEvent got;
-  void* object = nullptr;
-  if (!read_event(context->async_fd, got, object, {.wait = wire::VerbsWait::events, .id = of(context).id})) return -1;
-  event->event_type = static_cast<ibv_event_type>(got.type);
   const auto count = [](auto& of_event, Told& told) {
     pthread_mutex_lock(&of_event.mutex);
     ++told.async_events;
     pthread_mutex_unlock(&of_event.mutex);
   };
-  switch (event->event_type) {
-    case IBV_EVENT_CQ_ERR: {
-      auto* const queue = static_cast<CompletionQueue*>(object);
-      count(queue->base, queue->told);
-      event->element.cq = ibv_cq_ex_to_cq(&queue->base);
-      break;
+  wire::VerbsEvent got;
+  const auto take = [&](void* object) {
+    event->event_type = static_cast<ibv_event_type>(got.type);
+    switch (event->event_type) {
+      case IBV_EVENT_CQ_ERR: {
+        auto* const queue = static_cast<CompletionQueue*>(object);
+        count(queue->base, queue->told);
+        event->element.cq = ibv_cq_ex_to_cq(&queue->base);
+        break;
+      }
+      case IBV_EVENT_SRQ_ERR:
+      case IBV_EVENT_SRQ_LIMIT_REACHED: {
+        auto* const queue = static_cast<SharedReceiveQueue*>(object);
+        count(queue->base, queue->told);
+        event->element.srq = &queue->base;
+        break;
+      }
+      default: {
+        auto* const pair = static_cast<QueuePair*>(object);
+        count(pair->base.qp_base, pair->told);
+        event->element.qp = &pair->base.qp_base;
+        break;
+      }
     }
-    case IBV_EVENT_SRQ_ERR:
-    case IBV_EVENT_SRQ_LIMIT_REACHED: {
-      auto* const queue = static_cast<SharedReceiveQueue*>(object);
-      count(queue->base, queue->told);
-      event->element.srq = &queue->base;
-      break;
-    }
-    default: {
-      auto* const pair = static_cast<QueuePair*>(object);
-      count(pair->base.qp_base, pair->told);
-      event->element.qp = &pair->base.qp_base;
-      break;
-    }
-  }
-  return 0;
+  };
+  return read_event(context->async_fd, got, {.wait = wire::VerbsWait::events, .id = of(context).id}, take) ? 0 : -1;
 }
 
 FB_VERBS void ibv_ack_async_event(ibv_async_event* event) {

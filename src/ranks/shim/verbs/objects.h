@@ -4,6 +4,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +29,7 @@ Context& of(const ibv_context* context);
 
 struct ThreadDomain {
   ibv_td base{};
-  uint32_t users = 0;
+  std::atomic<uint32_t> users = 0;
 };
 struct Domain {
   ibv_pd base{};
@@ -35,7 +37,7 @@ struct Domain {
   // A parent domain: another name of a plain one.
   Domain* parent = nullptr;
   ThreadDomain* thread_domain = nullptr;
-  uint32_t users = 0;  // parent domains
+  std::atomic<uint32_t> users = 0;  // parent domains
 };
 struct XrcDomain {
   ibv_xrcd base{};
@@ -117,9 +119,17 @@ inline QueuePair& of(ibv_qp_ex* q) { return *reinterpret_cast<QueuePair*>(q); }
 // Events name objects by numbers: one that has been destroyed is not found any more.
 uint64_t add_cookie(void* object);
 void remove_cookie(uint64_t cookie);
-void* find_cookie(uint64_t cookie);
+// Calls `act` with the object, which is not destroyed before it returns. False: it has been destroyed.
+bool with_object(uint64_t cookie, const std::function<void(void*)>& act);
 
 wire::VerbsPath path_of(const ibv_ah_attr& address);
+
+// The smallest that so many bytes fit into.
+inline ibv_mtu mtu_code(uint32_t bytes) {
+  int code = IBV_MTU_256;
+  while (code < IBV_MTU_4096 && (128u << code) < bytes) ++code;
+  return static_cast<ibv_mtu>(code);
+}
 
 // Functions that contexts point to
 int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc);

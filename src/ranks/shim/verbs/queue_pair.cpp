@@ -87,12 +87,6 @@ QueuePair* make_pair(ibv_context* context, ibv_pd* pd, ibv_qp_init_attr_ex& init
 // 0: it is none.
 uint32_t mtu_bytes(ibv_mtu code) { return code < IBV_MTU_256 || code > IBV_MTU_4096 ? 0 : 128u << code; }
 
-ibv_mtu mtu_code(uint32_t bytes) {
-  int code = IBV_MTU_256;
-  while (code < IBV_MTU_4096 && (128u << code) < bytes) ++code;
-  return static_cast<ibv_mtu>(code);
-}
-
 template <class T>
 void wait_for_events(T& object, uint64_t id, const uint32_t& completed, const uint32_t& told) {
   pthread_mutex_lock(&object.mutex);

@@ -88,13 +88,19 @@ backtrace_state* state_for(const void* address) {
   return state;
 }
 
-// To read the program's line tables may take longer than the machine lets a thread compute.
-void find_line(backtrace_state* state, const void* return_address, Wanted& wanted) {
+void note_work(bool ends) {
   wire::Empty reply;
-  const wire::Empty request;
+  const wire::Empty request{.zero = ends ? 1u : 0u};
   fabricbench_request(static_cast<uint16_t>(wire::Kind::library_works), &request, sizeof request, &reply, sizeof reply,
                       nullptr, 0);
+}
+
+// To read the program's line tables may take longer than the machine lets a thread compute. Behind it the thread may
+// wait for other threads, and say nothing before.
+void find_line(backtrace_state* state, const void* return_address, Wanted& wanted) {
+  note_work(false);
   backtrace_pcinfo(state, reinterpret_cast<uintptr_t>(return_address) - 1, &note_line, &ignore, &wanted);
+  note_work(true);
 }
 
 struct Search {

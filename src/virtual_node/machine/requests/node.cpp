@@ -333,9 +333,10 @@ void Node::handle(Call& call) {
   threads_.answer(thread, std::move(answer));
 }
 
-// The thread is about to compute in one of our libraries for long. The server must not take that for spinning.
-Status on_library_works(NodeServices&, Call& call, const wire::Empty&, wire::Empty&, Answer&) {
-  call.thread->in_library = true;
+// The thread is about to compute in one of our libraries for long. The server must not take that for spinning. A zero
+// that is none: it has done so, and may wait for other threads.
+Status on_library_works(NodeServices&, Call& call, const wire::Empty& m, wire::Empty&, Answer&) {
+  call.thread->in_library = m.zero == 0;
   return Status::ok;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/unit/shim/cuda/machine_process.h"
+#include "tests/unit/shim/machine_process.h"
 
 namespace {
 

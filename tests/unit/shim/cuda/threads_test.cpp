@@ -8,28 +8,15 @@
 #include <atomic>
 #include <barrier>
 #include <functional>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "tests/unit/shim/cuda/add_kernel.h"
-#include "tests/unit/shim/cuda/machine_process.h"
 
 namespace {
 
 constexpr int kThreads = 4;
 constexpr int kRounds = 12;
-
-class Machine : public testing::Environment {
- public:
-  void SetUp() override { machine_.emplace("h100x8"); }
-  // The library's connections end with the process, after the machine.
-  void TearDown() override { machine_.reset(); }
-
- private:
-  std::optional<fb::MachineProcess> machine_;
-};
-[[maybe_unused]] testing::Environment* const kMachine = testing::AddGlobalTestEnvironment(new Machine);
 
 // Runs `body` in all threads, which begin together.
 void in_threads(const std::function<void(int thread)>& body) {

@@ -55,14 +55,15 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
     reply.error = EINVAL;
     return reply;
   }
+  const bool whole = m.kind == wire::VerbsQueue::send_batch;
+  std::vector<rdma::SendWork> batch;
   Parts parts(blob);
   for (; reply.done < m.count; ++reply.done) {
     wire::VerbsWork w;
     std::vector<rdma::Piece> pieces;
     rdma::SendWork send;
     if (!parts.take(w) || !take_pieces(parts, w.pieces, pieces) || !parts.take_bytes(w.inline_bytes, send.inlined)) {
-      reply.error = EINVAL;
-      return reply;
+      return {.error = EINVAL, .done = whole ? 0 : reply.done};
     }
     int error = 0;
     const std::string_view where(w.where, strnlen(w.where, sizeof w.where));
@@ -96,12 +97,16 @@ wire::VerbsPosted Verbs::post(Process& process, const wire::VerbsPost& m, std::s
           to && to->domain == pair->domain)
         send.destination = rdma::SendWork::Destination{to->to, to->reachable, to->global};
       send.token = order_.post(process, *pair, send, where);
+      if (whole) {
+        batch.push_back(std::move(send));
+        continue;
+      }
       error = cards_.post(*pair, std::move(send));
     }
-    if (error == 0) continue;
-    reply.error = static_cast<uint32_t>(error);
-    return reply;
+    if (error != 0) return {.error = static_cast<uint32_t>(error), .done = whole ? 0 : reply.done};
   }
+  if (const int error = whole ? cards_.post(*pair, std::move(batch)) : 0; error != 0)
+    return {.error = static_cast<uint32_t>(error), .done = 0};
   return reply;
 }
 

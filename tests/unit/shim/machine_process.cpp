@@ -1,4 +1,4 @@
-#include "tests/unit/shim/cuda/machine_process.h"
+#include "tests/unit/shim/machine_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
