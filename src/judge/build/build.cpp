@@ -110,11 +110,8 @@ Result<Built> build_candidate(const BuildRequest& request) {
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
   const bool driven = !request.sources.driver.empty();
-  Words words = {"candidate 4", identity, request.sources.candidate, request.sources.driver, request.args_header};
-  add(words, toolchain::language_flags(unit, where.sdk));
-  add(words, toolchain::device_flags(unit));
-  add(words, toolchain::host_flags(unit));
-  add(words, unit.extra_flags);
+  Words words = {"candidate 5", identity, request.sources.candidate, request.sources.driver, request.args_header};
+  add(words, toolchain::all_flags(unit, where.sdk));
   add(words, request.libraries);
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache& cache) -> Result<void> {
     unit.reads = {place.sources()};

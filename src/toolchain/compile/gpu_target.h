@@ -12,6 +12,10 @@ namespace fb::toolchain {
 // What clang is told to compile for, given nvcc's name: sm_90 for sm_100 and sm_100a.
 std::string clang_architecture(const std::string& architecture);
 
+// How much LLVM unrolls, and what it takes for cheap, so that loops become what nvcc makes of them. It has another LLVM
+// for sm_100 and newer than for sm_90 (docs/time.md).
+Words optimisation_flags(const std::string& architecture);
+
 // What nvcc defines for device code of this architecture and clang does not.
 Words architecture_macros(const std::string& architecture);
 

@@ -118,12 +118,6 @@ Act add_flagged(const std::string& flag) {
     return "";
   };
 }
-Act add_flags(const Words& flags) {
-  return [flags](Command& c, const std::string&) {
-    add(c.build.compile_flags, flags);
-    return "";
-  };
-}
 Act nothing() {
   return [](Command&, const std::string&) { return ""; };
 }
@@ -139,10 +133,9 @@ Act choose(const Words& words, const std::function<void(Command&, const std::str
     return "";
   };
 }
-Act choose_flags(const std::string& word, const Words& flags) {
-  return choose({"true", "false"}, [word, flags](Command& c, const std::string& value) {
-    if (value == word) add(c.build.compile_flags, flags);
-  });
+Act set_arithmetic(bool Arithmetic::* exact) {
+  return choose({"true", "false"},
+                [exact](Command& c, const std::string& value) { c.build.arithmetic.*exact = value == "true"; });
 }
 
 // A toolkit's include/cccl, or a folder that is laid out like it.
@@ -346,6 +339,12 @@ std::vector<NvccOption> make_options() {
       {"--options-file", "-optf", list, nothing(), "more options from a file; also @FILE"},
 
       // The language
+      {"--device-compiler", "", one,
+       choose({"clang", "nvcc"},
+              [](Command& c, const std::string& value) {
+                c.build.device_compiler = value == "nvcc" ? DeviceCompiler::nvcc : DeviceCompiler::clang;
+              }),
+       "not nvcc's: clang, or NVIDIA's nvcc where it is installed, makes the device code"},
       {"--cccl", "", one, read_cccl, "not nvcc's: cub, thrust and libcu++ of this folder, in place of the system's"},
       {"--std", "-std", one, read_standard, "c++11 to c++23; older ones mean C++17"},
       {"--relocatable-device-code", "-rdc", one, read_relocatable,
@@ -391,18 +390,24 @@ std::vector<NvccOption> make_options() {
       {"--libdevice-directory", "-ldir", one, nothing(), kAsIs},
 
       // Optimisation and arithmetic
-      {"--optimize", "-O", glued, read_optimisation, "0 to 3, for both sides; 2 is the default"},
+      {"--optimize", "-O", glued, read_optimisation,
+       "0 to 3, of the host's side; 2 is the default. Device code is always optimised"},
       {"--Ofast-compile", "-Ofc", one, nothing(), kAsIs},
       {"--dopt", "-dopt", one, nothing(), kAsIs},
-      {"--use_fast_math", "-use_fast_math", none, add_flags({"-D__USE_FAST_MATH__=1"}),
-       "accepted: the arithmetic stays exact"},
-      {"--ftz", "-ftz", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: subnormal numbers are kept"},
-      {"--prec-div", "-prec-div", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: division is exact"},
-      {"--prec-sqrt", "-prec-sqrt", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: roots are exact"},
-      {"--fmad", "-fmad", one, choose_flags("false", {"-ffp-contract=off"}),
+      {"--use_fast_math", "-use_fast_math", none,
+       [](Command& c, const std::string&) {
+         c.build.arithmetic = {
+             .flush_subnormals = true, .exact_division = false, .exact_roots = false, .fast_functions = true};
+         return "";
+       },
+       "-ftz=true -prec-div=false -prec-sqrt=false, and sinf means __sinf"},
+      {"--ftz", "-ftz", one, set_arithmetic(&Arithmetic::flush_subnormals),
+       "true: subnormal numbers of single precision become 0"},
+      {"--prec-div", "-prec-div", one, set_arithmetic(&Arithmetic::exact_division),
+       "false: division of single precision is off by 2 units at most"},
+      {"--prec-sqrt", "-prec-sqrt", one, set_arithmetic(&Arithmetic::exact_roots),
+       "false: square roots of single precision are off by 1 unit at most"},
+      {"--fmad", "-fmad", one, set_arithmetic(&Arithmetic::contract),
        "false: multiplications and additions stay apart"},
       {"--extra-device-vectorization", "-extra-device-vectorization", none, nothing(), kAsIs},
       {"--dlink-time-opt", "-dlto", none, nothing(), "accepted: device code is linked without it"},
