@@ -37,6 +37,7 @@
 #include "launcher/descendants.h"
 #include "launcher/launch.h"
 #include "toolchain/compile/cache.h"
+#include "toolchain/compile/gpu_target.h"
 
 namespace fb::judge {
 namespace {
@@ -234,6 +235,7 @@ class AttemptJudge {
     wanted.interface = problem_.interface;
     wanted.args_header = catalog::args_header(problem_);
     wanted.folder = folder_.emplace().path();
+    wanted.gpu_arch = toolchain::architecture_of(platform_.device.capability_major, platform_.device.capability_minor);
     wanted.hidden = {problem_.root};
     wanted.libraries = problem_.rules.libraries;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;

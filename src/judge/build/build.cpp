@@ -50,6 +50,7 @@ std::string toolkit_of(const std::string& program) {
 toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   toolchain::DeviceCompile unit;
   unit.extra_flags = {"-fno-crash-diagnostics", "-D__FABRICBENCH_JUDGED__"};
+  unit.gpu_arch = request.gpu_arch;
   if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
   unit.time_limits = time_limits(request.limits);
   unit.shared = true;

@@ -27,6 +27,7 @@ struct BuildRequest {
   Sources sources = {};               // from assemble()
   catalog::Interface interface = {};  // of a problem with a driver
   std::string args_header = {};
+  std::string gpu_arch = "sm_90a";
   std::vector<std::string> libraries = {};  // that the problem allows (judge/catalog/libraries.h)
   std::string folder = {};               // exists; candidate.so, candidate.ptx and those of a driver are written here
   std::vector<std::string> hidden = {};  // folders that the compiler must not see even if they are the system's

@@ -13,8 +13,10 @@
 #include "toolchain/compile/nvcc_ptx.h"
 #include "toolchain/compile/words.h"
 #include "toolchain/device/cluster_dims.h"
+#include "toolchain/device/fast_functions.h"
 #include "toolchain/device/grid_constants.h"
 #include "toolchain/device/managed_variables.h"
+#include "toolchain/device/max_registers.h"
 #include "toolchain/device/promoted_constants.h"
 #include "toolchain/device/relocatable.h"
 #include "toolchain/device/wide_copies.h"
@@ -191,6 +193,7 @@ std::vector<std::string> all_flags(const DeviceCompile& request, const std::stri
   Words flags = language_flags(request, sdk);
   add(flags, device_flags(request));
   add(flags, code_flags(request));
+  if (request.max_registers != 0) flags.push_back(fmt::format("-maxrregcount={}", request.max_registers));
   add(flags, host_flags(request));
   add(flags, request.extra_flags);
   return flags;
@@ -201,14 +204,19 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!where) return std::unexpected(where.error());
 
   const TempDir scratch;
-  if (request.device_compiler == DeviceCompiler::nvcc) return ptx_of_nvcc(request, *where, scratch.path());
+  if (request.device_compiler == DeviceCompiler::nvcc) {
+    auto ptx = ptx_of_nvcc(request, *where, scratch.path());
+    if (!ptx) return ptx;
+    return with_max_registers(std::move(*ptx), request.max_registers);
+  }
   auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
   if (request.relocatable) *ir = with_global_constants(std::move(*ir));
-  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
+  const std::string plain = request.arithmetic.fast_functions ? with_fast_functions(*ir) : *ir;
+  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(plain)));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
-  text = with_architecture(std::move(text), request.gpu_arch);
+  text = with_max_registers(with_architecture(std::move(text), request.gpu_arch), request.max_registers);
   return request.relocatable
              ? with_file_name(with_declared_kernels(with_suffixed_names(without_list_of_uses(std::move(text)))),
                               request.source)

@@ -23,6 +23,7 @@ struct DeviceCompile {
   std::string gpu_arch = "sm_90";
   DeviceCompiler device_compiler = DeviceCompiler::clang;
   Arithmetic arithmetic = {};
+  uint32_t max_registers = 0;  // of a thread, for kernels without __launch_bounds__; 0: any number
   std::string standard = "c++20";
   int optimisation = 2;  // of the host; device code is always optimised as nvcc does it
   std::vector<std::string> extra_flags = {};

@@ -62,6 +62,8 @@ class Sides {
   static bool blames_plus(const Errors& errors) {
     return std::ranges::any_of(errors.list, [](const Diagnostic& d) {
       return d.message.find("to unary expression") != std::string::npos ||
+             d.message.find("cannot take the address of an rvalue") != std::string::npos ||
+             d.message.find("address of bit-field") != std::string::npos ||
              d.message.find("overloaded function could not be resolved") != std::string::npos ||
              d.message.find("use of overloaded operator '+' is ambiguous") != std::string::npos;
     });

@@ -22,6 +22,10 @@ void replace_value(std::string& ptx, std::string_view directive, std::string_vie
 
 }  // namespace
 
+std::string architecture_of(uint32_t capability_major, uint32_t capability_minor) {
+  return fmt::format("sm_{}{}a", capability_major, capability_minor);
+}
+
 std::string clang_architecture(const std::string& architecture) {
   return known_to_clang(architecture) ? architecture : std::string(kNewestOfClang);
 }

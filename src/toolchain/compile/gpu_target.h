@@ -3,11 +3,15 @@
 // Architectures of GPUs that clang 19 does not know. The machine runs the PTX of any, and clang passes assembly on
 // unread, so code for them is compiled as for sm_90, with their macros and their name in the PTX.
 
+#include <cstdint>
 #include <string>
 
 #include "toolchain/compile/words.h"
 
 namespace fb::toolchain {
+
+// nvcc's name for GPUs of a compute capability, with all that they have: sm_90a.
+std::string architecture_of(uint32_t capability_major, uint32_t capability_minor);
 
 // What clang is told to compile for, given nvcc's name: sm_90 for sm_100 and sm_100a.
 std::string clang_architecture(const std::string& architecture);

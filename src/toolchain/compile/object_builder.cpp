@@ -106,7 +106,8 @@ DeviceCompile ObjectBuilder::unit_of(const std::string& source) const {
   unit.source = source;
   unit.include_dirs = request_.include_dirs;
   unit.defines = request_.defines;
-  unit.gpu_arch = request_.gpu_arch;
+  if (!request_.gpu_arch.empty()) unit.gpu_arch = request_.gpu_arch;
+  unit.max_registers = request_.max_registers;
   unit.device_compiler = request_.device_compiler;
   unit.arithmetic = request_.arithmetic;
   unit.standard = request_.standard.empty() ? kDefaultStandard : request_.standard;

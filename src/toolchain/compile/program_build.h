@@ -24,7 +24,8 @@ struct ProgramBuild {
   std::string cccl = {};                        // folder of a CCCL in place of the system's
   std::string standard = {};                    // empty: nvcc's default
   int optimisation = 2;
-  std::string gpu_arch = "sm_90";
+  std::string gpu_arch = {};   // empty: sm_90
+  uint32_t max_registers = 0;  // -maxrregcount; 0: not given
   DeviceCompiler device_compiler = DeviceCompiler::clang;
   Arithmetic arithmetic = {};
   bool relocatable = false;  // -rdc=true: device code may refer to that of other files

@@ -204,7 +204,7 @@ void choose_architecture(Command& c) {
     if (one && (!best || rank(*one) > rank(*best))) best = one;
   }
   if (!best) return;
-  c.build.gpu_arch = best->number < 100 ? "sm_90" : "sm_100";
+  c.build.gpu_arch = best->number < 100 ? "sm_90" : best->number < 103 ? "sm_100" : "sm_103";
   if (best->feature && best->number >= 90) c.build.gpu_arch += 'a';
 }
 
@@ -221,6 +221,15 @@ std::string read_architectures(Command& c, const std::string& text) {
     if (!read_architecture(word)) return fmt::format("{} is no architecture (as sm_90 or compute_90)", word);
     c.architectures.push_back(word);
   }
+  return "";
+}
+
+std::string read_max_registers(Command& c, const std::string& text) {
+  constexpr uint32_t kLeast = 16, kMost = 255;  // ptxas takes smaller numbers for this one
+  uint32_t count = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (code != std::errc() || end != text.data() + text.size()) return "expected a number of registers";
+  c.build.max_registers = count == 0 ? 0 : std::clamp(count, kLeast, kMost);
   return "";
 }
 
@@ -380,11 +389,12 @@ std::vector<NvccOption> make_options() {
 
       // The target
       {"--gpu-architecture", "-arch", one, read_architectures,
-       "sm_90, sm_90a, sm_100 or sm_100a; older ones mean sm_90, newer ones sm_100"},
+       "sm_90, sm_100 or sm_103, also with an a; others mean the next older one of them, or sm_90"},
       {"--gpu-code", "-code", list, read_architectures, "the same"},
       {"--generate-code", "-gencode", one, read_architectures, "the same; of several, 90 or else the newest"},
       {"--machine", "-m", glued, choose({"64"}, [](Command&, const std::string&) {}), "64"},
-      {"--maxrregcount", "-maxrregcount", one, nothing(), "virtual GPUs do not spill"},
+      {"--maxrregcount", "-maxrregcount", one, read_max_registers,
+       "registers of a thread, for kernels without __launch_bounds__"},
       {"--entries", "-e", list, nothing(), kAsIs},
       {"--target-directory", "-target-dir", one, nothing(), kAsIs},
       {"--libdevice-directory", "-ldir", one, nothing(), kAsIs},

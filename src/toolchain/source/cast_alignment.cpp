@@ -40,17 +40,27 @@ void edit_named_cast(const Tokens& tokens, size_t k, std::vector<TextEdit>& edit
   }
 }
 
-// (T*)x, from its first token. A list of parameters looks alike: what stands around tells them apart.
+// "operator==", which ends at token `k`.
+bool names_operator(const Tokens& tokens, size_t k) {
+  constexpr size_t kLongest = 4;
+  for (size_t back = 1; back <= kLongest && back <= k; ++back) {
+    if (tokens.is_word(k - back)) return tokens.is(k - back, "operator");
+  }
+  return false;
+}
+
+// (T*)x or (T&)x, from its first token. A list of parameters looks alike: what stands around tells them apart.
 void edit_c_cast(const Tokens& tokens, size_t k, std::vector<TextEdit>& edits) {
   // Before a cast stands an operator, an open bracket or one of these.
   constexpr std::array<const char*, 6> kBefore = {"return", "else", "case", "do", "co_return", "co_yield"};
   if (k == 0 || tokens.closes(k - 1) || tokens.is(k - 1, ">")) return;
   if ((tokens.is_word(k - 1) || tokens.is_literal(k - 1)) && !is_any(tokens, k - 1, kBefore)) return;
-  if (!tokens.is_word(k + 1)) return;
+  if (!tokens.is_word(k + 1) || names_operator(tokens, k - 1)) return;
   const size_t close = tokens.closing(k);
   if (close + 1 >= tokens.size()) return;
   const size_t last = last_of_type(tokens, k, close);
-  if (!tokens.is(last, "*")) return;
+  const bool reference = tokens.is(last, "&") && !tokens.is(last - 1, "&");
+  if (!tokens.is(last, "*") && !reference) return;
   // Names, "::" and template arguments; nothing that an expression has.
   int angles = 0;
   for (size_t t = k + 1; t < last; ++t) {
@@ -65,7 +75,12 @@ void edit_c_cast(const Tokens& tokens, size_t k, std::vector<TextEdit>& edits) {
   const bool word = tokens.is_word(operand) && !is_any(tokens, operand, kNoOperand);
   const bool sign = tokens.is(operand, "(") || tokens.is(operand, "*") ||
                     (tokens.is(operand, "&") && !tokens.is(operand + 1, "&") && !tokens.is(operand + 1, ";"));
-  if (word || sign) edits.push_back({tokens[close].end, 0, "+"});
+  if (!word && !sign) return;
+  if (reference) {
+    edits.push_back({tokens[k].begin, 0, "*"});
+    edits.push_back({tokens[last].begin, 1, "*"});
+  }
+  edits.push_back({tokens[close].end, 0, reference ? "+&" : "+"});
 }
 
 }  // namespace

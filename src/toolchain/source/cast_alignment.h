@@ -11,6 +11,7 @@ namespace fb::toolchain {
 //   *reinterpret_cast<uint4*>(&bytes[i])   → *reinterpret_cast<uint4*>(+(&bytes[i]))
 //   reinterpret_cast<uint4&>(bytes[i]).x   → (*reinterpret_cast<uint4*>(+&(bytes[i]))).x
 //   *(volatile int*)&bytes[i]              → *(volatile int*)+&bytes[i]
+//   (uint4&)bytes[i]                       → *(uint4*)+&bytes[i]
 std::string with_cast_alignment(std::string_view source);
 
 }  // namespace fb::toolchain

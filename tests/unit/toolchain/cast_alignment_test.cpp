@@ -6,8 +6,7 @@ namespace fb::toolchain {
 namespace {
 
 TEST(CastAlignment, HidesWhatIsBehindACastToAPointer) {
-  EXPECT_EQ(with_cast_alignment("*reinterpret_cast<uint4*>(&s[i]) = v;"),
-            "*reinterpret_cast<uint4*>(+(&s[i])) = v;");
+  EXPECT_EQ(with_cast_alignment("*reinterpret_cast<uint4*>(&s[i]) = v;"), "*reinterpret_cast<uint4*>(+(&s[i])) = v;");
   EXPECT_EQ(with_cast_alignment("reinterpret_cast<const Pack<T, 8>* const>(f(a, b))->x"),
             "reinterpret_cast<const Pack<T, 8>* const>(+(f(a, b)))->x");
   EXPECT_EQ(with_cast_alignment("*(volatile int*)&s[4 * n]"), "*(volatile int*)+&s[4 * n]");
@@ -21,6 +20,7 @@ TEST(CastAlignment, MakesPointersOfReferences) {
             "(*reinterpret_cast<uint4*>(+&(s[i]))).x = 1;");
   EXPECT_EQ(with_cast_alignment("reinterpret_cast<const A&>(reinterpret_cast<B&>(x))"),
             "(*reinterpret_cast<const A*>(+&((*reinterpret_cast<B*>(+&(x))))))");
+  EXPECT_EQ(with_cast_alignment("x = (const uint4 &)s[i];"), "x = *(const uint4 *)+&s[i];");
 }
 
 TEST(CastAlignment, LeavesWhatIsNoAccess) {
@@ -32,6 +32,7 @@ TEST(CastAlignment, LeavesWhatIsNoAccess) {
            "if (a * (b)) c = (a * b) & d;",
            "// (T*)x\nconst char* s = \"(T*)x\";",
            "std::function<void(T*)> call; new (T*) X;",
+           "bool operator==(const T&) const; X& operator=(T&) ATTRIBUTE; if (a & b) c = (a && b) ? (d) : e;",
        }) {
     EXPECT_EQ(with_cast_alignment(text), text);
   }
