@@ -17,6 +17,7 @@
 #include "toolchain/device/grid_constants.h"
 #include "toolchain/device/managed_variables.h"
 #include "toolchain/device/max_registers.h"
+#include "toolchain/device/plain_assembly.h"
 #include "toolchain/device/promoted_constants.h"
 #include "toolchain/device/relocatable.h"
 #include "toolchain/device/wide_copies.h"
@@ -213,7 +214,7 @@ Result<std::string> compile_to_ptx(const DeviceCompile& request) {
   if (!ir) return ir;
   if (request.relocatable) *ir = with_global_constants(std::move(*ir));
   const std::string plain = request.arithmetic.fast_functions ? with_fast_functions(*ir) : *ir;
-  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(plain)));
+  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(with_plain_assembly(plain))));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
   text = with_max_registers(with_architecture(std::move(text), request.gpu_arch), request.max_registers);

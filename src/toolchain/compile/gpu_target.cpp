@@ -33,9 +33,9 @@ std::string clang_architecture(const std::string& architecture) {
 Words optimisation_flags(const std::string& architecture) {
   const int cheap_expansion = known_to_clang(architecture) ? 8 : 20;
   Words flags = {"-O3"};
-  for (const std::string& option :
-       {std::string("-unroll-threshold=1000"), std::string("-unroll-partial-threshold=250"),
-        std::string("-unroll-max-count=4"), fmt::format("-scev-cheap-expansion-budget={}", cheap_expansion)})
+  for (const std::string& option : {std::string("-unroll-threshold=1000"), std::string("-unroll-partial-threshold=250"),
+                                    std::string("-unroll-max-count=4"), std::string("-disable-block-placement"),
+                                    fmt::format("-scev-cheap-expansion-budget={}", cheap_expansion)})
     add(flags, {"-mllvm", option});
   return flags;
 }

@@ -36,6 +36,7 @@ BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
     registers = std::min(registers, most_registers(uint64_t{warps} * bounds.min_blocks_per_sm, limits));
   // A block of legal size always fits: the compiler would have spilled.
   registers = std::min(registers, most_registers(warps, limits));
+  needs.registers_of_thread = registers;
   needs.registers = warps * registers_of_warp(registers, limits);
   needs.shared = limits.shared_reserved_per_block + grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
   return needs;
