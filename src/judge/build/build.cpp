@@ -51,6 +51,7 @@ toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   toolchain::DeviceCompile unit;
   unit.extra_flags = {"-fno-crash-diagnostics", "-D__FABRICBENCH_JUDGED__"};
   unit.gpu_arch = request.gpu_arch;
+  unit.device_compiler = request.device_compiler;
   if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
   unit.time_limits = time_limits(request.limits);
   unit.shared = true;
@@ -106,7 +107,7 @@ Result<void> link(const Workplace& place, const std::string& unit, const Words& 
 }  // namespace
 
 Result<Built> build_candidate(const BuildRequest& request) {
-  const auto where = or_throw(toolchain::locate());
+  const auto where = or_throw(toolchain::locate(request.device_compiler));
   const auto libraries = or_throw(toolchain::locate_libraries());
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
