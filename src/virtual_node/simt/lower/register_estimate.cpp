@@ -62,7 +62,7 @@ class Living {
       }
       for (uint32_t k = end; k-- > begin;) {
         const ptx::Instruction& inst = f_.body[k];
-        // What is written needs a place even where nobody reads it.
+        // What is written needs a place even if it is never read.
         for_each_register(inst, [&](uint32_t r, bool written) {
           if (written) start(r);
         });
