@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/options/device_compiler_option.h"
 #include "cli/options/problem_choice.h"
 #include "cli/options/read_answer_file.h"
 #include "cli/options/seed_text.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct CheckOptions {
   std::string problem, file, problems, platform, trace, backend = "virtual";
-  std::string seed;
+  std::string seed, device_compiler;
   bool json = false, quick = false, full = false, no_sandbox = false, no_cache = false, no_reference = false,
        no_races = false, verbose = false, profile = false;
   size_t jobs = 0;
@@ -84,6 +85,7 @@ int check(const CheckOptions& o) {
   std::optional<TempDir> folder;
   if (!o.trace.empty()) request.trace = folder.emplace().path() + "/trace.json";
   request.profile = o.profile;
+  request.device_compiler = device_compiler_named(o.device_compiler);
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;
@@ -128,6 +130,7 @@ void add_check(Command& program, CommandRun& command_run) {
   command.add_flag("--json", o.json, "Print the verdict as JSON");
   command.add_flag("--verbose", o.verbose, "The explanation in full: nothing is left out of its lists");
   command.add_option("--backend", o.backend, "Was compiling for GPUs").hidden().check({why_no_backend, "TEXT"});
+  add_device_compiler_option(command, o.device_compiler);
   command.add_option("--seed", o.seed, "Replay a verdict").check({why_no_seed, "UINT"});
   command
       .add_option("--schedules", o.schedules,

@@ -20,6 +20,7 @@
 #include "common/platform/sysfs.h"
 #include "launcher/explore.h"
 #include "launcher/launch.h"
+#include "toolchain/compile/gpu_target.h"
 #include "toolchain/compile/locate.h"
 #include "toolchain/driver/mpi.h"
 #include "toolchain/driver/program.h"
@@ -153,7 +154,7 @@ std::string replay_command(const ExecOptions& o) {
 }
 
 // Compiles the sources into `folder`, or finds the program that was given. False: it has been said why not.
-bool make_program(ExecOptions& o, const launcher::RunDirectory& folder) {
+bool make_program(ExecOptions& o, const platform::Platform& platform, const launcher::RunDirectory& folder) {
   auto libraries = toolchain::locate_libraries();
   if (!libraries) return say(libraries.error()), false;
   // Libraries that the program uses may contain NVIDIA's runtime, and look for others by name.
@@ -178,6 +179,8 @@ bool make_program(ExecOptions& o, const launcher::RunDirectory& folder) {
   if (build->sources.empty()) return say("no source file (try: fabricbench exec prog.cu)"), false;
   build->mpi = o.launch.options.mpi;
   build->use_cache = !o.no_cache;
+  if (build->gpu_arch.empty())
+    build->gpu_arch = toolchain::architecture_of(platform.device.capability_major, platform.device.capability_minor);
   o.launch.program = folder.file(fs::path(build->sources[0]).stem().string());
   const auto built = toolchain::build_program(*build, o.launch.program);
   if (!built) return say(built.error()), false;
@@ -376,7 +379,7 @@ int execute(ExecOptions& o) {
   const auto platform = complete(o);
   if (!platform) return say(platform.error().list[0].message);
   const launcher::RunDirectory folder;
-  if (!make_program(o, folder)) return kExitUsage;
+  if (!make_program(o, *platform, folder)) return kExitUsage;
   o.launch.sysfs = write_sysfs(*platform, folder);
   const double build = seconds();
   o.launch.build_seconds = build;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/options/device_compiler_option.h"
 #include "cli/options/problem_choice.h"
 #include "cli/text/failure.h"
 #include "cli/text/progress.h"
@@ -18,7 +19,7 @@ namespace fb::cli {
 namespace {
 
 struct TimesOptions {
-  std::string problems, platform;
+  std::string problems, platform, device_compiler;
   ProblemFilter filter;
   bool markdown = false;
 };
@@ -39,6 +40,7 @@ Result<std::vector<TimesRow>> rows_of(const catalog::Pack& pack, const catalog::
   request.pack = &pack;
   request.problem = &problem;
   request.platform = o.platform;
+  request.device_compiler = device_compiler_named(o.device_compiler);
   Result<std::vector<record::Timing>> reference, baseline;
   if (problem.has_expert) reference = judge::yardstick_times(request, judge::Yardstick::reference);
   if (!problem.baseline.empty()) baseline = judge::yardstick_times(request, judge::Yardstick::baseline);
@@ -175,6 +177,7 @@ void add_times(Command& program, CommandRun& command_run) {
   add_filter_options(command, o.filter);
   command.add_flag("--markdown", o.markdown, "As a table of Markdown");
   command.add_option("--platform", o.platform, "Instead of each problem's own");
+  add_device_compiler_option(command, o.device_compiler);
   add_problems_option(command, o.problems);
   command.callback([options, &command_run] { command_run.exit_code = run(*options); });
 }

@@ -63,10 +63,10 @@ std::string or_nothing(const Result<T>& found) {
 
 }  // namespace
 
-IdentityParts identity_parts(const std::string& platform) {
+IdentityParts identity_parts(const std::string& platform, toolchain::DeviceCompiler device_compiler) {
   const std::string machine = or_nothing(launcher::find_machine());
   const std::string libraries = or_nothing(toolchain::locate_libraries());
-  const auto compiler = toolchain::locate();
+  const auto compiler = toolchain::locate(device_compiler);
   const auto values = platform::load_platform(platform);
   return {.programs = {own_program(), machine, (fs::path(machine).parent_path() / "fabricbench-rank").string(),
                        or_nothing(sandbox::find_confine()), libraries + "/libfabricbench_cuda.so"},
@@ -82,6 +82,8 @@ std::string identity_of(const IdentityParts& parts) {
   return hash_words(words);
 }
 
-std::string identity(const std::string& platform) { return identity_of(identity_parts(platform)); }
+std::string identity(const std::string& platform, toolchain::DeviceCompiler device_compiler) {
+  return identity_of(identity_parts(platform, device_compiler));
+}
 
 }  // namespace fb::judge

@@ -37,6 +37,7 @@
 #include "launcher/descendants.h"
 #include "launcher/launch.h"
 #include "toolchain/compile/cache.h"
+#include "toolchain/compile/gpu_target.h"
 
 namespace fb::judge {
 namespace {
@@ -104,6 +105,7 @@ class AttemptJudge {
       verdict_.pack_version = request.pack->version;
     }
     verdict_.backend = request.backend == Backend::cuda ? "cuda" : "virtual";
+    if (request.device_compiler == toolchain::DeviceCompiler::nvcc) verdict_.device_compiler = "nvcc";
     verdict_.platform = request.platform.empty() ? problem_.platform : request.platform;
     verdict_.thoroughness = request.thoroughness == Thoroughness::quick ? "quick" : "full";
     verdict_.sandbox = request.use_sandbox ? "bubblewrap" : "none";
@@ -115,7 +117,7 @@ class AttemptJudge {
     const auto begin = Clock::now();
     const double used_before = all_seconds();
     try {
-      verdict_.identity = identity(verdict_.platform);
+      verdict_.identity = identity(verdict_.platform, request_.device_compiler);
       verdict_.seed = request_.seed ? *request_.seed : draw_seed();
       if (prepare() && build() && check_symbols() && run_sessions() && check_floor()) {
         conclude(verdict_, VerdictClass::pass, "pass", {});
@@ -234,6 +236,8 @@ class AttemptJudge {
     wanted.interface = problem_.interface;
     wanted.args_header = catalog::args_header(problem_);
     wanted.folder = folder_.emplace().path();
+    wanted.gpu_arch = toolchain::architecture_of(platform_.device.capability_major, platform_.device.capability_minor);
+    wanted.device_compiler = request_.device_compiler;
     wanted.hidden = {problem_.root};
     wanted.libraries = problem_.rules.libraries;
     wanted.sandbox = ability_ ? &*ability_ : nullptr;
@@ -522,7 +526,7 @@ Result<std::vector<record::Timing>> yardstick_times(const JudgeRequest& request,
   if (const auto known = platform::load_platform(platform); !known) return std::unexpected(known.error());
   const std::string key = hash_words({baseline ? "baseline times 2" : "reference times 2",
                                       request.measure_sensitivity ? "with sensitivities" : "alone",
-                                      request.problem->hash, identity(platform)});
+                                      request.problem->hash, identity(platform, request.device_compiler)});
   if (const auto kept = cache.get(key)) {
     if (const auto verdict = record::parse_verdict(*kept)) return verdict->timings;
   }

@@ -13,6 +13,7 @@
 #include "judge/catalog/pack.h"
 #include "judge/session/plan.h"
 #include "judge/session/session.h"
+#include "toolchain/compile/device_compiler.h"
 
 namespace fb::judge {
 
@@ -47,6 +48,8 @@ struct JudgeRequest {
   std::vector<double> slower = {};
   bool profile = false;     // with sensitivities: the verdict says where the time of kernels goes
   bool line_tables = true;  // without, explanations name no lines, and equal code is equal bytes
+  // What makes PTX of candidate, reference and baseline. Verdicts of different ones are not comparable.
+  toolchain::DeviceCompiler device_compiler = toolchain::DeviceCompiler::clang;
   size_t side_by_side = 0;  // sessions at once; 0: as many as there are cores
   // Gets the ways that branches of the candidate went, over all sessions that are judged; null: they are not counted.
   std::vector<record::BranchWays>* branches = nullptr;

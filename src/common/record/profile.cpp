@@ -80,6 +80,8 @@ std::string to_text(const Profile& profile, size_t most, const CodeOf& code_of) 
     const double whole = std::max(sum_of(k.critical), 1e-9);
     text += fmt::format("{}: {} launch{}, the longest {}\n", k.kernel, k.launches, k.launches == 1 ? "" : "es",
                         duration(k.longest_ns));
+    text += fmt::format("  {} registers a thread, {} threads a block: {} blocks at once on a multiprocessor\n",
+                        k.registers, k.threads, k.blocks_at_once);
     text += fmt::format("  the warp that ended last (device {}, block {}, warp {}):\n", k.device, k.block, k.warp);
     const auto lines = by_line(k.critical);
     size_t shown = 0;

@@ -41,6 +41,9 @@ struct KernelProfile {
   // nanosecond of it has a line and a cause.
   double longest_ns = 0;
   int32_t device = 0, block = 0, warp = 0;
+  uint32_t threads = 0;         // of its blocks
+  uint32_t registers = 0;       // of its threads
+  uint64_t blocks_at_once = 0;  // on a multiprocessor
   std::vector<ProfileEntry> critical = {};
   std::vector<ProfileEntry> all = {};  // of all warps of all launches
   friend bool operator==(const KernelProfile&, const KernelProfile&) = default;

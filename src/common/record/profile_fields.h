@@ -25,6 +25,9 @@ void visit_fields(T& k, F&& field) {
   field("device", k.device);
   field("block", k.block);
   field("warp", k.warp);
+  field("threads", k.threads);
+  field("registers", k.registers);
+  field("blocks_at_once", k.blocks_at_once);
   field("critical", k.critical);
   field("all", k.all);
 }

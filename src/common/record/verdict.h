@@ -133,6 +133,7 @@ struct Verdict : Ruling, Evidence {
   LineRange judged_lines = {};  // of the answer: from the first to the last line that was put into the template
   std::string backend = "virtual", platform = {};
   std::string thoroughness = "full";   // or quick
+  std::string device_compiler = "clang";  // or nvcc
   uint64_t seed = 0;                   // replays the judgement
   std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
   std::string version = {};            // of fabricbench

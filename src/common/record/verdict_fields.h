@@ -131,6 +131,7 @@ void visit_fields(T& v, F&& field) {
   field("platform", v.platform);
   field("sandbox", v.sandbox);
   field("version", v.version);
+  field("device_compiler", v.device_compiler);
   field("identity", v.identity);
   field("sessions", v.sessions);
   field("schedules", v.schedules);

@@ -50,6 +50,8 @@ std::string toolkit_of(const std::string& program) {
 toolchain::DeviceCompile unit_of(const BuildRequest& request) {
   toolchain::DeviceCompile unit;
   unit.extra_flags = {"-fno-crash-diagnostics", "-D__FABRICBENCH_JUDGED__"};
+  unit.gpu_arch = request.gpu_arch;
+  unit.device_compiler = request.device_compiler;
   if (!request.line_tables) unit.extra_flags.emplace_back("-g0");
   unit.time_limits = time_limits(request.limits);
   unit.shared = true;
@@ -105,16 +107,13 @@ Result<void> link(const Workplace& place, const std::string& unit, const Words& 
 }  // namespace
 
 Result<Built> build_candidate(const BuildRequest& request) {
-  const auto where = or_throw(toolchain::locate());
+  const auto where = or_throw(toolchain::locate(request.device_compiler));
   const auto libraries = or_throw(toolchain::locate_libraries());
   const std::string identity = toolchain::identity_of(where);
   toolchain::DeviceCompile unit = unit_of(request);
   const bool driven = !request.sources.driver.empty();
-  Words words = {"candidate 4", identity, request.sources.candidate, request.sources.driver, request.args_header};
-  add(words, toolchain::language_flags(unit, where.sdk));
-  add(words, toolchain::device_flags(unit));
-  add(words, toolchain::host_flags(unit));
-  add(words, unit.extra_flags);
+  Words words = {"candidate 5", identity, request.sources.candidate, request.sources.driver, request.args_header};
+  add(words, toolchain::all_flags(unit, where.sdk));
   add(words, request.libraries);
   return build_cached(request, words, [&](const Workplace& place, const toolchain::Cache& cache) -> Result<void> {
     unit.reads = {place.sources()};

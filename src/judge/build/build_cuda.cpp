@@ -19,21 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-// nvcc writes "solution.cu(12): error: text", gcc and the linker write as clang does.
-Errors parse_nvcc(std::string_view output) {
-  Errors errors;
-  for (const auto line : split(output, '\n')) {
-    const size_t close = line.find("): "), open = line.rfind('(', close);
-    if (close == std::string_view::npos || open == std::string_view::npos) continue;
-    const std::string_view said = line.substr(close + 3);
-    if (!said.starts_with("error") && !said.starts_with("catastrophic error")) continue;
-    errors.list.push_back({{},
-                           fmt::format("{}:{}: {}", line.substr(0, open), line.substr(open + 1, close - open - 1),
-                                       trim(said.substr(said.find(':') + 1)))});
-  }
-  return errors.list.empty() ? toolchain::parse_diagnostics(output, "") : errors;
-}
-
 }  // namespace
 
 Result<Built> build_candidate_cuda(const BuildRequest& request) {
@@ -90,7 +75,8 @@ Result<Built> build_candidate_cuda(const BuildRequest& request) {
       command.push_back("-L" + stubs);
     }
     const toolchain::Invocation invocation{command, reads, {place.outputs()}};
-    return run_compiler(build_wrapper(request, toolkit), invocation, request.limits, parse_nvcc);
+    return run_compiler(build_wrapper(request, toolkit), invocation, request.limits,
+                        [](std::string_view output) { return toolchain::parse_nvcc_diagnostics(output, ""); });
   });
 }
 

@@ -10,6 +10,7 @@
 #include "common/sandbox/sandbox.h"
 #include "judge/answer/answer.h"
 #include "judge/catalog/interface.h"
+#include "toolchain/compile/device_compiler.h"
 
 namespace fb::judge {
 
@@ -24,6 +25,8 @@ struct BuildRequest {
   Sources sources = {};               // from assemble()
   catalog::Interface interface = {};  // of a problem with a driver
   std::string args_header = {};
+  std::string gpu_arch = "sm_90a";
+  toolchain::DeviceCompiler device_compiler = toolchain::DeviceCompiler::clang;
   std::vector<std::string> libraries = {};  // that the problem allows (judge/catalog/libraries.h)
   std::string folder = {};               // exists; candidate.so, candidate.ptx and those of a driver are written here
   std::vector<std::string> hidden = {};  // folders that the compiler must not see even if they are the system's

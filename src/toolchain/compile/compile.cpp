@@ -10,10 +10,14 @@
 #include "toolchain/compile/diagnostics.h"
 #include "toolchain/compile/gpu_target.h"
 #include "toolchain/compile/locate.h"
+#include "toolchain/compile/nvcc_ptx.h"
 #include "toolchain/compile/words.h"
 #include "toolchain/device/cluster_dims.h"
+#include "toolchain/device/fast_functions.h"
 #include "toolchain/device/grid_constants.h"
 #include "toolchain/device/managed_variables.h"
+#include "toolchain/device/max_registers.h"
+#include "toolchain/device/plain_assembly.h"
 #include "toolchain/device/promoted_constants.h"
 #include "toolchain/device/relocatable.h"
 #include "toolchain/device/wide_copies.h"
@@ -27,7 +31,7 @@ constexpr const char* kPtxFeature = "+ptx85";
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
 OverlayForms forms_of(const DeviceCompile& request) {
-  return {request.host_lambdas, request.relocatable, request.refused_places};
+  return {request.declared_casts, request.host_lambdas, request.relocatable, request.refused_places};
 }
 
 // Runs clang; its messages about `source` are returned as Errors.
@@ -85,6 +89,16 @@ Words host_version_macros() {
           "-D__CUDA_API_VER_MINOR__=0"};
 }
 
+Words code_flags(const DeviceCompile& request) {
+  Words flags = {request.arithmetic.contract ? "-ffp-contract=fast" : "-ffp-contract=off"};
+  add(flags, optimisation_flags(request.gpu_arch));
+  if (!request.arithmetic.exact_division) add(flags, {"-mllvm", "-nvptx-prec-divf32=1"});
+  if (!request.arithmetic.exact_roots) add(flags, {"-mllvm", "-nvptx-prec-sqrtf32=0"});
+  // This pass would split loaded vectors again and load their parts where they are used.
+  add(flags, {"-mllvm", "-disable-vector-combine"});
+  return flags;
+}
+
 // From LLVM IR to PTX. Multiplications and additions are contracted as for CUDA sources, unless the user's flags
 // forbid it.
 Result<std::string> optimise(const DeviceCompile& request, const Locations& where, const std::string& scratch,
@@ -98,9 +112,8 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
                    "-target-feature",
                    "-Xclang",
                    kPtxFeature};
-  add(command, {fmt::format("-O{}", request.optimisation), "-ffp-contract=fast", "-Qunused-arguments"});
-  // This pass would split loaded vectors again and load their parts where they are used.
-  add(command, {"-mllvm", "-disable-vector-combine"});
+  command.emplace_back("-Qunused-arguments");
+  add(command, code_flags(request));
   add(command, request.extra_flags);
   add(command, {"-fno-color-diagnostics", "-fno-caret-diagnostics", "-S", "-x", "ir", "-o", output, "--", input});
   if (auto done = run_compiler(request, where, {command, {}, {scratch}}); !done) {
@@ -115,11 +128,7 @@ Result<std::string> optimise(const DeviceCompile& request, const Locations& wher
 // the first in which launches use cudaLaunchKernel. No modules: declarations that differ only by __device__ must not be
 // merged when a precompiled header is read. Line tables name files as the user did, independent of the folder.
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk) {
-  Words flags = {"-x",
-                 request.kernels   ? "cuda"
-                 : request.plain_c ? "c"
-                                   : "c++",
-                 fmt::format("-O{}", request.optimisation)};
+  Words flags = {"-x", request.kernels ? "cuda" : request.plain_c ? "c" : "c++"};
   if (!request.plain_c) flags.push_back("-std=" + request.standard);
   if (request.kernels) {
     add(flags, {"-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "-Xclang", "-target-sdk-version=12.5"});
@@ -148,25 +157,28 @@ std::vector<std::string> language_flags(const DeviceCompile& request, const std:
     if (request.kernels && define.starts_with(kOwnDefaultStream))
       add(flags, {"-Xclang", "-fgpu-default-stream=per-thread"});
   }
+  if (!request.arithmetic.contract) flags.emplace_back("-ffp-contract=off");
+  if (request.arithmetic.fast_functions) flags.emplace_back("-D__USE_FAST_MATH__=1");
   if (!request.dependencies.empty()) add(flags, {"-MMD", "-MF", request.dependencies});
   add(flags, {"-fno-color-diagnostics", "-fno-caret-diagnostics"});
   return flags;
 }
 
 std::vector<std::string> device_flags(const DeviceCompile& request) {
-  Words flags = {"--cuda-device-only", "--cuda-gpu-arch=" + clang_architecture(request.gpu_arch),
+  Words flags = {"-O3", "--cuda-device-only", "--cuda-gpu-arch=" + clang_architecture(request.gpu_arch),
                  std::string("--cuda-feature=") + kPtxFeature, "-gline-tables-only",
                  // The device's heap is small: new and malloc return null when it is exhausted, and programs ask.
                  "-fcheck-new", "-fno-builtin-malloc",
                  // Lanes pass variables to a shuffle that only its source lane has set, often through a function.
                  "-Xclang", "-no-enable-noundef-analysis"};
   add(flags, architecture_macros(request.gpu_arch));
+  if (request.arithmetic.flush_subnormals) flags.emplace_back("-fgpu-flush-denormals-to-zero");
   return flags;
 }
 
 std::vector<std::string> host_flags(const DeviceCompile& request) {
   // nvcc leaves host code unoptimised unless it is told otherwise, and programs rely on overflow that wraps around.
-  Words flags = {"-pthread", "-fwrapv"};
+  Words flags = {fmt::format("-O{}", request.optimisation), "-pthread", "-fwrapv"};
   // Reports about calls of libraries name their lines.
   flags.emplace_back("-gline-tables-only");
   if (request.kernels) flags.push_back("--cuda-host-only");
@@ -178,18 +190,34 @@ std::vector<std::string> host_flags(const DeviceCompile& request) {
   return flags;
 }
 
+std::vector<std::string> all_flags(const DeviceCompile& request, const std::string& sdk) {
+  Words flags = language_flags(request, sdk);
+  add(flags, device_flags(request));
+  add(flags, code_flags(request));
+  if (request.max_registers != 0) flags.push_back(fmt::format("-maxrregcount={}", request.max_registers));
+  add(flags, host_flags(request));
+  add(flags, request.extra_flags);
+  return flags;
+}
+
 Result<std::string> compile_to_ptx(const DeviceCompile& request) {
-  const auto where = locate();
+  const auto where = locate(request.device_compiler);
   if (!where) return std::unexpected(where.error());
 
   const TempDir scratch;
+  if (request.device_compiler == DeviceCompiler::nvcc) {
+    auto ptx = ptx_of_nvcc(request, *where, scratch.path());
+    if (!ptx) return ptx;
+    return with_max_registers(std::move(*ptx), request.max_registers);
+  }
   auto ir = compile_to_ir(request, *where, scratch.path());
   if (!ir) return ir;
   if (request.relocatable) *ir = with_global_constants(std::move(*ir));
-  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(*ir)));
+  const std::string plain = request.arithmetic.fast_functions ? with_fast_functions(*ir) : *ir;
+  auto ptx = optimise(request, *where, scratch.path(), widen_copies(mark_grid_constants(with_plain_assembly(plain))));
   if (!ptx) return ptx;
   std::string text = mark_managed(apply_cluster_dims(with_plain_file_names(std::move(*ptx)), *ir), *ir);
-  text = with_architecture(std::move(text), request.gpu_arch);
+  text = with_max_registers(with_architecture(std::move(text), request.gpu_arch), request.max_registers);
   return request.relocatable
              ? with_file_name(with_declared_kernels(with_suffixed_names(without_list_of_uses(std::move(text)))),
                               request.source)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "toolchain/compile/device_compiler.h"
 #include "toolchain/compile/invocation.h"
 
 namespace fb::toolchain {
@@ -20,8 +21,11 @@ struct DeviceCompile {
   std::vector<std::string> include_dirs = {};
   std::vector<std::string> defines = {};  // NAME or NAME=VALUE
   std::string gpu_arch = "sm_90";
+  DeviceCompiler device_compiler = DeviceCompiler::clang;
+  Arithmetic arithmetic = {};
+  uint32_t max_registers = 0;  // of a thread, for kernels without __launch_bounds__; 0: any number
   std::string standard = "c++20";
-  int optimisation = 2;
+  int optimisation = 2;  // of the host; device code is always optimised as nvcc does it
   std::vector<std::string> extra_flags = {};
   TimeLimits time_limits = {};  // of each run of the compiler
   bool kernels = true;          // the CUDA language; otherwise C++ for the host alone, as nvcc takes .cpp files
@@ -37,6 +41,8 @@ struct DeviceCompile {
   // namespace cuda is libcu++'s, and not the SDK's smaller one (cccl.h).
   bool whole_libcudacxx = false;
   bool shared = false;  // for a shared object with hidden visibility
+  // An access through a cast keeps the alignment of the object that clang sees: a cast's operand takes no unary plus.
+  bool declared_casts = false;
   // Lambdas of the device are also the host's. clang refuses one that a concept asks about in host code, as in
   // `requires std::invocable<F, int>` of a kernel, where nvcc accepts it. They are emitted for no host.
   bool host_lambdas = false;
@@ -67,6 +73,8 @@ struct HostCompile {
 std::vector<std::string> language_flags(const DeviceCompile& request, const std::string& sdk);
 std::vector<std::string> device_flags(const DeviceCompile& request);
 std::vector<std::string> host_flags(const DeviceCompile& request);
+// All flags of both sides: with the same ones, the same files become the same object.
+std::vector<std::string> all_flags(const DeviceCompile& request, const std::string& sdk);
 
 // Returns PTX. Wrong source, a missing compiler and a missing SDK are Errors with locations in `source`; a message
 // about another file names that file. Failures of the system (no process, no disk) throw.

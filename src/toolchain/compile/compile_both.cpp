@@ -58,6 +58,18 @@ class Sides {
       return d.message.find("constraints not satisfied") != std::string::npos;
     });
   }
+  // What clang says of a class that converts to a pointer in two ways, or of an overloaded function, behind a plus.
+  static bool blames_plus(const Errors& errors) {
+    return std::ranges::any_of(errors.list, [](const Diagnostic& d) {
+      return d.message.find("to unary expression") != std::string::npos ||
+             d.message.find("cannot take the address of an rvalue") != std::string::npos ||
+             d.message.find("address of bit-field") != std::string::npos ||
+             d.message.find("overloaded function could not be resolved") != std::string::npos ||
+             d.message.find("use of overloaded operator '+' is ambiguous") != std::string::npos;
+    });
+  }
+  void keep_declared_casts() { request_.unit.declared_casts = true; }
+
   void let_lambdas_be_hosts() { request_.unit.host_lambdas = true; }
 
   // Whether clang refuses forms that can be put otherwise at their places: shared variables with a constructor or
@@ -101,7 +113,8 @@ class Sides {
     }
     Result<std::string> ptx = error("");
     try {
-      if (headers == Headers::precompiled) use_header(unit, Side::device, headers_.device);
+      const bool by_clang = unit.device_compiler == DeviceCompiler::clang;
+      if (headers == Headers::precompiled && by_clang) use_header(unit, Side::device, headers_.device);
       ptx = compile_to_ptx(unit);
     } catch (...) {
       feed(host.ptx, "", of_host);
@@ -153,6 +166,10 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
                                  const std::string& identity) {
   Sides sides(request, cache, where, identity);
   auto done = sides.compile();
+  if (!done && Sides::blames_plus(done.error())) {
+    sides.keep_declared_casts();
+    done = sides.compile();
+  }
   if (!done && sides.blames_places(done.error())) {
     auto again = sides.compile();
     if (again) return again;
@@ -168,7 +185,7 @@ Result<std::string> compile_both(const BothCompile& request, const Cache& cache,
 }
 
 Result<std::string> ptx_of(const DeviceCompile& unit) {
-  const auto where = locate();
+  const auto where = locate(unit.device_compiler);
   if (!where) return std::unexpected(where.error());
   const TempDir scratch;
   return compile_both({.unit = unit, .stem = scratch.path() + "/unit"}, Cache(), *where, identity_of(*where));

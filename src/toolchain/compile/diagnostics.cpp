@@ -71,6 +71,22 @@ Errors parse_diagnostics(std::string_view output, std::string_view source) {
   return errors;
 }
 
+Errors parse_nvcc_diagnostics(std::string_view output, std::string_view source) {
+  Errors errors;
+  for (const auto text : split(output, '\n')) {
+    const size_t close = text.find("): ");
+    if (close == std::string_view::npos) continue;
+    const size_t open = text.rfind('(', close);
+    if (open == std::string_view::npos) continue;
+    const auto row = parse_number(text.substr(open + 1, close - open - 1));
+    const auto said = text.substr(close + 3);
+    if (!row || !(said.starts_with("error") || said.starts_with("catastrophic error"))) continue;
+    errors.list.push_back(place({text.substr(0, open), {*row, 1}, "error", {}},
+                                std::string(trim(said.substr(said.find(':') + 1))), source));
+  }
+  return errors.list.empty() ? parse_diagnostics(output, source) : errors;
+}
+
 Errors find_managed_variables(std::string_view output, std::string_view source) {
   Errors errors;
   for (const auto text : split(output, '\n')) {

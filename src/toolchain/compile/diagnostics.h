@@ -10,6 +10,9 @@ namespace fb::toolchain {
 // clang's format becomes one error as a whole.
 Errors parse_diagnostics(std::string_view output, std::string_view source);
 
+// The same of nvcc's output: "solution.cu(12): error: text". Without such a line it is gcc's or the linker's.
+Errors parse_nvcc_diagnostics(std::string_view output, std::string_view source);
+
 // "file:line:column" of a message; `source` is the file that its location is in.
 std::string place_of(const Diagnostic& message, std::string_view source);
 

@@ -22,8 +22,22 @@ void replace_value(std::string& ptx, std::string_view directive, std::string_vie
 
 }  // namespace
 
+std::string architecture_of(uint32_t capability_major, uint32_t capability_minor) {
+  return fmt::format("sm_{}{}a", capability_major, capability_minor);
+}
+
 std::string clang_architecture(const std::string& architecture) {
   return known_to_clang(architecture) ? architecture : std::string(kNewestOfClang);
+}
+
+Words optimisation_flags(const std::string& architecture) {
+  const int cheap_expansion = known_to_clang(architecture) ? 8 : 20;
+  Words flags = {"-O3"};
+  for (const std::string& option : {std::string("-unroll-threshold=1000"), std::string("-unroll-partial-threshold=250"),
+                                    std::string("-unroll-max-count=4"), std::string("-disable-block-placement"),
+                                    fmt::format("-scev-cheap-expansion-budget={}", cheap_expansion)})
+    add(flags, {"-mllvm", option});
+  return flags;
 }
 
 std::string architecture_number(const std::string& architecture) {

@@ -26,6 +26,7 @@ std::string identity_of(const Locations& where) {
   // This program is a part of the pipeline from source to PTX.
   std::vector<std::string> words = {file_facts("/proc/self/exe"), file_facts(where.compiler), where.sdk,
                                     cccl_facts("")};
+  if (!where.nvcc.empty()) words.push_back(file_facts(where.nvcc));
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(where.sdk + "/include")) {
     if (entry.is_regular_file()) files.push_back(entry.path());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "common/base/installed.h"
@@ -53,21 +54,55 @@ Result<std::string> find_sdk() {
 
 }  // namespace
 
-Result<Locations> locate() {
+Result<Locations> locate(DeviceCompiler device) {
   auto compiler = find_compiler();
   if (!compiler) return std::unexpected(compiler.error());
   auto sdk = find_sdk();
   if (!sdk) return std::unexpected(sdk.error());
-  return Locations{std::move(*compiler), std::move(*sdk)};
+  Locations where{std::move(*compiler), std::move(*sdk)};
+  if (device == DeviceCompiler::clang) return where;
+  auto nvcc = locate_nvcc();
+  if (!nvcc) return std::unexpected(std::move(nvcc.error()));
+  where.nvcc = std::move(*nvcc);
+  return where;
 }
 
+namespace {
+
+// nvcc as the Python packages of NVIDIA install it; the newest of several.
+std::string nvcc_of_environment() {
+  const std::string root = environment("VIRTUAL_ENV");
+  std::string newest;
+  std::error_code failed;
+  for (const auto& python : fs::directory_iterator(root.empty() ? "" : root + "/lib", failed)) {
+    const fs::path packages = python.path() / "site-packages/nvidia";
+    for (const auto& toolkit : fs::directory_iterator(packages, failed)) {
+      const std::string found = (toolkit.path() / "bin/nvcc").string();
+      if (toolkit.path().filename().string().starts_with("cu") && is_program(found)) newest = std::max(newest, found);
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
 Result<std::string> locate_nvcc() {
-  for (const std::string name : {"nvcc", "/usr/local/cuda/bin/nvcc"}) {
-    const std::string found = find_program(name);
+  if (const std::string chosen = environment("FABRICBENCH_CUDA"); !chosen.empty()) {
+    for (const std::string& name : {chosen + "/bin/nvcc", chosen}) {
+      if (is_program(name)) return fs::canonical(name).string();
+    }
+    return error(fmt::format("FABRICBENCH_CUDA names no CUDA toolkit (a folder with bin/nvcc): {}", chosen));
+  }
+  for (const std::string& name :
+       {std::string("nvcc"), std::string("/usr/local/cuda/bin/nvcc"), nvcc_of_environment()}) {
+    const std::string found = name.empty() ? "" : find_program(name);
     // Our driver may be called nvcc for the sake of build systems.
     if (!found.empty() && fs::canonical(found) != fs::path(own_program())) return fs::canonical(found).string();
   }
-  return error("nvcc was not found in PATH or /usr/local/cuda/bin: install NVIDIA's CUDA toolkit");
+  return error(
+      "nvcc was not found in FABRICBENCH_CUDA, PATH, /usr/local/cuda/bin or the active virtual environment: install "
+      "NVIDIA's CUDA toolkit, or, in a virtual environment of Python, pip install nvidia-cuda-nvcc "
+      "nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-nvvm");
 }
 
 std::string locate_toolkit() {

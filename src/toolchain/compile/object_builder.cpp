@@ -106,7 +106,10 @@ DeviceCompile ObjectBuilder::unit_of(const std::string& source) const {
   unit.source = source;
   unit.include_dirs = request_.include_dirs;
   unit.defines = request_.defines;
-  unit.gpu_arch = request_.gpu_arch;
+  if (!request_.gpu_arch.empty()) unit.gpu_arch = request_.gpu_arch;
+  unit.max_registers = request_.max_registers;
+  unit.device_compiler = request_.device_compiler;
+  unit.arithmetic = request_.arithmetic;
   unit.standard = request_.standard.empty() ? kDefaultStandard : request_.standard;
   unit.cccl = request_.cccl.empty() ? environment("FABRICBENCH_CCCL") : request_.cccl;
   unit.optimisation = request_.optimisation;
@@ -129,12 +132,9 @@ Result<std::string> ObjectBuilder::object_of(const std::string& source) {
     return key;
   }
   DeviceCompile unit = unit_of(source);
-  Words words = {"object 2", identity_, source, text};
+  Words words = {"object 3", identity_, source, text};
   if (!unit.cccl.empty()) words.push_back(cccl_facts(unit.cccl));
-  add(words, language_flags(unit, where_.sdk));
-  add(words, device_flags(unit));
-  add(words, host_flags(unit));
-  add(words, unit.extra_flags);
+  add(words, all_flags(unit, where_.sdk));
   add(words, request_.extra_flags);
   if (unit.relocatable) {
     // Two files of the same name may be linked, and the same file twice, with other macros.

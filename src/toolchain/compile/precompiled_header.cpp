@@ -80,6 +80,7 @@ std::optional<PrecompiledHeader> precompiled_header(const Cache& cache, const Lo
   prelude.standard = unit.standard;
   prelude.optimisation = unit.optimisation;
   prelude.gpu_arch = unit.gpu_arch;
+  prelude.arithmetic = unit.arithmetic;
   prelude.shared = unit.shared;
   prelude.relocatable = unit.relocatable;
   prelude.cccl = unit.cccl;

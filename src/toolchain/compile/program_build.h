@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "toolchain/compile/device_compiler.h"
+
 namespace fb::toolchain {
 
 // What a user would pass to nvcc.
@@ -22,7 +24,10 @@ struct ProgramBuild {
   std::string cccl = {};                        // folder of a CCCL in place of the system's
   std::string standard = {};                    // empty: nvcc's default
   int optimisation = 2;
-  std::string gpu_arch = "sm_90";
+  std::string gpu_arch = {};   // empty: sm_90
+  uint32_t max_registers = 0;  // -maxrregcount; 0: not given
+  DeviceCompiler device_compiler = DeviceCompiler::clang;
+  Arithmetic arithmetic = {};
   bool relocatable = false;  // -rdc=true: device code may refer to that of other files
   bool device_link = true;   // false: -nodlink, the device code has been linked before
   bool runtime = true;       // false: -cudart none

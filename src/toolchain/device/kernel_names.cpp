@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "common/base/elf_view.h"
+#include "toolchain/device/ptx_names.h"
 
 namespace fb::toolchain {
 namespace {
 
 constexpr std::string_view kStub = "__device_stub__";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <class T>
 void append(std::string& bytes, const T& value) {

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <utility>
 #include <vector>
+
+#include "toolchain/device/ptx_names.h"
 
 namespace fb::toolchain {
 namespace {
@@ -13,8 +14,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
 }
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.'; }
 
 // Replaces `from` where it is a whole name.
 void rename(std::string& text, std::string_view from, std::string_view to) {

@@ -3,6 +3,7 @@
 // Changes to C++ text that a scan of its tokens finds, applied at once.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace fb::toolchain {
 
-// Replaces `erased` characters at `at`. Edits of one text do not overlap.
+// Replaces `erased` characters at `at`. Edits of one text do not overlap; of those at one place the first comes first.
 struct TextEdit {
   size_t at = 0;
   size_t erased = 0;
@@ -19,7 +20,7 @@ struct TextEdit {
 };
 
 inline std::string apply_edits(std::string_view text, std::vector<TextEdit> edits) {
-  std::ranges::sort(edits, {}, &TextEdit::at);
+  std::ranges::stable_sort(edits, {}, &TextEdit::at);
   std::string out;
   size_t copied = 0;
   for (const TextEdit& edit : edits) {
@@ -57,6 +58,27 @@ class Tokens {
         return false;
     }
     return true;
+  }
+
+  // The token of the bracket that closes the one at `k`; size() if none does.
+  size_t closing(size_t k) const {
+    int depth = 0;
+    for (; k < size(); ++k) {
+      if (opens(k)) ++depth;
+      if (closes(k) && --depth == 0) return k;
+    }
+    return k;
+  }
+  // The token behind the ">" that closes the "<" at `k`; nothing if none does.
+  std::optional<size_t> behind_angles(size_t k) const {
+    int angles = 0, brackets = 0;  // in brackets, < and > compare
+    for (; k < size() && !is(k, ";"); ++k) {
+      brackets += opens(k) ? 1 : closes(k) ? -1 : 0;
+      if (brackets != 0) continue;
+      angles += is(k, "<") ? 1 : is(k, ">") ? -1 : 0;
+      if (angles == 0) return k + 1;
+    }
+    return std::nullopt;
   }
 
  private:

@@ -332,7 +332,7 @@ class Driver {
 }  // namespace
 
 Result<void> run_nvcc(const NvccCommand& command, const NvccStreams& streams) {
-  auto where = locate();
+  auto where = locate(command.build.device_compiler);
   if (!where) return std::unexpected(std::move(where.error()));
   return Driver(command, streams, std::move(*where)).run();
 }

@@ -118,12 +118,6 @@ Act add_flagged(const std::string& flag) {
     return "";
   };
 }
-Act add_flags(const Words& flags) {
-  return [flags](Command& c, const std::string&) {
-    add(c.build.compile_flags, flags);
-    return "";
-  };
-}
 Act nothing() {
   return [](Command&, const std::string&) { return ""; };
 }
@@ -139,10 +133,9 @@ Act choose(const Words& words, const std::function<void(Command&, const std::str
     return "";
   };
 }
-Act choose_flags(const std::string& word, const Words& flags) {
-  return choose({"true", "false"}, [word, flags](Command& c, const std::string& value) {
-    if (value == word) add(c.build.compile_flags, flags);
-  });
+Act set_arithmetic(bool Arithmetic::* exact) {
+  return choose({"true", "false"},
+                [exact](Command& c, const std::string& value) { c.build.arithmetic.*exact = value == "true"; });
 }
 
 // A toolkit's include/cccl, or a folder that is laid out like it.
@@ -211,7 +204,7 @@ void choose_architecture(Command& c) {
     if (one && (!best || rank(*one) > rank(*best))) best = one;
   }
   if (!best) return;
-  c.build.gpu_arch = best->number < 100 ? "sm_90" : "sm_100";
+  c.build.gpu_arch = best->number < 100 ? "sm_90" : best->number < 103 ? "sm_100" : "sm_103";
   if (best->feature && best->number >= 90) c.build.gpu_arch += 'a';
 }
 
@@ -228,6 +221,15 @@ std::string read_architectures(Command& c, const std::string& text) {
     if (!read_architecture(word)) return fmt::format("{} is no architecture (as sm_90 or compute_90)", word);
     c.architectures.push_back(word);
   }
+  return "";
+}
+
+std::string read_max_registers(Command& c, const std::string& text) {
+  constexpr uint32_t kLeast = 16, kMost = 255;  // ptxas takes smaller numbers for this one
+  uint32_t count = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (code != std::errc() || end != text.data() + text.size()) return "expected a number of registers";
+  c.build.max_registers = count == 0 ? 0 : std::clamp(count, kLeast, kMost);
   return "";
 }
 
@@ -346,6 +348,12 @@ std::vector<NvccOption> make_options() {
       {"--options-file", "-optf", list, nothing(), "more options from a file; also @FILE"},
 
       // The language
+      {"--device-compiler", "", one,
+       choose({"clang", "nvcc"},
+              [](Command& c, const std::string& value) {
+                c.build.device_compiler = value == "nvcc" ? DeviceCompiler::nvcc : DeviceCompiler::clang;
+              }),
+       "not nvcc's: clang, or NVIDIA's nvcc where it is installed, makes the device code"},
       {"--cccl", "", one, read_cccl, "not nvcc's: cub, thrust and libcu++ of this folder, in place of the system's"},
       {"--std", "-std", one, read_standard, "c++11 to c++23; older ones mean C++17"},
       {"--relocatable-device-code", "-rdc", one, read_relocatable,
@@ -381,28 +389,35 @@ std::vector<NvccOption> make_options() {
 
       // The target
       {"--gpu-architecture", "-arch", one, read_architectures,
-       "sm_90, sm_90a, sm_100 or sm_100a; older ones mean sm_90, newer ones sm_100"},
+       "sm_90, sm_100 or sm_103, also with an a; others mean the next older one of them, or sm_90"},
       {"--gpu-code", "-code", list, read_architectures, "the same"},
       {"--generate-code", "-gencode", one, read_architectures, "the same; of several, 90 or else the newest"},
       {"--machine", "-m", glued, choose({"64"}, [](Command&, const std::string&) {}), "64"},
-      {"--maxrregcount", "-maxrregcount", one, nothing(), "virtual GPUs do not spill"},
+      {"--maxrregcount", "-maxrregcount", one, read_max_registers,
+       "registers of a thread, for kernels without __launch_bounds__"},
       {"--entries", "-e", list, nothing(), kAsIs},
       {"--target-directory", "-target-dir", one, nothing(), kAsIs},
       {"--libdevice-directory", "-ldir", one, nothing(), kAsIs},
 
       // Optimisation and arithmetic
-      {"--optimize", "-O", glued, read_optimisation, "0 to 3, for both sides; 2 is the default"},
+      {"--optimize", "-O", glued, read_optimisation,
+       "0 to 3, of the host's side; 2 is the default. Device code is always optimised"},
       {"--Ofast-compile", "-Ofc", one, nothing(), kAsIs},
       {"--dopt", "-dopt", one, nothing(), kAsIs},
-      {"--use_fast_math", "-use_fast_math", none, add_flags({"-D__USE_FAST_MATH__=1"}),
-       "accepted: the arithmetic stays exact"},
-      {"--ftz", "-ftz", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: subnormal numbers are kept"},
-      {"--prec-div", "-prec-div", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: division is exact"},
-      {"--prec-sqrt", "-prec-sqrt", one, choose({"true", "false"}, [](Command&, const std::string&) {}),
-       "accepted: roots are exact"},
-      {"--fmad", "-fmad", one, choose_flags("false", {"-ffp-contract=off"}),
+      {"--use_fast_math", "-use_fast_math", none,
+       [](Command& c, const std::string&) {
+         c.build.arithmetic = {
+             .flush_subnormals = true, .exact_division = false, .exact_roots = false, .fast_functions = true};
+         return "";
+       },
+       "-ftz=true -prec-div=false -prec-sqrt=false, and sinf means __sinf"},
+      {"--ftz", "-ftz", one, set_arithmetic(&Arithmetic::flush_subnormals),
+       "true: subnormal numbers of single precision become 0"},
+      {"--prec-div", "-prec-div", one, set_arithmetic(&Arithmetic::exact_division),
+       "false: division of single precision is off by 2 units at most"},
+      {"--prec-sqrt", "-prec-sqrt", one, set_arithmetic(&Arithmetic::exact_roots),
+       "false: square roots of single precision are off by 1 unit at most"},
+      {"--fmad", "-fmad", one, set_arithmetic(&Arithmetic::contract),
        "false: multiplications and additions stay apart"},
       {"--extra-device-vectorization", "-extra-device-vectorization", none, nothing(), kAsIs},
       {"--dlink-time-opt", "-dlto", none, nothing(), "accepted: device code is linked without it"},

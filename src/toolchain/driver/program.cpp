@@ -142,7 +142,7 @@ class ProgramBuilder {
 
 Result<BuiltProgram> build_program(const ProgramBuild& request, const std::string& output) {
   if (request.sources.empty()) return error("no source file");
-  auto where = locate();
+  auto where = locate(request.device_compiler);
   if (!where) return std::unexpected(where.error());
   auto libraries = locate_libraries();
   if (!libraries) return std::unexpected(libraries.error());

@@ -167,16 +167,6 @@ size_t begin_of_name(const Tokens& tokens, size_t k) {
   return begin;
 }
 
-// The token of the bracket that closes the one at `k`; size() if none does.
-size_t closing(const Tokens& tokens, size_t k) {
-  int depth = 0;
-  for (; k < tokens.size(); ++k) {
-    if (tokens.opens(k)) ++depth;
-    if (tokens.closes(k) && --depth == 0) return k;
-  }
-  return k;
-}
-
 bool in_directive(std::string_view source, size_t at) {
   size_t begin = at;
   for (; begin > 0; --begin) {
@@ -197,18 +187,6 @@ struct KernelDeclaration {
 
   bool is_template() const { return template_end != begin; }
 };
-
-// The token behind the ">" that closes the "<" at `k`; nothing if none does.
-std::optional<size_t> behind_angles(const Tokens& tokens, size_t k) {
-  int angles = 0, brackets = 0;  // in brackets, < and > compare
-  for (; k < tokens.size() && !tokens.is(k, ";"); ++k) {
-    brackets += tokens.opens(k) ? 1 : tokens.closes(k) ? -1 : 0;
-    if (brackets != 0) continue;
-    angles += tokens.is(k, "<") ? 1 : tokens.is(k, ">") ? -1 : 0;
-    if (angles == 0) return k + 1;
-  }
-  return std::nullopt;
-}
 
 // The elements of a list, each as its first token and the one behind its last.
 std::vector<std::pair<size_t, size_t>> elements(const Tokens& tokens, size_t begin, size_t end) {
@@ -262,7 +240,7 @@ std::optional<KernelDeclaration> kernel_at(const Tokens& tokens, std::string_vie
     if (tokens.is(t, "template")) d.begin = t;
   }
   if (d.begin != k) {
-    const auto end = behind_angles(tokens, d.begin + 1);
+    const auto end = tokens.behind_angles(d.begin + 1);
     if (!end || *end > k || !tokens.is(d.begin + 1, "<")) return std::nullopt;
     d.template_end = *end;
     const auto list = arguments_of_parameters(tokens, source, d.begin + 2, *end - 1);
@@ -280,7 +258,7 @@ std::optional<KernelDeclaration> kernel_at(const Tokens& tokens, std::string_vie
     if (tokens.is(t, "{") || tokens.is(t, ";") || tokens.is(t, "(")) return std::nullopt;
     if (!tokens.is_word(t) || !tokens.is(t + 1, "(")) continue;
     if (tokens.is(t, "void")) return std::nullopt;
-    const size_t close = closing(tokens, t + 1);
+    const size_t close = tokens.closing(t + 1);
     if (!tokens[t].text(source).starts_with("__")) {
       d.name = t;
       d.open = t + 1;
@@ -383,12 +361,12 @@ std::string with_device_launches(std::string_view source, const DeclaredKernels&
       if (tokens.closes(end) && --depth < 0) break;
     }
     if (name == k || end >= tokens.size() || !tokens.is_run(end, '>', 3) || !tokens.is(end + 3, "(")) continue;
-    const size_t last = closing(tokens, end + 3);
+    const size_t last = tokens.closing(end + 3);
     if (last >= tokens.size()) continue;
     size_t word = k - 1;  // the name without its template arguments
     for (size_t t = name; t < k; ++t) {
       if (!tokens.is_word(t) && !tokens.is(t, ":")) {
-        const auto behind = tokens.is(t, "<") ? behind_angles(tokens, t) : std::nullopt;
+        const auto behind = tokens.is(t, "<") ? tokens.behind_angles(t) : std::nullopt;
         if (behind == k) word = t - 1;
         if (!behind || *behind >= k) break;
         t = *behind - 1;

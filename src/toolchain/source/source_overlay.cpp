@@ -8,6 +8,7 @@
 
 #include "common/base/strings.h"
 #include "toolchain/source/asm_escapes.h"
+#include "toolchain/source/cast_alignment.h"
 #include "toolchain/source/nvcc_forms.h"
 #include "toolchain/source/user_files.h"
 
@@ -106,6 +107,7 @@ std::vector<std::string> write_overlay(const std::string& source, const std::vec
     if (!std::filesystem::is_regular_file(files[i], ignored)) continue;  // clang reports it
     const std::string text = read_file(files[i].string());
     std::string accepted = with_clang_forms(escape_asm(text));
+    if (!forms.declared_casts) accepted = with_cast_alignment(accepted);
     if (forms.host_lambdas) accepted = with_host_lambdas(accepted);
     if (!forms.refused_places.empty()) {
       accepted = with_typenames(accepted, places_in(accepted, files[i].string(), forms.refused_places));

@@ -86,7 +86,7 @@ struct FunctionInfo {
   Builtin builtin = nullptr;
   uint32_t frame_bytes = 0;
   uint32_t local_bytes = 0;           // per thread, this function's own
-  uint32_t registers_per_thread = 0;  // estimate from the largest number of live 32-bit values
+  uint32_t registers_per_thread = 0;  // as ptxas would give it, by our estimate
   std::vector<LaneBytes> params;      // device functions only; kernels read the launch's parameter block
   std::vector<LaneBytes> returns;
   // Kernels: the offset of each parameter in the parameter block.

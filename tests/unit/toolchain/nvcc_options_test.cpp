@@ -49,6 +49,7 @@ TEST(NvccOptions, LongWordsAreNotTakenForGluedValues) {
   EXPECT_TRUE(parsed({"-lineinfo", "-link", "-lto"}).build.libraries.empty());
   EXPECT_EQ(parsed({"-lm", "-l", "x,y", "-lcudart", "-lcuda"}).build.libraries, (Words{"m", "x", "y"}));
   EXPECT_EQ(parsed({"-maxrregcount=64", "-m64", "-O3"}).build.optimisation, 3);
+  EXPECT_EQ(parsed({"-maxrregcount=64"}).build.max_registers, 64U);
   EXPECT_EQ(parsed({"-odir", "out", "-optf=x", "-ofoo.o", "-forward-unknown-opts"}).output_dir, "out");
 }
 
@@ -69,14 +70,16 @@ TEST(NvccOptions, PhasesAndRelocatableCode) {
 
 TEST(NvccOptions, ArchitecturesAreThoseThatTheMachineKnows) {
   const auto arch = [](const Words& words) { return parsed(words).build.gpu_arch; };
-  EXPECT_EQ(arch({}), "sm_90");
+  EXPECT_EQ(arch({}), "");
   EXPECT_EQ(arch({"-arch=sm_70"}), "sm_90");
   EXPECT_EQ(arch({"-arch", "compute_90a"}), "sm_90a");
-  EXPECT_EQ(arch({"-arch=native"}), "sm_90");
-  EXPECT_EQ(arch({"-arch=sm_120"}), "sm_100");
+  EXPECT_EQ(arch({"-arch=native"}), "");
+  EXPECT_EQ(arch({"-arch=sm_101"}), "sm_100");
+  EXPECT_EQ(arch({"-arch=sm_120"}), "sm_103");
   EXPECT_EQ(arch({"--generate-code=arch=compute_90,code=[compute_90,sm_90]"}), "sm_90");
   EXPECT_EQ(arch({"-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_100a,code=sm_100a"}), "sm_100a");
   EXPECT_EQ(arch({"-gencode=arch=compute_90,code=sm_90", "-gencode=arch=compute_120,code=sm_120"}), "sm_90");
+  EXPECT_EQ(arch({"-arch=sm_103a"}), "sm_103a");
   EXPECT_NE(problem({"-arch=sm_fast"}).find("sm_fast is no architecture"), std::string::npos);
 }
 
@@ -95,6 +98,11 @@ TEST(NvccOptions, UnknownOnesAreNamedOrForwarded) {
   EXPECT_EQ(parsed({"--default-stream=per-thread"}).build.defines, Words{"CUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
   EXPECT_NE(problem({"--default-stream=other"}), "");
   EXPECT_NE(problem({"--ftz=maybe"}), "");
+  EXPECT_NE(problem({"-maxrregcount=many"}), "");
+  EXPECT_EQ(problem({"--device-compiler=gcc"}), "--device-compiler=gcc: gcc is not one of clang, nvcc");
+  EXPECT_EQ(parsed({"--device-compiler", "nvcc"}).build.device_compiler, DeviceCompiler::nvcc);
+  EXPECT_TRUE(parsed({"-use_fast_math"}).build.arithmetic.fast_functions);
+  EXPECT_FALSE(parsed({"-fmad=false"}).build.arithmetic.contract);
   EXPECT_NE(problem({"-x", "fortran", "a.f"}), "");
 }
 

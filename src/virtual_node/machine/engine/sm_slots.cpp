@@ -7,6 +7,21 @@ namespace {
 
 uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
 
+// A multiprocessor has four parts with a quarter of the registers each. Warps take them in units of 256.
+constexpr uint32_t kParts = 4, kUnit = 256;
+
+// What a warp takes: its share of what as many such warps as fit leave unused.
+uint32_t registers_of_warp(uint32_t registers, const DeviceLimits& limits) {
+  const uint32_t of_part = limits.registers_per_sm / kParts;
+  return of_part / std::max(1u, of_part / round_up(registers * simt::kLanes, kUnit));
+}
+
+// The most that a thread may have where so many warps are to fit.
+uint32_t most_registers(uint64_t warps, const DeviceLimits& limits) {
+  const auto of_warp = static_cast<uint32_t>(limits.registers_per_sm / kParts / ((warps + kParts - 1) / kParts));
+  return std::max(1u, of_warp / kUnit * kUnit / simt::kLanes);
+}
+
 }  // namespace
 
 BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
@@ -16,13 +31,13 @@ BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
   // __launch_bounds__ makes the compiler spill until that many blocks fit.
   const ptx::LaunchBounds& bounds = grid.kernel->source->bounds;
   if (bounds.max_registers != 0) registers = std::min(registers, bounds.max_registers);
-  if (bounds.min_blocks_per_sm != 0) {
-    const uint64_t threads = uint64_t{needs.threads} * bounds.min_blocks_per_sm;
-    registers = std::min(registers, std::max(1u, static_cast<uint32_t>(limits.registers_per_sm / threads)));
-  }
+  const uint32_t warps = needs.threads / simt::kLanes;
+  if (bounds.min_blocks_per_sm != 0)
+    registers = std::min(registers, most_registers(uint64_t{warps} * bounds.min_blocks_per_sm, limits));
   // A block of legal size always fits: the compiler would have spilled.
-  registers = std::min(registers, limits.registers_per_sm / needs.threads);
-  needs.registers = registers * needs.threads;
+  registers = std::min(registers, most_registers(warps, limits));
+  needs.registers_of_thread = registers;
+  needs.registers = warps * registers_of_warp(registers, limits);
   needs.shared = limits.shared_reserved_per_block + grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
   return needs;
 }

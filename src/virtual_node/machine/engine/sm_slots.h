@@ -17,6 +17,7 @@ struct BlockNeeds {
   uint32_t threads = 0;
   uint32_t registers = 0;
   uint32_t shared = 0;
+  uint32_t registers_of_thread = 0;
 };
 
 BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits);

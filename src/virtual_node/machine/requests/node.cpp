@@ -121,7 +121,7 @@ Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply
       verbs_(services_),
       graphs_(services_) {
   clock_.keep_history(&writes_);
-  if (options.profile) clock_.profile();
+  if (options.profile) clock_.profile(limits_);
   if (Timeline* timeline = log_.timeline()) engine_.watch_blocks(*timeline);
   for (uint32_t d = 0; d < platform.devices(); ++d) {
     engine_.add_gpu(limits_, platform.cycle(), platform.device.issue, platform.device.schedulers_per_sm);

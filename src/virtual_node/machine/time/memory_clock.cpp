@@ -581,7 +581,7 @@ void MemoryClock::end_quantum_if_long(Warp& w) {
   w.preempt();
 }
 
-void MemoryClock::profile() { profiler_ = std::make_unique<Profiler>(); }
+void MemoryClock::profile(const DeviceLimits& limits) { profiler_ = std::make_unique<Profiler>(limits); }
 
 void MemoryClock::on_warp_start(Warp& w) {
   w.clock.tracked_until = w.clock.now;

@@ -46,7 +46,7 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   void order_by_time(bool by_time) override { by_time_ = by_time; }
   void account(simt::Warp& w) override;
   // Also books where time goes.
-  void profile();
+  void profile(const DeviceLimits& limits);
   // Of what was booked; empty unless profile() was called.
   record::Profile profiled() const { return profiler_ ? profiler_->profile() : record::Profile(); }
   // Also counts synchronisation steps in `steps`.

@@ -151,6 +151,8 @@ void Profiler::end(simt::Warp& w) {
   kernel.device = w.block().device;
   kernel.block = static_cast<uint32_t>(w.block().index());
   kernel.warp = w.index();
+  kernel.needs = needs_of(w.block().grid(), limits_);
+  kernel.blocks_at_once = SmSlots(limits_).capacity(kernel.needs) / std::max(1u, limits_.sms);
   kernel.critical = std::move(lines);
   // The block began when others had ended.
   if (b.begun > grid.begun) kernel.critical[{{}, ProfileCause::start}] += b.begun - grid.begun;
@@ -176,6 +178,9 @@ record::Profile Profiler::profile() const {
     out.device = static_cast<int32_t>(k.device);
     out.block = static_cast<int32_t>(k.block);
     out.warp = static_cast<int32_t>(k.warp);
+    out.threads = k.needs.threads;
+    out.registers = k.needs.registers_of_thread;
+    out.blocks_at_once = k.blocks_at_once;
     out.critical = entries(k.critical);
     out.all = entries(k.all);
     p.kernels.push_back(std::move(out));

@@ -15,6 +15,7 @@
 
 #include "common/platform/time.h"
 #include "common/record/profile.h"
+#include "virtual_node/machine/engine/sm_slots.h"
 #include "virtual_node/simt/block.h"
 #include "virtual_node/simt/timing.h"
 
@@ -24,6 +25,8 @@ using record::ProfileCause;
 
 class Profiler {
  public:
+  explicit Profiler(const DeviceLimits& limits) : limits_(limits) {}
+
   void begin(simt::Warp& w);
   void end(simt::Warp& w);
 
@@ -70,6 +73,8 @@ class Profiler {
   struct Kernel {
     uint64_t launches = 0, warps = 0, longest = 0;
     uint32_t device = 0, block = 0, warp = 0;
+    BlockNeeds needs = {};        // of the longest launch
+    uint64_t blocks_at_once = 0;  // of it, on a multiprocessor
     LineTimes critical, all;
     std::map<uint64_t, Grid> grids;  // by id
   };
@@ -79,6 +84,7 @@ class Profiler {
   static void add(Book& b, Place at, ProfileCause cause, uint64_t time);
   static LineTimes lines_of(const simt::Program& program, const Book& b);
 
+  DeviceLimits limits_;
   std::unordered_map<const simt::Warp*, Book> books_;
   std::map<std::string, Kernel> kernels_;  // by name
 };

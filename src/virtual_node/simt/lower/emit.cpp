@@ -9,6 +9,8 @@
 #include "virtual_node/simt/exec/exec_frame.h"
 #include "virtual_node/simt/exec/select.h"
 #include "virtual_node/simt/exec_span.h"
+#include "virtual_node/simt/lower/block_order.h"
+#include "virtual_node/simt/lower/flow.h"
 #include "virtual_node/simt/lower/operands.h"
 #include "virtual_node/simt/lower/tear.h"
 #include "virtual_node/simt/memory_order.h"
@@ -30,20 +32,41 @@ void FunctionEmitter::emit() {
   emit_stack_params();
   const bool timed = !context_.options.times.empty();
   if (timed) spans_ = plan_spans(*context_.program.module, context_.index, context_.options.times);
-  for (context_.body_index = 0; context_.body_index < context_.function.body.size(); ++context_.body_index) {
-    start_[context_.body_index] = static_cast<uint32_t>(context_.program.code.size());
-    const ptx::Instruction& inst = context_.function.body[context_.body_index];
-    if (timed) emit_spans(spans_.before);
-    emit_body(inst);
-    if (timed) emit_spans(spans_.behind);
+  const auto size = static_cast<uint32_t>(context_.function.body.size());
+  const Flow flow = find_flow(context_.function);
+  const std::vector<uint32_t> order = block_order(flow);
+  uint32_t end = 0;  // behind the last block that was laid out
+  for (size_t at = 0; at < order.size() && size != 0; ++at) {
+    const uint32_t begin_of_block = flow.block_begin[order[at]];
+    if (end != begin_of_block) go_to(end);
+    end = order[at] + 1 < flow.block_begin.size() ? flow.block_begin[order[at] + 1] : size;
+    for (context_.body_index = begin_of_block; context_.body_index < end; ++context_.body_index) {
+      start_[context_.body_index] = static_cast<uint32_t>(context_.program.code.size());
+      const ptx::Instruction& inst = context_.function.body[context_.body_index];
+      if (timed) emit_spans(spans_.before);
+      emit_body(inst);
+      if (timed) emit_spans(spans_.behind);
+    }
   }
-  start_[context_.body_index] = static_cast<uint32_t>(context_.program.code.size());
+  if (end != size) go_to(end);
+  start_[size] = static_cast<uint32_t>(context_.program.code.size());
   // Code that runs off the end returns, as ptxas makes it.
   ptx::Instruction ret;
   ret.form = ptx::Form::ret;
-  context_.body_index = context_.function.body.empty() ? 0 : context_.body_index - 1;
+  context_.body_index = size == 0 ? 0 : size - 1;
   context_.append(select({ret}));
   context_.info().first = static_cast<uint32_t>(begin);
+}
+
+// From the end of a block to the one that follows it in the function, which lies elsewhere. Takes no time.
+void FunctionEmitter::go_to(uint32_t to) {
+  if (ends_thread(context_.function.body[to - 1]) && context_.function.body[to - 1].guard.reg == ptx::kNoIndex) return;
+  ptx::Instruction jump;
+  jump.form = ptx::Form::bra;
+  context_.body_index = to - 1;
+  const auto here = static_cast<uint32_t>(context_.program.code.size());
+  context_.append(select({jump}));
+  control_.add_jump(here, to);
 }
 
 void FunctionEmitter::emit_body(const ptx::Instruction& inst) {

@@ -27,6 +27,7 @@ class FunctionEmitter {
 
  private:
   void emit_stack_params();
+  void go_to(uint32_t to);
   void emit_body(const ptx::Instruction& inst);
   void emit_instruction(const ptx::Instruction& inst);
   void emit_spans(std::vector<std::vector<Span>>& spans);

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "virtual_node/simt/lower/operands.h"
+#include "virtual_node/simt/lower/register_estimate.h"
 #include "virtual_node/simt/warp.h"
 
 namespace fb::simt {
@@ -27,7 +28,7 @@ uint32_t align_up(uint32_t value, uint32_t align) {
 FrameLayout::FrameLayout(FunctionContext& context) : context_(context) {
   liveness_ = find_liveness(context_.function);
   rows_ = allocate_rows(context_.function, liveness_, !context_.options.reference);
-  context_.info().registers_per_thread = rows_.registers_per_thread;
+  context_.info().registers_per_thread = estimate_registers(context_.function, liveness_);
   find_stack_params();
   if (!lay_out_variables()) return;
   if (context_.function.entry) {

@@ -1,5 +1,6 @@
 #include "virtual_node/simt/lower/lower.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "virtual_node/simt/lower/constant_pool.h"
@@ -16,6 +17,28 @@ const FunctionInfo* Program::find(std::string_view name, bool of_driver) const {
   }
   return nullptr;
 }
+
+namespace {
+
+// A kernel has the registers of the functions that it calls.
+void take_registers_of_callees(const ptx::Module& module, Program& program) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FunctionInfo& caller : program.functions) {
+      for (const ptx::Instruction& inst : caller.source->body) {
+        if (inst.form != ptx::Form::call) continue;
+        for (const ptx::Operand& op : inst.operands) {
+          if (op.kind != ptx::OperandKind::function || op.index >= module.functions.size()) continue;
+          const uint32_t needed = program.functions[op.index].registers_per_thread;
+          changed |= needed > caller.registers_per_thread;
+          caller.registers_per_thread = std::max(caller.registers_per_thread, needed);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOptions& options) {
   auto program = std::make_unique<Program>();
@@ -44,6 +67,7 @@ Result<std::unique_ptr<Program>> lower(const ptx::Module& module, const LowerOpt
   std::deque<FrameLayout> frames;
   for (FunctionContext& context : contexts) frames.emplace_back(context);
   if (!errors.list.empty()) return std::unexpected(std::move(errors));
+  take_registers_of_callees(module, *program);
   std::deque<FunctionEmitter> emitters;
   for (size_t k = 0; k < contexts.size(); ++k) emitters.emplace_back(contexts[k], frames[k]).emit();
   if (!errors.list.empty()) return std::unexpected(std::move(errors));

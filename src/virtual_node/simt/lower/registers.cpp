@@ -117,7 +117,6 @@ RegisterRows allocate_rows(const ptx::Function& f, const Liveness& liveness, boo
   std::map<uint32_t, std::vector<int32_t>> free_rows;  // by size; reused last in, first out
   std::vector<uint32_t> alive;                         // min-heap by end
   const auto later = [&](uint32_t a, uint32_t b) { return life[a].end > life[b].end; };
-  uint32_t units = 0, most_units = 0;
   for (uint32_t r : order) {
     // A row that dies at an instruction is not free for what that instruction writes: rows of different widths would
     // overlap in part.
@@ -126,7 +125,6 @@ RegisterRows allocate_rows(const ptx::Function& f, const Liveness& liveness, boo
       const uint32_t dead = alive.back();
       alive.pop_back();
       free_rows[row_bytes(f.registers[dead].type)].push_back(rows.row[dead]);
-      units -= (row_bytes(f.registers[dead].type) + 127) / 128;
     }
     const uint32_t bytes = row_bytes(f.registers[r].type);
     auto& pool = free_rows[bytes];
@@ -141,11 +139,8 @@ RegisterRows allocate_rows(const ptx::Function& f, const Liveness& liveness, boo
     }
     alive.push_back(r);
     std::ranges::push_heap(alive, later);
-    units += (bytes + 127) / 128;
-    most_units = std::max(most_units, units);
   }
   rows.bytes = (rows.bytes + 63) / 64 * 64;
-  rows.registers_per_thread = std::clamp((most_units + 7) / 8 * 8, 16u, 255u);
   return rows;
 }
 

@@ -14,7 +14,6 @@ namespace fb::simt {
 struct RegisterRows {
   std::vector<int32_t> row;  // per virtual register: byte offset in the frame
   uint32_t bytes = 0;        // of all rows, a multiple of 64
-  uint32_t registers_per_thread = 0;
 };
 
 struct Liveness {

@@ -1,0 +1,84 @@
+#include "toolchain/compile/nvcc_ptx.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "common/base/strings.h"
+#include "common/base/temp_dir.h"
+#include "toolchain/compile/diagnostics.h"
+#include "toolchain/compile/words.h"
+#include "toolchain/device/nvcc_names.h"
+
+namespace fb::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Flags for clang that nvcc knows, too.
+Words known_to_nvcc(const Words& flags) {
+  Words known;
+  for (size_t k = 0; k < flags.size(); ++k) {
+    const std::string& flag = flags[k];
+    const bool paired = flag == "-include" || flag == "-isystem" || flag == "-U" || flag == "-D";
+    if (paired && k + 1 < flags.size()) {
+      known.push_back(flag);
+      known.push_back(flags[++k]);
+    } else if (!paired && (flag.starts_with("-D") || flag.starts_with("-U") || flag.starts_with("-I") ||
+                           flag.starts_with("-ftemplate-depth="))) {
+      known.push_back(flag);
+    }
+  }
+  return known;
+}
+
+const char* word(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+Result<std::string> ptx_of_nvcc(const DeviceCompile& request, const Locations& where, const std::string& scratch) {
+  if (request.relocatable)
+    return error(
+        "device code of several files (-rdc=true) is compiled by clang alone: leave out --device-compiler nvcc");
+  // Headers of the SDK come last, so that CUDA's own are NVIDIA's.
+  const std::string ours = scratch + "/headers", output = scratch + "/device.ptx";
+  fs::create_directory(ours);
+  fs::create_directory_symlink(where.sdk + "/include/fabricbench", ours + "/fabricbench");
+  std::string architecture = request.gpu_arch;
+  architecture.replace(0, architecture.find('_') + 1, "compute_");
+  Words command = {where.nvcc,
+                   "-ptx",
+                   "-arch=" + architecture,
+                   "-std=" + request.standard,
+                   "--expt-relaxed-constexpr",
+                   "--extended-lambda",
+                   "-lineinfo",
+                   "-w",
+                   fmt::format("-ftz={}", word(request.arithmetic.flush_subnormals)),
+                   fmt::format("-prec-div={}", word(request.arithmetic.exact_division)),
+                   fmt::format("-prec-sqrt={}", word(request.arithmetic.exact_roots)),
+                   fmt::format("-fmad={}", word(request.arithmetic.contract)),
+                   "-I" + ours,
+                   "-Xcompiler",
+                   "-idirafter," + where.sdk + "/include",
+                   "-o",
+                   output};
+  if (request.arithmetic.fast_functions) command.emplace_back("-use_fast_math");
+  for (const auto& dir : request.include_dirs) command.push_back("-I" + dir);
+  for (const auto& define : request.defines) command.push_back("-D" + define);
+  if (!request.dependencies.empty()) add(command, {"-MMD", "-MF", request.dependencies});
+  add(command, known_to_nvcc(request.extra_flags));
+  command.push_back(request.source);
+
+  const std::string toolkit = fs::path(where.nvcc).parent_path().parent_path().string();
+  Invocation invocation{command, {where.sdk + "/include", request.source, toolkit}, {scratch}};
+  add(invocation.reads, request.include_dirs);
+  add(invocation.reads, request.reads);
+  if (!request.dependencies.empty()) invocation.writes.push_back(fs::path(request.dependencies).parent_path().string());
+  const auto ran = run_limited(wrapped(request.wrapper, invocation), request.time_limits);
+  if (!ran) return std::unexpected(ran.error());
+  if (ran->exit_code != 0) return std::unexpected(parse_nvcc_diagnostics(ran->output, request.source));
+  return with_clang_names(read_file(output));
+}
+
+}  // namespace fb::toolchain
