@@ -42,7 +42,8 @@ CIRCLES = {
 }
 MOST_FILES = 45
 # Lists of cases, and headers under the names that CUDA prescribes.
-LISTS = {"tests/unit/machine/ptx", "tests/e2e/exploits", "tests/e2e/candidates", "sdk/include"}
+LISTS = {"tests/unit/machine/ptx", "tests/e2e/exploits", "tests/e2e/candidates", "tests/fuzz/corpus/elf", "tests/fuzz/corpus/replies",
+         "sdk/include"}
 FOLDERS = ("src", "tests", "tools", "sdk", "docs", "examples", "platforms", "problems", "prompts", "python")
 # Not in fabricbench: the program fabricbench-confine has a main of its own in sandbox.
 UNCHECKED = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|ofstream)\b")

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "toolchain/compile/compile.h"
+#include "common/base/result.h"
+#include "toolchain/compile/device_compile.h"
 #include "toolchain/compile/locate.h"
 
 namespace fb::toolchain {

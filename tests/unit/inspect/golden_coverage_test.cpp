@@ -11,10 +11,10 @@
 #include "common/base/strings.h"
 #include "common/ptx/parse/match_form.h"
 #include "common/ptx/parse/parser.h"
-#include "machine/accesses.h"
-#include "machine/cases.h"
-#include "machine/products.h"
-#include "machine/reductions.h"
+#include "machine/exact/accesses.h"
+#include "machine/exact/cases.h"
+#include "machine/exact/products.h"
+#include "machine/exact/reductions.h"
 #include "virtual_node/simt/exec/select.h"
 
 namespace fb::inspect {

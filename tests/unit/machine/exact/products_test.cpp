@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "machine/products.h"
+#include "machine/exact/products.h"
 #include "virtual_node/machine/device/device.h"
 
 namespace fb::products {

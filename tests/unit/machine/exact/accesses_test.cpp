@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/strings.h"
-#include "machine/accesses.h"
+#include "machine/exact/accesses.h"
 #include "machine/golden.h"
 #include "virtual_node/simt/exec/simd_target.h"
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstring>
 
-#include "machine/products.h"
-#include "machine/reductions.h"
+#include "machine/exact/products.h"
+#include "machine/exact/reductions.h"
 
 namespace fb::products {
 namespace {

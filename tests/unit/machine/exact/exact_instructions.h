@@ -1,6 +1,6 @@
 #pragma once
 
-#include "machine/cases.h"
+#include "machine/exact/cases.h"
 
 namespace fb::cases {
 

@@ -1,4 +1,4 @@
-#include "machine/exact_instructions.h"
+#include "machine/exact/exact_instructions.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "common/base/strings.h"
-#include "machine/exact_numbers.h"
+#include "machine/exact/exact_numbers.h"
 
 namespace fb::cases {
 namespace {

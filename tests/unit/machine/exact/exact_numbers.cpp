@@ -1,4 +1,4 @@
-#include "machine/exact_numbers.h"
+#include "machine/exact/exact_numbers.h"
 
 #include <cmath>
 #include <utility>

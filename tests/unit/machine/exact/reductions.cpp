@@ -1,4 +1,4 @@
-#include "machine/reductions.h"
+#include "machine/exact/reductions.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "common/base/strings.h"
-#include "machine/exact_numbers.h"
+#include "machine/exact/exact_numbers.h"
 
 namespace fb::reductions {
 namespace {

@@ -1,4 +1,4 @@
-#include "machine/products.h"
+#include "machine/exact/products.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "machine/exact_numbers.h"
+#include "machine/exact/exact_numbers.h"
 
 namespace fb::products {
 namespace {

@@ -1,4 +1,4 @@
-#include "machine/accesses.h"
+#include "machine/exact/accesses.h"
 
 #include <fmt/format.h>
 

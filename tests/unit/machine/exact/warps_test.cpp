@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/base/rng.h"
-#include "machine/exact_numbers.h"
+#include "machine/exact/exact_numbers.h"
 #include "machine/golden.h"
 #include "virtual_node/simt/exec/simd_target.h"
 

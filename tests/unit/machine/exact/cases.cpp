@@ -1,4 +1,4 @@
-#include "machine/cases.h"
+#include "machine/exact/cases.h"
 
 #include <fmt/format.h>
 

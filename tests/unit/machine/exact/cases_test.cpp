@@ -8,8 +8,8 @@
 
 #include "common/base/rng.h"
 #include "common/base/strings.h"
-#include "machine/cases.h"
-#include "machine/exact_instructions.h"
+#include "machine/exact/cases.h"
+#include "machine/exact/exact_instructions.h"
 #include "machine/golden.h"
 #include "simt/random_instruction.h"
 #include "virtual_node/simt/exec/simd_target.h"

@@ -1,6 +1,6 @@
 // The atomics and reductions of cases/reductions.lst, on both engines and every SIMD target.
 
-#include "machine/reductions.h"
+#include "machine/exact/reductions.h"
 
 #include <gtest/gtest.h>
 
