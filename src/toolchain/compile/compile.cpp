@@ -93,7 +93,6 @@ Words code_flags(const DeviceCompile& request) {
   Words flags = {request.arithmetic.contract ? "-ffp-contract=fast" : "-ffp-contract=off"};
   add(flags, optimisation_flags(request.gpu_arch));
   if (!request.arithmetic.exact_division) add(flags, {"-mllvm", "-nvptx-prec-divf32=1"});
-  if (!request.arithmetic.exact_roots) add(flags, {"-mllvm", "-nvptx-prec-sqrtf32=0"});
   // This pass would split loaded vectors again and load their parts where they are used.
   add(flags, {"-mllvm", "-disable-vector-combine"});
   return flags;
@@ -172,7 +171,8 @@ std::vector<std::string> device_flags(const DeviceCompile& request) {
                  // Lanes pass variables to a shuffle that only its source lane has set, often through a function.
                  "-Xclang", "-no-enable-noundef-analysis"};
   add(flags, architecture_macros(request.gpu_arch));
-  if (request.arithmetic.flush_subnormals) flags.emplace_back("-fgpu-flush-denormals-to-zero");
+  if (request.arithmetic.flush_subnormals) add(flags, {"-fgpu-flush-denormals-to-zero", "-D__FABRICBENCH_FLUSHED__"});
+  if (!request.arithmetic.exact_roots) flags.emplace_back("-D__FABRICBENCH_APPROXIMATE_ROOTS__");
   return flags;
 }
 

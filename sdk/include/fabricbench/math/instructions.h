@@ -28,7 +28,16 @@ BY_BUILTIN2(fmax)
 BY_BUILTIN2(copysign)
 #undef BY_BUILTIN2
 
-FABRICBENCH_DEVICE float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
+// -prec-sqrt=false, and with it -ftz=true; LLVM has no such option.
+FABRICBENCH_DEVICE float sqrtf(float x) {
+#if defined(__FABRICBENCH_APPROXIMATE_ROOTS__) && defined(__FABRICBENCH_FLUSHED__)
+  return __nvvm_sqrt_approx_ftz_f(x);
+#elif defined(__FABRICBENCH_APPROXIMATE_ROOTS__)
+  return __nvvm_sqrt_approx_f(x);
+#else
+  return __builtin_elementwise_sqrt(x);
+#endif
+}
 FABRICBENCH_DEVICE double sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
 FABRICBENCH_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
 FABRICBENCH_DEVICE double rsqrt(double x) { return __nvvm_rcp_rn_d(__nvvm_sqrt_rn_d(x)); }
