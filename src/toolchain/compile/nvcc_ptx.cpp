@@ -44,6 +44,8 @@ Result<std::string> ptx_of_nvcc(const DeviceCompile& request, const Locations& w
   const std::string ours = scratch + "/headers", output = scratch + "/device.ptx";
   fs::create_directory(ours);
   fs::create_directory_symlink(where.sdk + "/include/fabricbench", ours + "/fabricbench");
+  // The node has mma.sync and no wmma.
+  fs::create_symlink(where.sdk + "/include/mma.h", ours + "/mma.h");
   std::string architecture = request.gpu_arch;
   architecture.replace(0, architecture.find('_') + 1, "compute_");
   Words command = {where.nvcc,

@@ -171,9 +171,10 @@ TEST(OutputTable, HasARowForEveryCommandAndOption) {
     ASSERT_NE(row, output_rows().end()) << name_of(*command) << ": no row in output_test.cpp";
     std::set<std::string> outputs;
     for (const cli::OptionFacts& option : command->options()) {
-      if (option.description.starts_with("Write"))
+      if (option.description.starts_with("Write")) {
         EXPECT_TRUE(option.is_output || !option.takes_value)
             << name_of(*command) << " " << option.names << ": it writes, and is no output_file() or output_folder()";
+      }
       if (option.is_output) outputs.insert("--" + option.long_names.at(0));
     }
     std::set<std::string> tried;
@@ -253,8 +254,8 @@ std::vector<std::string> names_of_rows() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, OutputOf, testing::ValuesIn(names_of_rows()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Commands, OutputOf, testing::ValuesIn(names_of_rows()), [](const auto& row) {
+  std::string name = row.param;
   std::ranges::replace_if(name, [](char c) { return c == ' ' || c == '-'; }, '_');
   return name;
 });

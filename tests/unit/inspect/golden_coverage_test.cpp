@@ -67,10 +67,10 @@ const Executed& executed() {
     add(accesses::make_program(drawn, rng).ptx, "accesses");
     const auto list = reductions::read_list(read_file(folder + "cases/reductions.lst"));
     for (const bool multimem : {false, true}) add(reductions::make_program(list, multimem, rng).ptx, "reductions");
-    for (const products::Drawn& drawn : products::kDrawn) {
-      for (uint64_t seed = 1; seed <= drawn.count; ++seed) {
+    for (const products::Drawn& product : products::kDrawn) {
+      for (uint64_t seed = 1; seed <= product.count; ++seed) {
         Rng of_product(seed);
-        const products::Product p = drawn.draw(of_product, products::is_exact(seed));
+        const products::Product p = product.draw(of_product, products::is_exact(seed));
         add(p.ptx, p.about);
       }
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/data/elements.h"
 #include "judge/sample_problem.h"
 
 namespace fb::judge {

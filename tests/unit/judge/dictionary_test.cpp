@@ -12,6 +12,7 @@
 #include "common/base/strings.h"
 #include "common/base/temp_dir.h"
 #include "judge/data/call_data.h"
+#include "judge/data/elements.h"
 
 namespace fb::judge {
 namespace {

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <functional>
 
+#include "judge/data/compare.h"
+#include "judge/data/elements.h"
 #include "judge/sample_problem.h"
 
 namespace fb::judge {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "campaign/llm/ask.h"
 #include "common/base/strings.h"
 #include "tests/unit/llm/environment.h"
 

@@ -130,7 +130,9 @@ TEST(SpecialRegisters, AreThoseOfTheThread) {
     ASSERT_TRUE(simt::use_simd_target(targets[seed % targets.size()]));
     const GoldenRun run = draw_run(seed);
     EXPECT_EQ(execute(kernel(), run, {}), "") << "seed " << seed;
-    if (seed <= 4) EXPECT_EQ(execute(kernel(), run, {.reference = true}), "") << "seed " << seed;
+    if (seed <= 4) {
+      EXPECT_EQ(execute(kernel(), run, {.reference = true}), "") << "seed " << seed;
+    }
   }
   simt::use_simd_target("");
 }

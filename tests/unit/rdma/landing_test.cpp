@@ -64,7 +64,9 @@ TEST_F(Landings, OneDrawIsOneOrder) {
     w.put(1, kTarget, std::string(kBytes, ' '));
     ASSERT_EQ(write(), 0);
     const auto now = pictures();
-    if (seen.contains(order)) EXPECT_EQ(now, seen[order]);
+    if (seen.contains(order)) {
+      EXPECT_EQ(now, seen[order]);
+    }
     seen[order] = now;
     a.poll();
   }

@@ -74,7 +74,9 @@ TEST(Responder, OrderOfChecks) {
     EXPECT_EQ(w.cards.modify(*b.pair, {.state = QpState::rts, .access_flags = rights},
                              attribute::state | attribute::access_flags),
               0);
-    if (receive) EXPECT_EQ(b.receive(9, {b.piece(0, 4)}), 0);
+    if (receive) {
+      EXPECT_EQ(b.receive(9, {b.piece(0, 4)}), 0);
+    }
     EXPECT_EQ(a.send(make(a, b)), 0);
     w.run();
     EXPECT_EQ(a.pair->state(), QpState::err);

@@ -41,7 +41,7 @@ TEST(BlockOrder, KeepsEveryBlockOfAnyFlow) {
     const auto count = static_cast<uint32_t>(1 + random() % 12);
     std::vector<Blocks> next(count);
     for (Blocks& to : next) {
-      for (uint32_t k = random() % 3; k > 0; --k) to.push_back(random() % count);
+      for (auto k = random() % 3; k > 0; --k) to.push_back(static_cast<uint32_t>(random() % count));
     }
     Blocks order = block_order(flow_of(next));
     EXPECT_EQ(order.front(), 0U);

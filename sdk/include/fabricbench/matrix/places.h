@@ -9,8 +9,17 @@ namespace matrix {
 struct Place {
   unsigned int row, column;
 };
-FABRICBENCH_DEVICE unsigned int group_of_lane() { return __nvvm_read_ptx_sreg_laneid() / 4; }
-FABRICBENCH_DEVICE unsigned int place_in_group() { return __nvvm_read_ptx_sreg_laneid() % 4; }
+FABRICBENCH_DEVICE unsigned int lane() {
+#if defined(__clang__)
+  return __nvvm_read_ptx_sreg_laneid();
+#else
+  unsigned int l;
+  asm("mov.u32 %0, %%laneid;" : "=r"(l));
+  return l;
+#endif
+}
+FABRICBENCH_DEVICE unsigned int group_of_lane() { return lane() / 4; }
+FABRICBENCH_DEVICE unsigned int place_in_group() { return lane() % 4; }
 
 // m16n8k16 of 16-bit floats.
 struct Of16Bits {

@@ -9,81 +9,17 @@
 
 #include <tuple>
 
-#include "virtual_node/num/convert.h"
-#include "virtual_node/num/half.h"
 #include "virtual_node/num/small_float.h"
+#include "virtual_node/simt/exec/conversions.h"
 #include "virtual_node/simt/exec/float_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fb::simt::HWY_NAMESPACE {
 namespace {
 
-using num::Mods;
 using num::Rounding;
 using ptx::Mod;
 using ptx::Type;
-
-template <size_t bytes>
-using Unsigned =
-    std::conditional_t<bytes == 1, uint8_t,
-                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
-
-// The low bits of each lane's register as a T.
-template <class T, class Reg>
-HWY_INLINE void read_low(const Reg* row, T* out) {
-  FB_LANE_LOOP
-  for (uint32_t l = 0; l < kLanes; ++l) out[l] = std::bit_cast<T>(static_cast<Unsigned<sizeof(T)>>(row[l]));
-}
-
-template <class T>
-HWY_NOINLINE const T* narrowed(const Warp& w, int32_t op, uint8_t width, T* buffer) {
-  switch (width) {
-    case 2:
-      read_low(w.src<uint16_t>(op), buffer);
-      return buffer;
-    case 4:
-      read_low(w.src<uint32_t>(op), buffer);
-      return buffer;
-    case 8:
-      read_low(w.src<uint64_t>(op), buffer);
-      return buffer;
-    default:
-      return w.src<T>(op);
-  }
-}
-
-// Writes values to a register row of another width; Reg has the signedness of T.
-template <class Reg, class T>
-HWY_INLINE void write_extended(Mask exec, Reg* row, const T* values) {
-  map_lanes(
-      exec, row,
-      [](T v) {
-        if constexpr (std::is_floating_point_v<T>)
-          return static_cast<Reg>(std::bit_cast<Unsigned<sizeof(T)>>(v));
-        else
-          return static_cast<Reg>(v);
-      },
-      values);
-}
-
-template <class T>
-HWY_NOINLINE void extend(Warp& w, int32_t op, uint8_t width, const T* values) {
-  constexpr bool kSigned = std::is_integral_v<T> && std::is_signed_v<T>;
-  switch (width) {
-    case 2:
-      write_extended(w.exec, w.row<std::conditional_t<kSigned, int16_t, uint16_t>>(op), values);
-      return;
-    case 4:
-      write_extended(w.exec, w.row<std::conditional_t<kSigned, int32_t, uint32_t>>(op), values);
-      return;
-    case 8:
-      write_extended(w.exec, w.row<std::conditional_t<kSigned, int64_t, uint64_t>>(op), values);
-      return;
-    default:
-      write_extended(w.exec, w.row<T>(op), values);
-      return;
-  }
-}
 
 // One loop for every mask and width, because there are many conversions: results that cannot go straight to their row
 // pass through a buffer.
@@ -130,90 +66,11 @@ Exec packed_conversion(F) {
   return &run_packed<F, D, S...>;
 }
 
-// The rarer conversions widen their source first (S::value), so that sources of one kind share the loop that matters.
-template <class F, class D, class Wide>
-[[gnu::flatten]] HWY_NOINLINE void convert_wide(const Wide* source, D* out) {
-  FB_LANE_LOOP
-  for (uint32_t l = 0; l < kLanes; ++l) out[l] = F{}(source[l]);
-}
-
-template <class S, class Wide>
-HWY_NOINLINE void read_wide(const Warp& w, const Inst& i, Wide* out) {
-  typename S::Row buffer[kLanes];
-  const auto* source = narrowed(w, i.op[1], i.width[1], buffer);
-  FB_LANE_LOOP
-  for (uint32_t l = 0; l < kLanes; ++l) out[l] = S::value(source[l]);
-}
-
-template <class F, class D, class S>
-const Inst* run_widened(Warp& w, const Inst& i) {
-  using Wide = decltype(S::value(typename S::Row{}));
-  Wide source[kLanes];
-  D results[kLanes];
-  read_wide<S>(w, i, source);
-  convert_wide<F>(source, results);
-  extend(w, i.op[0], i.width[0], results);
-  return &i + 1;
-}
-
 template <class D, class S, class F>
 Exec widened_conversion(F) {
   static_assert(std::is_empty_v<F>, "an instruction keeps no state");
   return &run_widened<F, D, S>;
 }
-
-// Types as sources and destinations: how they are kept in a row, and what that means
-
-template <class T>
-struct Int {
-  using Row = T;
-  using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-  static constexpr Wide value(T x) { return x; }
-};
-
-struct F16 {
-  using Row = uint16_t;
-  static constexpr float value(uint16_t x) { return num::f16_to_f32(x); }
-  template <Mods M, class Wide>
-  static constexpr uint16_t from(Wide x) {
-    return static_cast<uint16_t>(num::narrow<num::kF16, M>(x));
-  }
-};
-
-struct Bf16 {
-  using Row = uint16_t;
-  static constexpr float value(uint16_t x) { return num::bf16_to_f32(x); }
-  template <Mods M, class Wide>
-  static constexpr uint16_t from(Wide x) {
-    return static_cast<uint16_t>(num::narrow<num::kBf16, M>(x));
-  }
-};
-
-struct F32 {
-  using Row = float;
-  static constexpr float value(float x) { return x; }
-  template <Mods M>
-  static constexpr float from(float x) {
-    return num::f_to_same<M>(x);
-  }
-  template <Mods M>
-  static constexpr float from(double x) {
-    return num::f64_to_f32<M>(x);
-  }
-};
-
-struct F64 {
-  using Row = double;
-  static constexpr double value(double x) { return x; }
-  template <Mods M>
-  static constexpr double from(float x) {
-    return num::f32_to_f64<M>(x);
-  }
-  template <Mods M>
-  static constexpr double from(double x) {
-    return num::f_to_same<M>(x);
-  }
-};
 
 template <class F>
 Exec by_int(Type type, F f) {
@@ -246,18 +103,6 @@ bool has_float_rounding(const ptx::Instruction& inst) {
 
 }  // namespace
 
-namespace {
-
-template <class D>
-struct Saturate {
-  template <class S>
-  constexpr D operator()(S x) const {
-    return num::saturate_cast<D>(x);
-  }
-};
-
-}  // namespace
-
 FB_EXEC(cvt_int_to_int) {
   return by_int(s.inst.type(0), [&]<class D>() {
     return by_int(s.inst.type(1), [&]<class S>() {
@@ -266,31 +111,6 @@ FB_EXEC(cvt_int_to_int) {
     });
   });
 }
-
-namespace {
-
-template <class D, Mods M>
-struct IntTo {
-  template <class S>
-  constexpr typename D::Row operator()(S x) const {
-    if constexpr (std::is_same_v<D, F16>)
-      return num::int_to_f16<M>(x);
-    else if constexpr (std::is_same_v<D, Bf16>)
-      return num::int_to_bf16<M>(x);
-    else
-      return num::int_to_float<typename D::Row, M>(x);
-  }
-};
-
-template <class D, Mods M>
-struct FloatToInt {
-  template <class S>
-  D operator()(S x) const {
-    return num::float_to_int<D, M>(x);
-  }
-};
-
-}  // namespace
 
 // No integer becomes a subnormal f32, so .ftz has nothing to do.
 FB_EXEC(cvt_int_to_float) {
@@ -325,23 +145,6 @@ FB_EXEC(cvt_float_to_int) {
 }
 
 namespace {
-
-template <class D, Mods M>
-struct To {
-  template <class S>
-  constexpr typename D::Row operator()(S x) const {
-    return D::template from<M>(x);
-  }
-};
-
-// From a half to f32 S::value has done it all, and decided what becomes of a NaN.
-template <Mods M>
-struct ToF32 {
-  constexpr float operator()(float x) const {
-    const float r = M.ftz ? num::flush(x) : x;
-    return M.sat ? num::saturate(r) : r;
-  }
-};
 
 // Between two of the four formats. The rounding of M matters only where the destination is narrower.
 template <class D, class S>
@@ -391,10 +194,7 @@ Exec float_to_float(Mods m) {
 template <class T>
 Exec round_to_integral(Mods m) {
   using Row = typename T::Row;
-  const auto convert = []<Mods M>() {
-    using Wide = decltype(T::value(Row{}));
-    return widened_conversion<Row, T>([](Wide x) { return T::template from<num::kRn>(num::round_to_integral<M>(x)); });
-  };
+  const auto convert = []<Mods M>() { return widened_conversion<Row, T>(ToIntegral<T, M>{}); };
   if (m.relu || m.satfinite) return nullptr;
   if constexpr (std::is_same_v<T, F32>) {
     if (m.ftz && m.sat) return by_rounding<Mods{.ftz = true, .sat = true}>(m.rounding, convert);

@@ -26,8 +26,11 @@ using num::tensor::Element;
 
 // mma
 
-struct Product {
+struct Factors {
   Element a, b;
+};
+
+struct Form {
   uint8_t words;  // along K
   uint8_t rows;   // 16, or 8
   Sum sum;
@@ -72,9 +75,8 @@ class Differences {
 class ProductsAhead {
  public:
   // Of the instruction; null: they are not known, and the run is too short.
-  template <class P>
-  HWY_INLINE const num::tensor::Sums* sums_of(const Warp& w, const Inst& i, const P& p) {
-    if (next_ < count_ && i.run == run_ && same_factors(w, i, p)) return &sums_[next_++];
+  HWY_INLINE const num::tensor::Sums* sums_of(const Warp& w, const Inst& i, Factors factors, uint32_t words) {
+    if (next_ < count_ && i.run == run_ && same_factors(w, i, words)) return &sums_[next_++];
     // Runs that were not used to their end, as other warps came in between, are not worth beginning.
     if (next_ < count_) credit_ = -8 * static_cast<int32_t>(count_ - next_);
     next_ = count_ = 0;
@@ -87,7 +89,7 @@ class ProductsAhead {
     while (end != last && end != &i + kMost && end->run == i.run && end->guard == kAbsent) ++end;
     if (end == &i + 1) return nullptr;
     run_ = i.run;
-    compute(w, &i, end, p);
+    compute(w, &i, end, factors, words);
     return &sums_[next_++];
   }
 
@@ -102,8 +104,8 @@ class ProductsAhead {
 
   // Index of the factor in registers `rows`, kept and prepared.
   template <class Prepare>
-  HWY_INLINE uint32_t keep(const Warp& w, Kept* kept, uint32_t& count, const int32_t* rows, uint32_t registers,
-                           Prepare prepare) {
+  static HWY_INLINE uint32_t keep(const Warp& w, Kept* kept, uint32_t& count, const int32_t* rows, uint32_t registers,
+                                  Prepare prepare) {
     for (uint32_t k = count; k-- > 0;) {
       if (std::memcmp(kept[k].rows, rows, registers * sizeof *rows) == 0) return k;
     }
@@ -118,31 +120,29 @@ class ProductsAhead {
     return count++;
   }
 
-  template <class P>
-  HWY_INLINE void compute(const Warp& w, const Inst* first, const Inst* end, const P& p) {
+  HWY_NOINLINE void compute(const Warp& w, const Inst* first, const Inst* end, Factors elements, uint32_t words_of_k) {
     const num::tensor::Engine& engine = num::tensor::engine();
     const num::tensor::Factor *as[kMost], *bs[kMost];
     uint32_t count_of_a = 0, count_of_b = 0;
     for (const Inst* i = first; i != end; ++i, ++count_) {
-      a_[count_] =
-          keep(w, kept_a_, count_of_a, i->list + i->op[1], p.words / 2u,
-               [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_a(p.a, p.words, words, f); });
-      b_[count_] =
-          keep(w, kept_b_, count_of_b, i->list + i->op[2], p.words / 4u,
-               [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_b(p.b, p.words, words, f); });
+      a_[count_] = keep(
+          w, kept_a_, count_of_a, i->list + i->op[1], words_of_k / 2,
+          [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_a(elements.a, words_of_k, words, f); });
+      b_[count_] = keep(
+          w, kept_b_, count_of_b, i->list + i->op[2], words_of_k / 4,
+          [&](const uint32_t** words, num::tensor::Factor& f) { engine.prepare_b(elements.b, words_of_k, words, f); });
       as[count_] = &kept_a_[a_[count_]].factor;
       bs[count_] = &kept_b_[b_[count_]].factor;
     }
     engine.multiply_many(as, bs, sums_, count_);
   }
 
-  template <class P>
-  HWY_INLINE bool same_factors(const Warp& w, const Inst& i, const P& p) const {
+  HWY_INLINE bool same_factors(const Warp& w, const Inst& i, uint32_t words) const {
     const Kept& a = kept_a_[a_[next_]];
     const Kept& b = kept_b_[b_[next_]];
     Differences differences;
-    for (uint32_t r = 0; r < p.words / 2u; ++r) differences.add(w.src<uint32_t>(i.list[i.op[1] + r]), a.words[r]);
-    for (uint32_t r = 0; r < p.words / 4u; ++r) differences.add(w.src<uint32_t>(i.list[i.op[2] + r]), b.words[r]);
+    for (uint32_t r = 0; r < words / 2; ++r) differences.add(w.src<uint32_t>(i.list[i.op[1] + r]), a.words[r]);
+    for (uint32_t r = 0; r < words / 4; ++r) differences.add(w.src<uint32_t>(i.list[i.op[2] + r]), b.words[r]);
     return differences.none();
   }
 
@@ -156,43 +156,45 @@ class ProductsAhead {
 
 thread_local ProductsAhead products_ahead;
 
-// D = A × B + C, operands 0, 1, 2, 3.
-HWY_INLINE const Inst* multiply_add(Warp& w, const Inst& i, const Product& p) {
+// D = A × B + C, operands 0, 1, 2, 3. By form: what the elements of A and B are matters to the tensor engine only.
+template <Form kForm>
+HWY_NOINLINE const Inst* multiply_add(Warp& w, const Inst& i, Factors factors) {
   const Inst* next = nullptr;
   if (!w.gather(i, kAllLanes, next)) return next;
-  if (w.exec == kAllLanes && p.rows == num::tensor::kRows) {
-    if (const num::tensor::Sums* known = products_ahead.sums_of(w, i, p)) {
-      add_sums(w, i.list + i.op[0], i.list + i.op[3], p.sum, p.rows, *known);
+  constexpr bool kFullRows = kForm.rows == num::tensor::kRows;
+  if (kFullRows && w.exec == kAllLanes) {
+    if (const num::tensor::Sums* known = products_ahead.sums_of(w, i, factors, kForm.words)) {
+      add_sums(w, i.list + i.op[0], i.list + i.op[3], kForm.sum, kForm.rows, *known);
       return &i + 1;
     }
   }
   const num::tensor::Engine& engine = num::tensor::engine();
   const uint32_t *a[kMostRegisters], *b[kMostRegisters];
-  for (uint32_t r = 0; r < p.words / 2u; ++r) {
-    const bool there = p.rows == num::tensor::kRows || r % 2 == 0;
-    a[r] = there ? w.src<uint32_t>(i.list[i.op[1] + (p.rows == num::tensor::kRows ? r : r / 2)]) : kNoWords;
+  for (uint32_t r = 0; r < kForm.words / 2u; ++r) {
+    const bool there = kFullRows || r % 2 == 0;
+    a[r] = there ? w.src<uint32_t>(i.list[i.op[1] + (kFullRows ? r : r / 2)]) : kNoWords;
   }
-  for (uint32_t r = 0; r < p.words / 4u; ++r) b[r] = w.src<uint32_t>(i.list[i.op[2] + r]);
+  for (uint32_t r = 0; r < kForm.words / 4u; ++r) b[r] = w.src<uint32_t>(i.list[i.op[2] + r]);
   num::tensor::Factor fa, fb;
   num::tensor::Sums sums;
-  engine.prepare_a(p.a, p.words, a, fa);
-  engine.prepare_b(p.b, p.words, b, fb);
+  engine.prepare_a(factors.a, kForm.words, a, fa);
+  engine.prepare_b(factors.b, kForm.words, b, fb);
   engine.multiply(fa, fb, sums);
-  add_sums(w, i.list + i.op[0], i.list + i.op[3], p.sum, p.rows, sums);
+  add_sums(w, i.list + i.op[0], i.list + i.op[3], kForm.sum, kForm.rows, sums);
   return &i + 1;
 }
 
-template <Product kProduct>
+template <Element kA, Element kB, Form kForm>
 const Inst* run_product(Warp& w, const Inst& i) {
-  return multiply_add(w, i, kProduct);
+  return multiply_add<kForm>(w, i, {kA, kB});
 }
 
 // The depths of m16n8k… have 4 or 8 words of 32 bits along K; m8n8k… has 4.
 template <Element kA, Element kB, Sum kSum>
 Exec by_depth(uint32_t words, uint32_t rows) {
-  if (rows == 8) return words == 4 && is_integer(kA) ? &run_product<Product{kA, kB, 4, 8, kSum}> : nullptr;
-  if (words == 4) return &run_product<Product{kA, kB, 4, 16, kSum}>;
-  return words == 8 ? &run_product<Product{kA, kB, 8, 16, kSum}> : nullptr;
+  if (rows == 8) return words == 4 && is_integer(kA) ? &run_product<kA, kB, Form{4, 8, kSum}> : nullptr;
+  if (words == 4) return &run_product<kA, kB, Form{4, 16, kSum}>;
+  return words == 8 ? &run_product<kA, kB, Form{8, 16, kSum}> : nullptr;
 }
 
 template <Element kA, Element kB>

@@ -20,18 +20,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "virtual_node/simt/exec/lane_loop.h"
 #include "virtual_node/simt/exec/select.h"
 #include "virtual_node/simt/warp.h"
 
 #ifndef FB_EXEC
 #define FB_EXEC(form) Exec select_##form([[maybe_unused]] const Selection& s)
-
-// Rows overlap either not at all or exactly, so that the iterations of a lane loop never depend on each other.
-#if defined(__clang__)
-#define FB_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define FB_LANE_LOOP _Pragma("GCC ivdep")
-#endif
 #endif
 
 HWY_BEFORE_NAMESPACE();

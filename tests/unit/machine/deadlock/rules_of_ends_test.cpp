@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/machine/deadlock/hand_built_graph.h"
+#include "virtual_node/machine/deadlock/causes.h"
 
 namespace fb::machine {
 namespace {

@@ -122,10 +122,10 @@ std::vector<Case> read_cases(const std::string& text) {
     ++line;
     if (row.empty() || row.starts_with("//")) continue;
     const size_t colon = row.find(" :");
-    for (std::string& text : expand(std::string(row.substr(0, colon)))) {
+    for (std::string& expanded : expand(std::string(row.substr(0, colon)))) {
       Case& c = cases.emplace_back();
       c.line = line;
-      c.text = std::move(text);
+      c.text = std::move(expanded);
       for (const std::string_view i : split(c.text, ';')) c.instructions.emplace_back(trim(i));
       find_registers(c);
       if (colon == std::string_view::npos) continue;

@@ -190,7 +190,7 @@ uint64_t draw_value(const std::string& type, uint32_t bits, Rng& rng) {
     return (any & ~(((uint64_t{1} << f->exponent_bits) - 1) << f->mantissa_bits)) | bias << f->mantissa_bits;
   }
   if (rng.below(3) != 0) return any;
-  const uint64_t corner = f ? f->largest + rng.below(3) : low(~uint64_t{0}, bits - rng.below(2));
+  const uint64_t corner = f ? f->largest + rng.below(3) : low(~uint64_t{0}, bits - static_cast<uint32_t>(rng.below(2)));
   return rng.below(2) == 0 ? rng.below(4) : corner;
 }
 

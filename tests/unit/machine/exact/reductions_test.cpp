@@ -65,7 +65,9 @@ TEST(DrawnReductions, MakeWhatTheyShould) {
 TEST(DrawnReductions, AreComputedAsWritten) {
   for (const Written& w : all_reductions().values) {
     const auto result = combine(w.operation, w.type, w.old, w.operand, w.second, w.type == "f32");
-    if (result) EXPECT_EQ(*result, w.result) << w.operation << "." << w.type << " of " << w.old << " and " << w.operand;
+    if (result) {
+      EXPECT_EQ(*result, w.result) << w.operation << "." << w.type << " of " << w.old << " and " << w.operand;
+    }
   }
 }
 
