@@ -132,12 +132,12 @@ struct Verdict : Ruling, Evidence {
   std::string candidate_hash = {};
   LineRange judged_lines = {};  // of the answer: from the first to the last line that was put into the template
   std::string backend = "virtual", platform = {};
-  std::string thoroughness = "full";   // or quick
+  std::string thoroughness = "full";      // or quick
   std::string device_compiler = "clang";  // or nvcc
-  uint64_t seed = 0;                   // replays the judgement
-  std::string sandbox = "bubblewrap";  // or "none": the judgement can't be trusted
-  std::string version = {};            // of fabricbench
-  std::string identity = {};           // judge::identity(): verdicts of one identity are comparable
+  uint64_t seed = 0;                      // replays the judgement
+  std::string sandbox = "bubblewrap";     // or "none": the judgement can't be trusted
+  std::string version = {};               // of fabricbench
+  std::string identity = {};              // judge::identity(): verdicts of one identity are comparable
 
   uint32_t sessions = 0, schedules = 0;  // how many were run
 
