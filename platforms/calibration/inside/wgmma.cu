@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(128) repeat(int rounds, Span* spans, typename 
 // Many small ones, so that the last one's latency does not count.
 template <class Shape>
 double cycles_of(int n) {
-  const int rounds = n >= 128 ? 6 : 48;
+  const int rounds = n >= 128 ? 12 : 48;
   auto* const sink = device_memory<typename Shape::Type>(128);
   const auto spans = spans_of(4, [&](Span* all) { repeat<Shape><<<1, 128>>>(rounds, all, sink); });
   return whole_span(spans) / (rounds * kUnrolled);

@@ -80,6 +80,13 @@ Result<std::string> ptx_of_nvcc(const DeviceCompile& request, const Locations& w
   const auto ran = run_limited(wrapped(request.wrapper, invocation), request.time_limits);
   if (!ran) return std::unexpected(ran.error());
   if (ran->exit_code != 0) return std::unexpected(parse_nvcc_diagnostics(ran->output, request.source));
+  if (!request.dependencies.empty()) {
+    // Headers are where they stay.
+    std::string rule = read_file(request.dependencies);
+    for (size_t at = 0; (at = rule.find(ours + "/", at)) != std::string::npos;)
+      rule.replace(at, ours.size(), where.sdk + "/include");
+    write_file(request.dependencies, rule);
+  }
   return with_clang_names(read_file(output));
 }
 

@@ -41,4 +41,9 @@ const Inst* exec_span(Warp& w, const Inst& i) {
   return next->run(w, *next);
 }
 
+const Inst* exec_release(Warp& w, const Inst& i) {
+  if (w.listener()) w.listener()->on_release(w, *(&i + 1));
+  return &i + 1;
+}
+
 }  // namespace fb::simt

@@ -66,6 +66,8 @@ class Listener {
   virtual void on_warp_exit(Warp&) {}
   // The units that WarpClock::occupied names were used since WarpClock::settled: others may want them too.
   virtual void on_units(Warp&) {}
+  // A clock's: `write` comes next, and all earlier accesses of the warp have to be visible by then.
+  virtual void on_release(Warp&, const Inst& write) { (void)write; }
   // Of a warp whose clock is profiled: before its clock moves on.
   virtual void on_span(Warp&, const Span&) {}
   virtual void on_bank_conflict(Warp&, const Inst&, uint64_t extra) { (void)extra; }

@@ -92,7 +92,8 @@ def barrier(shape):
     values, _ = shape.run()
     latency = {n: values[f"barrier.{n}"] for n in range(2, 9)}
     for n in range(3, 9):
-        shape.expect(f"{n} devices, against {n - 1}", latency[n] / latency[n - 1], 0.999, 1.5)
+        # When polls look shifts them by as much as a device adds.
+        shape.expect(f"{n} devices, against {n - 1}", latency[n] / latency[n - 1], 0.98, 1.5)
     shape.expect("8 devices, against 2", latency[8] / latency[2], 1.01, 2)
 
 

@@ -272,6 +272,20 @@ TEST(MemoryClock, AReaderOfAFlagGoesOnWhenTheFlagHasArrived) {
   EXPECT_LT(microseconds(other.now), 1);
 }
 
+// The wait of a release takes longer than all before it: another GPU looks at the flag meanwhile.
+TEST(MemoryClock, AReaderDoesNotSeeAReleaseThatStillWaits) {
+  for (const char* second : {"st.release.sys.global.u32 [%rd0], 2;", "red.release.sys.global.add.u32 [%rd0], 1;",
+                             "fence.acq_rel.sys; st.relaxed.sys.global.u32 [%rd0], 2;"}) {
+    Node node;
+    const mem::Address flag = node.allocate(1, 4096);
+    node.launch(0, std::string("st.relaxed.sys.global.u32 [%rd0], 1;\n") + second, {flag});
+    simt::Block& reader = node.launch(1, "ld.relaxed.sys.global.u32 %r1, [%rd0];", {flag});
+    reader.warps()[0]->clock.now = kMicrosecond / 10;
+    node.run();
+    EXPECT_NEAR(microseconds(reader.warps()[0]->clock.now), 0.78 + 0.114, 0.1) << second;
+  }
+}
+
 TEST(MemoryClock, AMulticastStoreStampsTheFlagsOfAllMembers) {
   Node node;
   std::vector<mem::Address> parts;

@@ -32,6 +32,7 @@ class Checking::Both final : public simt::Listener {
   }
   // Only the first is a clock.
   void on_units(simt::Warp& w) override { first_->on_units(w); }
+  void on_release(simt::Warp& w, const simt::Inst& write) override { first_->on_release(w, write); }
   void on_span(simt::Warp& w, const simt::Span& s) override { first_->on_span(w, s); }
   void on_bank_conflict(simt::Warp& w, const simt::Inst& i, uint64_t extra) override {
     first_->on_bank_conflict(w, i, extra);

@@ -163,7 +163,6 @@ void each_line(const Access& access, const mem::Window& window, Mask lanes, F f)
 
 // Why the clock has moved at an access.
 ProfileCause cause_of(const Access& access, bool remote) {
-  if (simt::releases(access.order) && access.kind != AccessKind::load) return ProfileCause::fence;
   if (access.kind == AccessKind::atomic) return ProfileCause::atomic;
   if (access.kind == AccessKind::store) return ProfileCause::stores;
   if (is_strong(access.order)) return ProfileCause::flag;
@@ -253,11 +252,7 @@ void MemoryClock::charge_global(Warp& w, const Access& access, mem::Address firs
   } else {
     window = w.window;
   }
-  // An instruction is one release, however many peers its lanes write to.
-  if (access.kind != AccessKind::load && access.proxy != Proxy::async) {
-    release(w, access);
-    if (history_) history_->note_write(w, access);
-  }
+  if (history_ && access.kind != AccessKind::load && access.proxy != Proxy::async) history_->note_write(w, access);
   if (window->contains(e.begin, e.end - e.begin)) [[likely]] {
     charge(w, access, {window, access.lanes, e.sectors, e.contiguous});
   } else {
@@ -534,12 +529,16 @@ void MemoryClock::charge_multicast(Warp& w, const Access& access, const Part& pa
   if (is_strong(access.order)) stamp_members(access, part, trip.there);
 }
 
-void MemoryClock::release(Warp& w, const Access& access) {
-  if (!releases(access.order) || access.scope < Scope::gpu) return;
+// A round trip behind the stores in flight: it returns when they do, or later. An instruction is one release, however
+// many peers its lanes write to.
+void MemoryClock::on_release(Warp& w, const simt::Inst& write) {
+  if (profiler_) profiler_->catch_up(w);
+  on_units(w);
   const auto& costs = fabric_->platform().fence;
-  // A round trip behind the stores in flight: it returns when they do, or later.
-  spend(w, access.scope == Scope::sys ? costs.system : costs.device, Group::latency);
+  spend(w, simt::scope_of(write) == Scope::sys ? costs.system : costs.device, Group::latency);
   wait_until(w, w.clock.stores);
+  if (profiler_) profiler_->book(w, &write, ProfileCause::fence);
+  end_quantum(w);
 }
 
 Time MemoryClock::stamp(const Access& access, const Part& part, Time arrival) {
@@ -576,8 +575,11 @@ Time MemoryClock::newest_stamp(const Access& access, const Part& part) const {
 }
 
 void MemoryClock::end_quantum_if_long(Warp& w) {
-  if (w.clock.now < quantum_start_ + kQuantum) return;
-  running_ = nullptr;
+  if (w.clock.now >= quantum_start_ + kQuantum) end_quantum(w);
+}
+
+void MemoryClock::end_quantum(Warp& w) {
+  if (running_ == &w) running_ = nullptr;
   w.preempt();
 }
 
@@ -678,7 +680,10 @@ void MemoryClock::synchronise(Warp& w, const simt::Sync& sync) {
         break;
       }
       spend(w, sync.scope == Scope::sys ? costs.system : costs.device, Group::latency);
-      if (sync.order != MemoryOrder::acquire) wait_until(w, w.clock.stores);
+      if (sync.order != MemoryOrder::acquire) {
+        wait_until(w, w.clock.stores);
+        end_quantum(w);
+      }
       ++multiprocessors_.of(w.block()).acquired;
       break;
     }

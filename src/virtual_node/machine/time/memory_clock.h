@@ -60,6 +60,7 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   void on_warp_exit(simt::Warp& w) override;
   void on_warp_start(simt::Warp& w) override;
   void on_units(simt::Warp& w) override;
+  void on_release(simt::Warp& w, const simt::Inst& write) override;
   void on_span(simt::Warp& w, const simt::Span& s) override { profiler_->span(w, s); }
   void on_bank_conflict(simt::Warp& w, const simt::Inst& i, uint64_t extra) override {
     profiler_->extra(w, i, ProfileCause::bank_conflict, extra);
@@ -115,13 +116,13 @@ class MemoryClock final : public simt::Listener, public TimeKeeper {
   void barrier(simt::Warp& w, bool cluster, bool ordered);
   Time complete_product(const simt::AsyncCopy& copy);
 
-  // A release waits until all earlier accesses are performed and visible.
-  void release(simt::Warp& w, const simt::Access& access);
   // When the last of its lines is written: strong accesses to one line are serialised.
   Time stamp(const simt::Access& access, const Part& part, Time arrival);
   void stamp_members(const simt::Access& access, const Part& part, Time arrival);
   Time newest_stamp(const simt::Access& access, const Part& part) const;
   void end_quantum_if_long(simt::Warp& w);
+  // Warps with earlier clocks are next.
+  void end_quantum(simt::Warp& w);
 
   void spend(simt::Warp& w, Time time, platform::Group group);
   void wait_until(simt::Warp& w, Time time);

@@ -24,6 +24,14 @@ bool skips_l1(const ptx::Instruction& inst) {
   return inst.has(Mod::cg) || inst.has(Mod::cs) || inst.has(Mod::cv) || inst.has(Mod::l1_no_allocate);
 }
 
+bool releases_globally(const ptx::Instruction& inst) {
+  const bool may_be_global =
+      inst.spaces.empty() || inst.spaces[0] == ptx::Space::global || inst.spaces[0] == ptx::Space::generic;
+  const ptx::Traits traits = ptx::traits(inst);
+  return may_be_global && traits.writes && !traits.asynchronous && releases(ptx::order_of(inst)) &&
+         ptx::scope_of(inst) >= ptx::Scope::gpu;
+}
+
 }  // namespace
 
 void FunctionEmitter::emit() {
@@ -148,6 +156,11 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   if (!spans_.slot.empty()) {
     out.slot = spans_.slot[context_.body_index];
     out.past_l1 = skips_l1(inst);
+  }
+  if (!context_.options.times.empty() && releases_globally(inst)) {
+    Inst& wait = context_.append(&exec_release);
+    wait.guard = out.guard;
+    wait.guard_flip = out.guard_flip;
   }
   Inst& appended = context_.append(run);
   out.run = run;
