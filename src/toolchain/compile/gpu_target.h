@@ -17,7 +17,7 @@ std::string architecture_of(uint32_t capability_major, uint32_t capability_minor
 std::string clang_architecture(const std::string& architecture);
 
 // How much LLVM unrolls, and what it takes for cheap, so that loops become what nvcc makes of them. It has another LLVM
-// for sm_100 and newer than for sm_90 (docs/time.md).
+// for sm_100 and newer than for sm_90 (docs/reference/time.md).
 Words optimisation_flags(const std::string& architecture);
 
 // What nvcc defines for device code of this architecture and clang does not.

@@ -1,7 +1,7 @@
 #pragma once
 
 // How many registers a thread of a kernel has on a GPU, from its PTX. NVIDIA's assembler decides it, and this follows
-// what it does on the whole: docs/time.md says how near it comes.
+// what it does on the whole: docs/reference/time.md says how near it comes.
 
 #include <cstdint>
 
