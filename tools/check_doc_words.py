@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIMIT = 40_800
+LIMIT = 40_000
 UNCOUNTED = "evidence"
 
 

@@ -91,7 +91,7 @@ class Pages(unittest.TestCase):
         with open(os.path.join(folder, "evidence", "table.md"), "w", encoding="utf-8") as file:
             file.write("word " * 50_000)
         with open(self.page, "w", encoding="utf-8") as file:
-            file.write("word " * 40_799)
+            file.write("word " * 39_999)
         self.assertEqual(run("check_doc_words.py", folder).returncode, 0)
         with open(self.page, "a", encoding="utf-8") as file:
             file.write("and two")
