@@ -25,8 +25,8 @@ int execute(const std::vector<std::string>& words) {
   };
   if (command->help) return print_out("{}", toolchain::nvcc_help_text()), kExitDone;
   if (command->version) return print_out("{}", toolchain::nvcc_version_text(std::string(version()))), kExitDone;
-  if (command->list_architectures) return print_out("compute_90\ncompute_100\n"), kExitDone;
-  if (command->list_code) return print_out("sm_90\nsm_100\n"), kExitDone;
+  if (command->list_architectures) return print_out("compute_90\ncompute_100\ncompute_103\n"), kExitDone;
+  if (command->list_code) return print_out("sm_90\nsm_100\nsm_103\n"), kExitDone;
   const auto done = toolchain::run_nvcc(*command, streams);
   return done ? kExitDone : say_compiler_errors(done.error());
 }
