@@ -93,7 +93,8 @@ TEST_F(Identity, OfAPlatformIsThatOfItsValues) {
 // The list itself: a program that a verdict depends on and that is not here would be forgotten.
 TEST_F(Identity, NamesThePrograms) {
   std::vector<std::string> names;
-  for (const auto& program : identity_parts("h100x8", toolchain::DeviceCompiler::clang).programs) names.push_back(fs::path(program).filename());
+  for (const auto& program : identity_parts("h100x8", toolchain::DeviceCompiler::clang).programs)
+    names.push_back(fs::path(program).filename());
   ASSERT_EQ(names.size(), 5u);
   EXPECT_EQ(names[2], "fabricbench-rank");
   EXPECT_EQ(names[4], "libfabricbench_cuda.so");

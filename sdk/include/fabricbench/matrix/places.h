@@ -1,5 +1,5 @@
-// Where mma.sync keeps the elements of its operands: the row and the column of element `index` of a lane. A is rows × k,
-// B is k × columns, C is rows × columns; a lane is in one of 8 groups, at one of 4 places.
+// Where mma.sync keeps the elements of its operands: the row and the column of element `index` of a lane. A is rows ×
+// k, B is k × columns, C is rows × columns; a lane is in one of 8 groups, at one of 4 places.
 #pragma once
 #include "fabricbench/language.h"
 

@@ -18,8 +18,7 @@ __global__ void bytes_by_16(const uint8_t* from, uint8_t* to) {
 
 __global__ void halves_by_8(const __nv_bfloat16* from, float* to) {
   __shared__ __nv_bfloat16 tile[64][72];
-  for (int i = threadIdx.x; i < 64 * 8; i += blockDim.x)
-    *(uint4*)&tile[i / 8][i % 8 * 8] = ((const uint4*)from)[i];
+  for (int i = threadIdx.x; i < 64 * 8; i += blockDim.x) *(uint4*)&tile[i / 8][i % 8 * 8] = ((const uint4*)from)[i];
   __syncthreads();
   float sum = 0;
   const int row = threadIdx.x % 64;

@@ -5,12 +5,24 @@ __global__ void switches(const int* a, int* out, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     int v = a[i];
     switch (v) {
-      case 0: v = i; break;
-      case 1: v = i * 3; break;
-      case 2: v = i ^ 0x55; break;
-      case 3: v = __popc(i); break;
-      case 4: v = i / 7; break;
-      default: v = -v; break;
+      case 0:
+        v = i;
+        break;
+      case 1:
+        v = i * 3;
+        break;
+      case 2:
+        v = i ^ 0x55;
+        break;
+      case 3:
+        v = __popc(i);
+        break;
+      case 4:
+        v = i / 7;
+        break;
+      default:
+        v = -v;
+        break;
     }
     out[i] = v;
   }

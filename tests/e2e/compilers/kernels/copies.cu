@@ -9,7 +9,8 @@ __global__ void copy(const float4* from, float4* to, int n) {
 }
 
 __global__ void add_four(const float* a, const float* b, const float* c, const float* d, float* out, int n) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = a[i] + b[i] + c[i] + d[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    out[i] = a[i] + b[i] + c[i] + d[i];
 }
 
 struct Sources {
@@ -30,9 +31,11 @@ __global__ void axpy(const __half2* x, __half2* y, __half2 a, int n) {
 
 __global__ void transpose(const float* from, float* to, int n) {
   __shared__ float tile[32][33];
-  for (int k = 0; k < 32; k += 8) tile[threadIdx.y + k][threadIdx.x] = from[(blockIdx.y * 32 + threadIdx.y + k) * n + blockIdx.x * 32 + threadIdx.x];
+  for (int k = 0; k < 32; k += 8)
+    tile[threadIdx.y + k][threadIdx.x] = from[(blockIdx.y * 32 + threadIdx.y + k) * n + blockIdx.x * 32 + threadIdx.x];
   __syncthreads();
-  for (int k = 0; k < 32; k += 8) to[(blockIdx.x * 32 + threadIdx.y + k) * n + blockIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y + k];
+  for (int k = 0; k < 32; k += 8)
+    to[(blockIdx.x * 32 + threadIdx.y + k) * n + blockIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y + k];
 }
 
 __global__ void to_fp8(const float* from, uint8_t* to, int n) {
@@ -54,7 +57,8 @@ int main() {
   add_eight<<<n / 256, 256>>>({{a.data, b.data, c.data, d.data, a.data, b.data, c.data, d.data}}, out.data, n);
   out.print("add_eight");
   Array<__half> x(n), y(n);
-  axpy<<<16, 256>>>(reinterpret_cast<const __half2*>(x.data), reinterpret_cast<__half2*>(y.data), __float2half2_rn(2), n / 2);
+  axpy<<<16, 256>>>(reinterpret_cast<const __half2*>(x.data), reinterpret_cast<__half2*>(y.data), __float2half2_rn(2),
+                    n / 2);
   y.print("axpy");
   transpose<<<dim3(8, 8), dim3(32, 8)>>>(a.data, out.data, 256);
   out.print("transpose");

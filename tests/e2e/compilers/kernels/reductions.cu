@@ -46,7 +46,8 @@ __global__ void layer_norm(const __half* a, __half* out, int n) {
     squares += __shfl_xor_sync(~0u, squares, d);
   }
   const float mean = sum / n, scale = rsqrtf(squares / n - mean * mean + 1e-5f);
-  for (int i = threadIdx.x; i < n; i += 32) out[base + i] = __float2half(rintf((__half2float(a[base + i]) - mean) * scale));
+  for (int i = threadIdx.x; i < n; i += 32)
+    out[base + i] = __float2half(rintf((__half2float(a[base + i]) - mean) * scale));
 }
 
 __global__ void scan(const int* a, int* out, int n) {
@@ -66,7 +67,8 @@ __global__ void histogram(const uint32_t* a, uint32_t* out, int n) {
   __shared__ uint32_t bins[64];
   if (threadIdx.x < 64) bins[threadIdx.x] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&bins[a[i] * 9 & 63], 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&bins[a[i] * 9 & 63], 1);
   __syncthreads();
   if (threadIdx.x < 64) atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
 }

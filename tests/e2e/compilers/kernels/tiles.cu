@@ -34,8 +34,10 @@ __global__ void register_tile(const float* a, const float* b, float* c, int n) {
   const int x = threadIdx.x % (BN / TN), y = threadIdx.x / (BN / TN);
   float sum[TM][TN] = {}, left[TM], right[TN];
   for (int t = 0; t < n; t += BK) {
-    for (int i = threadIdx.x; i < BM * BK; i += kThreads) as[i % BK][i / BK] = a[(blockIdx.y * BM + i / BK) * n + t + i % BK];
-    for (int i = threadIdx.x; i < BK * BN; i += kThreads) bs[i / BN][i % BN] = b[(t + i / BN) * n + blockIdx.x * BN + i % BN];
+    for (int i = threadIdx.x; i < BM * BK; i += kThreads)
+      as[i % BK][i / BK] = a[(blockIdx.y * BM + i / BK) * n + t + i % BK];
+    for (int i = threadIdx.x; i < BK * BN; i += kThreads)
+      bs[i / BN][i % BN] = b[(t + i / BN) * n + blockIdx.x * BN + i % BN];
     __syncthreads();
     for (int k = 0; k < BK; ++k) {
       for (int m = 0; m < TM; ++m) left[m] = as[k][y * TM + m];
