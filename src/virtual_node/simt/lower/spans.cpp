@@ -257,7 +257,11 @@ class Piece {
         times_(times),
         coster_(module, times),
         slots_(slots),
-        plan_(plan) {}
+        plan_(plan) {
+    const ptx::Assembled& made = f_.assembled;
+    const uint64_t words = (uint64_t{made.spill_store_bytes} + made.spill_load_bytes) / 4;
+    spilled_ = words * times.cycle / std::max<size_t>(f_.body.size(), 1);
+  }
 
   void begin(uint32_t at) {
     begin_ = at;
@@ -294,6 +298,9 @@ class Piece {
     });
     l.issue += cost.issue;
     for (size_t p = 0; p < l.occupied.size(); ++p) l.occupied[p] += cost.occupied[p];
+    l.issue += spilled_;
+    l.occupied[static_cast<size_t>(Part::issue)] += static_cast<uint32_t>(spilled_);
+    l.occupied[static_cast<size_t>(Part::load_store)] += static_cast<uint32_t>(spilled_);
     if (cost.issue != 0) l.shares.push_back({k, cost.issue});
     // What is used later in another piece is taken to be ready soon enough, apart from the shortest latency.
     const uint64_t shortest = times_.unit[static_cast<size_t>(Unit::fma)].latency;
@@ -391,6 +398,8 @@ class Piece {
   Coster coster_;
   const LoadSlots& slots_;
   SpanPlan& plan_;
+  // Picoseconds of an instruction's share of the loads and stores of spilled registers: where these stand is not told.
+  uint64_t spilled_ = 0;
   uint32_t begin_ = 0;
   std::vector<Level> levels_;
   std::unordered_map<uint32_t, Value> values_;
