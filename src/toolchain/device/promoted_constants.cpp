@@ -47,7 +47,7 @@ std::string with_global_constants(std::string llvm_ir) {
     if (moved.contains(std::string_view(llvm_ir).substr(name, end - name)))
       edits.push_back({at + sizeof "ptr", kConstantSpace.size(), std::string(kGlobalSpace)});
   }
-  return apply_edits(llvm_ir, std::move(edits));
+  return apply_edits(llvm_ir, edits);
 }
 
 }  // namespace fb::toolchain

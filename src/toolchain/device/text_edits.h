@@ -2,7 +2,7 @@
 
 // Changes to C++ text that a scan of its tokens finds, applied at once.
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,14 +19,15 @@ struct TextEdit {
   std::string inserted = {};
 };
 
-inline std::string apply_edits(std::string_view text, std::vector<TextEdit> edits) {
-  std::ranges::stable_sort(edits, {}, &TextEdit::at);
+inline std::string apply_edits(std::string_view text, const std::vector<TextEdit>& edits) {
+  std::multimap<size_t, const TextEdit*> by_place;
+  for (const TextEdit& edit : edits) by_place.emplace(edit.at, &edit);
   std::string out;
   size_t copied = 0;
-  for (const TextEdit& edit : edits) {
-    out += text.substr(copied, edit.at - copied);
-    out += edit.inserted;
-    copied = edit.at + edit.erased;
+  for (const auto& [at, edit] : by_place) {
+    out += text.substr(copied, at - copied);
+    out += edit->inserted;
+    copied = at + edit->erased;
   }
   return out += text.substr(copied);
 }

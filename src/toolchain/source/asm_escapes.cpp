@@ -92,7 +92,7 @@ std::string escape_asm(std::string_view source) {
     double_percents(source, statement, edits);
     for (const size_t at : statement.missing_commas) edits.push_back({at, 0, ","});
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 }  // namespace fb::toolchain

@@ -92,7 +92,7 @@ std::string with_cast_alignment(std::string_view source) {
     if (tokens.is(k, "reinterpret_cast")) edit_named_cast(tokens, k, edits);
     if (tokens.is(k, "(")) edit_c_cast(tokens, k, edits);
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 }  // namespace fb::toolchain

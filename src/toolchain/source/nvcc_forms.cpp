@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "toolchain/device/text_edits.h"
@@ -109,7 +108,7 @@ std::string with_clang_forms(std::string_view source) {
       edits.push_back({tokens[k].begin, tokens[k].end - tokens[k].begin, ""});
     }
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 namespace {
@@ -384,7 +383,7 @@ std::string with_device_launches(std::string_view source, const DeclaredKernels&
     edits.push_back({tokens[end].begin, 3, ")"});
     k = end + 2;
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 std::string with_typenames(std::string_view source, const std::vector<Location>& places) {
@@ -396,7 +395,7 @@ std::string with_typenames(std::string_view source, const std::vector<Location>&
     if (tokens.is(k, "decltype") || (tokens.is_word(k) && (tokens.is(k + 1, ":") || tokens.is(k + 1, "<"))))
       edits.push_back({offset, 0, "typename "});
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 std::string with_raw_shared(std::string_view source, const std::vector<Location>& names) {
@@ -420,7 +419,7 @@ std::string with_raw_shared(std::string_view source, const std::vector<Location>
     edits.push_back({tokens[name].begin, tokens[end].begin - tokens[name].begin,
                      fmt::format("{0}> {1}_raw_; auto& {1} = {1}_raw_.object()", dimensions, variable)});
   }
-  return apply_edits(source, std::move(edits));
+  return apply_edits(source, edits);
 }
 
 }  // namespace fb::toolchain
