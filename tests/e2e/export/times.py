@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times of exported folders by events on a virtual node, beside those of `fabricbench dev times`: both measure the same call.
 
-Usage: times.py FABRICBENCH [--most PERCENT] [--keep DIR] [PROBLEM…]      all problems where none is named
+Usage: times.py FABRICBENCH [--most PERCENT] [--beyond COUNT] [--keep DIR] [PROBLEM…]      all problems where none is named
 A folder runs what the judge extrapolates as a whole: such sizes are left out.
 """
 import argparse
@@ -52,6 +52,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("fabricbench")
     parser.add_argument("--most", type=float, default=5)
+    parser.add_argument("--beyond", type=int, default=0)
     parser.add_argument("--keep")
     parser.add_argument("names", nargs="*")
     o = parser.parse_intermixed_args()
@@ -76,7 +77,7 @@ def main():
     if not ratios:
         sys.exit("nothing was compared")
     print(f"{len(ratios)} sizes, {beyond} beyond {o.most:g} %, median ratio {statistics.median(ratios):.3f}")
-    return 1 if beyond else 0
+    return 1 if beyond > o.beyond or not all(0.9 < ratio < 1.1 for ratio in ratios) else 0
 
 
 sys.exit(main())

@@ -43,8 +43,10 @@ class Options:
 
     def reports(self):
         code, text = self.run("--seed", "1")
-        self.expect("three mistakes, three reports", code == 1 and text.count("fabricbench: race: ") == 4)
-        self.expect("the others are counted", "3 reports, see above; " in text and "further findings" in text)
+        # The barrier that is missing shows at two places, in most schedules.
+        reports = text.count("fabricbench: race: ") - 1
+        self.expect("three mistakes, three or four reports", code == 1 and reports in (3, 4))
+        self.expect("the others are counted", f"{reports} reports, see above; " in text and "further findings" in text)
         self.expect("the program goes on behind a report", "OK 4 steps" in text)
         store = line_of("peer->cells[step % 2][theirs] =")
         self.expect("the sources are shown", f"first > {store:5} |   peer->cells[step % 2][theirs] =" in text)
@@ -84,7 +86,8 @@ class Options:
         self.expect("same values are allowed", code == 0)
         code, text = self.run("--schedules", "2", "--allow", "same-value,volatile")
         self.expect("the flag is as it is meant, the missing barrier is not",
-                    code == 1 and text.count("fabricbench: race: ") == 2 and "__syncthreads()" in text)
+                    code == 1 and text.count("fabricbench: race: ") in (2, 3) and text.count("put __syncthreads()") >= 1
+                    and "flag at" not in text)
         code, text = self.run("--allow", "everything")
         self.expect("only two things can be allowed", code == 2 and "there are same-value and volatile" in text)
         code, text = self.run("--max-reports", "0")
