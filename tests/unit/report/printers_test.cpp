@@ -26,8 +26,9 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 // One line for each member, and for each element of an array.
 std::string in_lines(const std::string& json) {
+  const auto members = nlohmann::ordered_json::parse(json);
   std::string text;
-  for (const auto& [key, value] : nlohmann::ordered_json::parse(json).items()) {
+  for (const auto& [key, value] : members.items()) {
     if (!value.is_array()) text += key + ": " + value.dump() + "\n";
     for (size_t k = 0; value.is_array() && k < value.size(); ++k)
       text += key + "[" + std::to_string(k) + "]: " + value[k].dump() + "\n";
