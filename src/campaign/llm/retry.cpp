@@ -20,22 +20,24 @@ bool is_passing(int http_status) {
 }
 
 std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view text) {
+  // The year 2200: a time_point counts nanoseconds, and ends in 2262.
+  constexpr time_t kLatest = 7'258'118'400;
   const time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
-  if (seconds < 0) return {};
+  if (seconds < 0 || seconds > kLatest) return {};
   return std::chrono::system_clock::from_time_t(seconds);
 }
 
 std::optional<milliseconds> parse_retry_after(std::string_view value, std::chrono::system_clock::time_point now) {
   value = trim(value);
   if (value.empty()) return {};
+  constexpr milliseconds kMost = std::chrono::seconds(10'000'000);
   if (const auto seconds = as_number<double>(value)) {
-    constexpr double kMost = 1e7;
     if (!(*seconds >= 0)) return {};
-    return milliseconds(std::llround(std::min(*seconds, kMost) * 1000));
+    return milliseconds(std::llround(std::min(*seconds * 1000, static_cast<double>(kMost.count()))));
   }
   const auto date = parse_http_date(value);
   if (!date) return {};
-  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*date - now));
+  return std::clamp(std::chrono::ceil<milliseconds>(*date - now), milliseconds(0), kMost);
 }
 
 milliseconds Backoff::wait(std::optional<milliseconds> retry_after) {

@@ -22,6 +22,8 @@ TEST(Retry, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(parse_retry_after("1.5", now), 1500ms);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:50:07 GMT", now), 30s);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:00:00 GMT", now), 0s);
+  EXPECT_EQ(parse_retry_after("Sun, 06 Nov 2094 08:00:00 GMT", now), 10000000s);
+  EXPECT_EQ(parse_retry_after("Sun, 06 Nov 4074 08:00:00 GMT", now), std::nullopt);
   EXPECT_EQ(parse_retry_after("-5", now), std::nullopt);
   EXPECT_EQ(parse_retry_after("soon", now), std::nullopt);
   EXPECT_EQ(parse_retry_after("", now), std::nullopt);

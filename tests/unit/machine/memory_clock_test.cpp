@@ -274,8 +274,10 @@ TEST(MemoryClock, AReaderOfAFlagGoesOnWhenTheFlagHasArrived) {
 
 // The wait of a release takes longer than all before it: another GPU looks at the flag meanwhile.
 TEST(MemoryClock, AReaderDoesNotSeeAReleaseThatStillWaits) {
-  for (const char* second : {"st.release.sys.global.u32 [%rd0], 2;", "red.release.sys.global.add.u32 [%rd0], 1;",
-                             "fence.acq_rel.sys; st.relaxed.sys.global.u32 [%rd0], 2;"}) {
+  for (const char* second :
+       {"st.release.sys.global.u32 [%rd0], 2;", "red.release.sys.global.add.u32 [%rd0], 1;",
+        "st.release.sys.global.v2.u32 [%rd0], {%r2, %r3};", "atom.acq_rel.sys.global.exch.b32 %r4, [%rd0], 2;",
+        "fence.acq_rel.sys; st.relaxed.sys.global.u32 [%rd0], 2;"}) {
     Node node;
     const mem::Address flag = node.allocate(1, 4096);
     node.launch(0, std::string("st.relaxed.sys.global.u32 [%rd0], 1;\n") + second, {flag});

@@ -145,6 +145,11 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   for (size_t k = 0; k < end; ++k) {
     if (!(param && inst.operands[k].kind == ptx::OperandKind::address)) operands_.lower_operand(inst, k, out, list);
   }
+  if (!context_.options.times.empty() && releases_globally(inst)) {
+    Inst& wait = context_.append(&exec_release);
+    wait.guard = out.guard;
+    wait.guard_flip = out.guard_flip;
+  }
   const auto here = static_cast<uint32_t>(context_.program.code.size());
   for (const ptx::Operand& op : inst.operands) {
     if (op.kind == ptx::OperandKind::label) control_.add_jump(here, op.index);
@@ -156,11 +161,6 @@ void FunctionEmitter::emit_instruction(const ptx::Instruction& inst) {
   if (!spans_.slot.empty()) {
     out.slot = spans_.slot[context_.body_index];
     out.past_l1 = skips_l1(inst);
-  }
-  if (!context_.options.times.empty() && releases_globally(inst)) {
-    Inst& wait = context_.append(&exec_release);
-    wait.guard = out.guard;
-    wait.guard_flip = out.guard_flip;
   }
   Inst& appended = context_.append(run);
   out.run = run;
