@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "common/ptx/parse/parser.h"
-#include "virtual_node/simt/lower/join_loads.h"
 #include "virtual_node/simt/lower/lower.h"
 
 namespace fb::machine {
@@ -27,11 +26,6 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<const ptx::Module> parsed,
                                                          const LoadOptions& options, const AllocateFn& allocate) {
   auto loaded = std::make_unique<LoadedModule>();
-  if (!options.times.empty()) {
-    auto joined = std::make_shared<ptx::Module>(*parsed);
-    simt::join_shared_loads(*joined);
-    parsed = std::move(joined);
-  }
   loaded->module_ = std::move(parsed);
   const ptx::Module& module = *loaded->module_;
 
