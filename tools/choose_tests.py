@@ -11,7 +11,7 @@ Usage: choose_tests.py tests BUILD       numbers of the tests of this run, for `
        choose_tests.py table [BUILD]     suite by suite: part, what is taken, its cost
        choose_tests.py gaps [N [STEP]]   each STEPth of the last N commits (200, 1) as a run: the longest gap of every
                                          suite's parts, in runs; exit code 1 where one is longer than allowed
-       choose_tests.py costs BUILD       writes what tests took in BUILD into .ci/costs
+       choose_tests.py costs BUILD       writes what tests took in BUILD into .ci/costs, in seconds of the processors that they ask for
 --count COUNT: as if main had so many commits, to run a part by hand; --all: every part
 """
 import argparse
@@ -62,10 +62,11 @@ def touched_paths():
 
 
 class Item:
-    """number: of a test, as ctest counts."""
+    """number: of a test, as ctest counts. first_cost, processors: its properties COST and PROCESSORS."""
 
-    def __init__(self, name, cost=0.0, number=0, labels=frozenset(), files=()):
+    def __init__(self, name, cost=0.0, number=0, labels=frozenset(), files=(), first_cost=0.0, processors=1):
         self.name, self.cost, self.number, self.labels, self.files = name, cost, number, labels, files
+        self.first_cost, self.processors = first_cost, processors
         self.part = None
 
 
@@ -99,10 +100,10 @@ class Suite:
         return [Item(name) for name in self.listed]
 
     def deal(self, items, loads):
-        """Few items are spread over the parts, as the table has them; others by cost, by the number at the end of their
-        name, or by the name. LOADS: what the parts of all suites with as many parts cost so far."""
-        if self.listed:
-            for place, item in enumerate(items):
+        """Few items are spread over the parts, as the table has them or by name; others by cost, by the number at the end of
+        their name, or by the name. LOADS: what the parts of all suites with as many parts cost so far."""
+        if self.listed or len(items) < self.parts and not any(item.cost for item in items):
+            for place, item in enumerate(items if self.listed else sorted(items, key=lambda one: one.name)):
                 item.part = place * self.parts // len(items) if len(items) < self.parts else place % self.parts
                 loads[item.part] += item.cost
             return
@@ -150,8 +151,9 @@ def tests_in(build):
     known = costs()
     found = []
     for number, test in enumerate(json.loads(done.stdout)["tests"], 1):
-        labels = {value for row in test.get("properties", []) if row["name"] == "LABELS" for value in row["value"]}
-        found.append(Item(test["name"], known.get(test["name"], 0.0), number, labels))
+        properties = {row["name"]: row["value"] for row in test.get("properties", [])}
+        found.append(Item(test["name"], known.get(test["name"], 0.0), number, set(properties.get("LABELS", [])),
+                          first_cost=properties.get("COST", 0.0), processors=int(properties.get("PROCESSORS", 1))))
     return found
 
 
@@ -244,15 +246,19 @@ def write_costs(arguments):
     """Those that ran in this folder replace what is known of them."""
     build = Path(arguments.words[0])
     known = costs()
-    rotating = {item.name for items, _ in choose(None, tests_in(build)).values() for item in items}
+    rotating = {item.name: item for items, _ in choose(None, tests_in(build)).values() for item in items}
     # Name, runs, seconds on average; a line of dashes, and the tests that failed.
-    rows = re.findall(r"^(\S+) [1-9]\d* ([\d.e+-]+)$", (build / "Testing" / "Temporary" / "CTestCostData.txt").read_text(), re.MULTILINE)
-    for name, seconds in rows:
+    rows = re.findall(r"^(\S+) ([1-9]\d*) ([\d.e+-]+)$", (build / "Testing" / "Temporary" / "CTestCostData.txt").read_text(), re.MULTILINE)
+    for name, runs, average in rows:
+        if name not in rotating:
+            continue
+        # ctest averages the property COST with the last run, as if that were what all runs before it took.
+        seconds = (int(runs) * float(average) - (int(runs) - 1) * (rotating[name].first_cost or float(average))) * rotating[name].processors
         known.pop(name, None)
-        if float(seconds) >= LEAST_COST:
-            known[name] = float(seconds)
+        if seconds >= LEAST_COST:
+            known[name] = seconds
     kept = [f"{name} {seconds:.0f}\n" for name, seconds in sorted(known.items()) if name in rotating]
-    COSTS.write_text(f"# Seconds of rotating tests, from {LEAST_COST:.0f}: written by `tools/choose_tests.py costs BUILD`\n" + "".join(kept))
+    COSTS.write_text(f"# Seconds of rotating tests, from {LEAST_COST:.0f}, times their processors: written by `tools/choose_tests.py costs BUILD`\n" + "".join(kept))
     print(f"{len(kept)} tests with a cost")
 
 

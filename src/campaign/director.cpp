@@ -338,6 +338,7 @@ void Director::submit(Sample& sample) {
                      .thoroughness = options_.plan.thoroughness,
                      .backend = options_.plan.backend,
                      .platform = options_.plan.platform,
+                     .device_compiler = options_.plan.device_compiler,
                      .seed = judgement_seed(options_.plan, round),
                      .use_cache = options_.plan.use_cache,
                      .use_sandbox = options_.plan.use_sandbox,

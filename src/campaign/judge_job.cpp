@@ -13,6 +13,7 @@ void visit_fields(T& job, F&& field) {
   field("thoroughness", job.thoroughness);
   field("backend", job.backend);
   field("platform", job.platform);
+  field("device_compiler", job.device_compiler);
   field("seed", as_text(job.seed));
   field("use_cache", job.use_cache);
   field("use_sandbox", job.use_sandbox);

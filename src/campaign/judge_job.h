@@ -17,7 +17,7 @@ struct JudgeJob {
   std::string problem_hash = {};  // must equal that of the worker's pack
   std::string answer = {};        // path of the file, relative to the job
   std::string thoroughness = "full";
-  std::string backend = "virtual", platform = {};
+  std::string backend = "virtual", platform = {}, device_compiler = "clang";
   uint64_t seed = 0;
   bool use_cache = true;  // verdicts on the same code
   bool use_sandbox = true;

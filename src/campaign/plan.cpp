@@ -49,6 +49,7 @@ std::vector<std::string> differences(const CampaignPlan& has, const Wish& wish) 
   same("the thoroughness", has.thoroughness, wants.thoroughness, !wants.thoroughness.empty());
   same("--backend", has.backend, wants.backend, !wants.backend.empty());
   same("--platform", has.platform, wants.platform, !wants.platform.empty());
+  same("--device-compiler", has.device_compiler, wants.device_compiler, !wants.device_compiler.empty());
   same("--seed", has.seed, wants.seed, wants.seed != 0);
   same("--rounds", has.rounds, wants.rounds, wish.rounds_given);
   same("--speed-rounds", has.speed_rounds, wants.speed_rounds, wish.speed_rounds_given);
@@ -110,6 +111,7 @@ Result<CampaignPlan> first_plan(const Wish& wish) {
   if (plan.problems.empty()) return error("a new run needs problems");
   if (plan.prompt.empty()) plan.prompt = "zero_shot";
   if (plan.thoroughness.empty()) plan.thoroughness = "full";
+  if (plan.device_compiler.empty()) plan.device_compiler = "clang";
   if (plan.backend.empty()) plan.backend = "virtual";
   if (plan.seed == 0) plan.seed = secret_seed();
   plan.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

@@ -8,9 +8,9 @@ namespace fb::campaign {
 std::string VerdictCache::key(const JudgeJob& job, const catalog::Pack& pack, const std::string& answer) {
   const catalog::Problem& problem = pack.problems.front();
   const std::string& platform = job.platform.empty() ? problem.platform : job.platform;
-  return hash_words({"verdict 2", judge::identity(platform), platform, pack.name, pack.version, problem.name,
-                     problem.hash, job.thoroughness, job.backend, std::to_string(job.seed),
-                     job.use_sandbox ? "sandbox" : "none", answer});
+  return hash_words({"verdict 2", judge::identity(platform, toolchain::device_compiler_of(job.device_compiler)),
+                     platform, pack.name, pack.version, problem.name, problem.hash, job.thoroughness, job.backend,
+                     std::to_string(job.seed), job.use_sandbox ? "sandbox" : "none", answer});
 }
 
 std::optional<record::Verdict> VerdictCache::get(const std::string& key) const {

@@ -40,6 +40,7 @@ Result<record::Verdict> make(const JudgeJob& job, const catalog::Pack& pack, con
   request.thoroughness = job.thoroughness == "quick" ? judge::Thoroughness::quick : judge::Thoroughness::full;
   request.seed = job.seed;
   request.platform = job.platform;
+  request.device_compiler = toolchain::device_compiler_of(job.device_compiler);
   request.use_sandbox = job.use_sandbox;
   request.side_by_side = job.side_by_side;
   request.profile = true;  // later rounds are told which lines cost most

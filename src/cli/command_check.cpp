@@ -85,7 +85,7 @@ int check(const CheckOptions& o) {
   std::optional<TempDir> folder;
   if (!o.trace.empty()) request.trace = folder.emplace().path() + "/trace.json";
   request.profile = o.profile;
-  request.device_compiler = device_compiler_named(o.device_compiler);
+  request.device_compiler = toolchain::device_compiler_of(o.device_compiler);
   request.look_for_races = !o.no_races;
   request.use_sandbox = !o.no_sandbox;
   request.use_cache = !o.no_cache;

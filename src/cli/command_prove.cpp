@@ -6,6 +6,7 @@
 
 #include "audit/prove/prove.h"
 #include "cli/commands.h"
+#include "cli/options/device_compiler_option.h"
 #include "cli/options/problem_choice.h"
 #include "cli/text/failure.h"
 #include "cli/text/progress.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct ProveOptions {
   std::vector<std::string> problems;
-  std::string folder;
+  std::string folder, device_compiler;
   bool full = false, quick = false, json = false, no_nvcc = false, no_sandbox = false, verbose = false;
   uint64_t seed = 1;
 };
@@ -70,6 +71,7 @@ int run(const ProveOptions& o) {
   options.form = o.full ? prove::Form::full : o.quick ? prove::Form::quick : prove::Form::usual;
   options.with_nvcc = !o.no_nvcc;
   options.use_sandbox = !o.no_sandbox;
+  options.device_compiler = toolchain::device_compiler_of(o.device_compiler);
   options.seed = o.seed;
   const InterruptionGuard guard;
   Progress progress("prove");
@@ -131,6 +133,7 @@ void add_prove(Command& program, CommandRun& command_run) {
                 "What CI has time for: a quick judgement of the reference, one impostor, no alternative")
       .excludes(full);
   command.add_flag("--verbose", o.verbose, "Also name the checks that hold");
+  add_device_compiler_option(command, o.device_compiler);
   command.add_flag("--no-nvcc", o.no_nvcc, "Do not compile references and baselines with nvcc");
   command.add_option("--seed", o.seed, "Seed of inputs and schedules").show_default();
   command.add_flag("--json", o.json, "Print reports as JSON");

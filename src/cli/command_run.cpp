@@ -13,6 +13,7 @@
 #include "campaign/plan.h"
 #include "campaign/prompts/prompt.h"
 #include "cli/commands.h"
+#include "cli/options/device_compiler_option.h"
 #include "cli/options/executor_choice.h"
 #include "cli/options/problem_choice.h"
 #include "cli/options/seed_text.h"
@@ -22,6 +23,8 @@
 #include "common/base/output.h"
 #include "common/base/version.h"
 #include "common/platform/platform.h"
+#include "toolchain/compile/device_compiler.h"
+#include "toolchain/compile/locate.h"
 
 namespace fb::cli {
 namespace {
@@ -31,7 +34,7 @@ namespace fs = std::filesystem;
 struct RunOptions {
   std::vector<std::string> models;
   ProblemFilter filter;
-  std::string out, pack, name, prompt, platform, prices, worker, seed, max_usd;
+  std::string out, pack, name, prompt, platform, device_compiler, prices, worker, seed, max_usd;
   ExecutorChoice executor;
   uint32_t samples = 1, rounds = 1, speed_rounds = 0;
   bool samples_given = false, rounds_given = false, speed_rounds_given = false;
@@ -94,6 +97,7 @@ Result<campaign::Wish> read_wish(const RunOptions& o, const catalog::Pack& pack)
   plan.prompt = o.prompt;
   plan.thoroughness = o.quick ? "quick" : "";
   plan.platform = o.platform;
+  plan.device_compiler = o.device_compiler;
   plan.seed = o.seed.empty() ? 0 : std::stoull(o.seed);
   plan.version = version();
   wish.samples_given = o.samples_given;
@@ -154,6 +158,9 @@ int run(const RunOptions& o) {
   if (!wish) return fail(wish.error());
   if (!o.platform.empty()) {
     if (const auto platform = platform::load_platform(o.platform); !platform) return fail(platform.error());
+  }
+  if (toolchain::device_compiler_of(o.device_compiler) == toolchain::DeviceCompiler::nvcc) {
+    if (const auto nvcc = toolchain::locate_nvcc(); !nvcc) return fail(nvcc.error());
   }
   // Before a folder is made; a run that exists has its own prices and limit, which are checked below.
   const bool limited = !o.max_usd.empty() && o.max_usd != kNoLimit;
@@ -237,6 +244,7 @@ void add_run(Command& program, CommandRun& command_run) {
   add_executor_options(command, o.executor);
   command.add_flag("--quick", o.quick, "Judge quickly: one world, small sizes, no times");
   command.add_option("--platform", o.platform, "Platform of all judgements (default: each problem's own)");
+  add_device_compiler_option(command, o.device_compiler);
   command.add_option("--seed", o.seed, "Seed of all judgements, to repeat a campaign (default: a secret one)")
       .check({why_no_seed, "UINT"});
   command.add_option("--name", o.name, "Title for reports");

@@ -40,7 +40,7 @@ Result<std::vector<TimesRow>> rows_of(const catalog::Pack& pack, const catalog::
   request.pack = &pack;
   request.problem = &problem;
   request.platform = o.platform;
-  request.device_compiler = device_compiler_named(o.device_compiler);
+  request.device_compiler = toolchain::device_compiler_of(o.device_compiler);
   Result<std::vector<record::Timing>> reference, baseline;
   if (problem.has_expert) reference = judge::yardstick_times(request, judge::Yardstick::reference);
   if (!problem.baseline.empty()) baseline = judge::yardstick_times(request, judge::Yardstick::baseline);

@@ -285,11 +285,15 @@ Finding find_extra(const Extra& extra) {
 Finding find_nvcc() {
   const auto found = toolchain::locate_nvcc();
   if (found)
-    return {.name = "nvcc", .text = path_text(*found, word_behind(attempt({*found, "--version"}).output, "release "))};
+    return {.name = "nvcc",
+            .text = path_text(*found, word_behind(attempt({*found, "--version"}).output, "release ")) +
+                    ": --device-compiler nvcc"};
   return {.name = "nvcc",
           .health = Health::absent,
-          .text = "not found: for exported folders, and dev prove for GPUs",
-          .remedy = "https://developer.nvidia.com/cuda-downloads (apt install cuda-nvcc-13-0)"};
+          .text = "not found: for --device-compiler nvcc, exported folders, and dev prove for GPUs",
+          .remedy =
+              "in a virtual environment: pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-crt "
+              "nvidia-nvvm nvidia-cuda-cccl; or NVIDIA's CUDA toolkit"};
 }
 
 std::string seconds_since(std::chrono::steady_clock::time_point begin) {

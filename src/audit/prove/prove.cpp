@@ -110,6 +110,7 @@ class Prover {
     request.thoroughness = thoroughness;
     request.seed = seed;
     request.use_sandbox = options_.use_sandbox;
+    request.device_compiler = options_.device_compiler;
     request.measure_yardstick = false;
     request.measure_sensitivity = false;
     request.branches = branches;
@@ -185,6 +186,7 @@ class Prover {
     request.pack = &pack_;
     request.problem = &problem_;
     request.use_sandbox = options_.use_sandbox;
+    request.device_compiler = options_.device_compiler;
     request.measure_sensitivity = false;
     const auto times = [&](judge::Yardstick which) {
       auto found = judge::yardstick_times(request, which);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/catalog/pack.h"
+#include "toolchain/compile/device_compiler.h"
 
 namespace fb::prove {
 
@@ -35,6 +36,7 @@ enum class Form : uint8_t {
 struct Options {
   Form form = Form::usual;
   bool with_nvcc = true;  // compile the reference with nvcc, if it is installed; not in the quick form
+  toolchain::DeviceCompiler device_compiler = toolchain::DeviceCompiler::clang;
   bool use_sandbox = true;
   uint64_t seed = 1;
   std::function<void(const std::string& name)> on_begin = {};  // before each check

@@ -27,7 +27,8 @@ Settings settings_of(const record::CampaignPlan& plan) {
           {"prompt", plan.prompt},
           {"thoroughness", plan.thoroughness},
           {"backend", plan.backend},
-          {"platform", plan.platform}};
+          {"platform", plan.platform},
+          {"device compiler", plan.device_compiler}};
 }
 
 // The settings that must be equal so that samples can be pooled.

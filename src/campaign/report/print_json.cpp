@@ -72,6 +72,7 @@ Json to_value(const RunFacts& run) {
           {"thoroughness", plan.thoroughness},
           {"backend", plan.backend},
           {"platform", plan.platform},
+          {"device_compiler", plan.device_compiler},
           {"version", plan.version},
           {"attempts", run.attempts}};
 }

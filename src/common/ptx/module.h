@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/ptx/assembled.h"
 
 namespace fb::ptx {
 
@@ -183,6 +184,7 @@ struct Function {
   bool no_return = false;
   bool of_driver = false;  // link.h
   LaunchBounds bounds;
+  Assembled assembled;
   // Parameters first and by position: variables[0 … params) are parameters, then `returns` return slots, then the
   // function's own .local/.shared/.param variables. All of .param or (own ones) their stated space.
   uint32_t params = 0;

@@ -37,7 +37,8 @@ struct CampaignPlan {
   std::string prompt = "zero_shot";   // variant
   std::string thoroughness = "full";  // or quick
   std::string backend = "virtual", platform = {};
-  uint64_t seed = 0;  // of all judgements; secret until the campaign has ended
+  std::string device_compiler = "clang";  // or nvcc
+  uint64_t seed = 0;                      // of all judgements; secret until the campaign has ended
   // Settings that a run keeps; all but the sandbox may be changed when it is resumed.
   std::optional<double> max_usd = {};  // the most that all calls of the run may cost; none: no limit
   uint32_t calls = 4;                  // of models at once

@@ -24,6 +24,7 @@ void visit_fields(T& p, F&& field) {
   field("thoroughness", p.thoroughness);
   field("backend", p.backend);
   field("platform", p.platform);
+  field("device_compiler", p.device_compiler);
   field("seed", as_text(p.seed));
   field("max_usd", p.max_usd);
   field("calls", p.calls);

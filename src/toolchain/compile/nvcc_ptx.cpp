@@ -9,6 +9,7 @@
 #include "toolchain/compile/diagnostics.h"
 #include "toolchain/compile/words.h"
 #include "toolchain/device/nvcc_names.h"
+#include "toolchain/device/ptxas_facts.h"
 
 namespace fb::toolchain {
 namespace {
@@ -30,6 +31,21 @@ Words known_to_nvcc(const Words& flags) {
     }
   }
   return known;
+}
+
+// Of the registers of kernels. Nothing, where the assembler refuses what the virtual GPU may take.
+std::string what_ptxas_says(const DeviceCompile& request, const Locations& where, const std::string& scratch,
+                            const std::string& ptx) {
+  Words command = {fs::path(where.nvcc).replace_filename("ptxas").string(),
+                   "-v",
+                   "-arch=" + request.gpu_arch,
+                   "-o",
+                   scratch + "/device.cubin",
+                   ptx};
+  if (request.max_registers != 0) command.push_back(fmt::format("-maxrregcount={}", request.max_registers));
+  const std::string toolkit = fs::path(where.nvcc).parent_path().parent_path().string();
+  const auto ran = run_limited(wrapped(request.wrapper, {command, {toolkit, ptx}, {scratch}}), request.time_limits);
+  return ran && ran->exit_code == 0 ? ran->output : "";
 }
 
 const char* word(bool value) { return value ? "true" : "false"; }
@@ -87,7 +103,8 @@ Result<std::string> ptx_of_nvcc(const DeviceCompile& request, const Locations& w
       rule.replace(at, ours.size(), where.sdk + "/include");
     write_file(request.dependencies, rule);
   }
-  return with_clang_names(read_file(output));
+  const std::string ptx = read_file(output);
+  return with_clang_names(with_ptxas_facts(ptx, what_ptxas_says(request, where, scratch, output)));
 }
 
 }  // namespace fb::toolchain

@@ -86,7 +86,7 @@ struct FunctionInfo {
   Builtin builtin = nullptr;
   uint32_t frame_bytes = 0;
   uint32_t local_bytes = 0;           // per thread, this function's own
-  uint32_t registers_per_thread = 0;  // as ptxas would give it, by our estimate
+  uint32_t registers_per_thread = 0;  // ptxas' number where it was asked, else our estimate of it
   std::vector<LaneBytes> params;      // device functions only; kernels read the launch's parameter block
   std::vector<LaneBytes> returns;
   // Kernels: the offset of each parameter in the parameter block.

@@ -9,12 +9,12 @@ reason below, or, of all programs, fewer kernels within the bounds than stated b
 """
 import argparse
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import nvcc_place
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 600
@@ -24,7 +24,6 @@ LEAST = {"time": 75, "issue slots": 35, "registers": 60}
 # Kernels whose time is outside, and what makes the difference.
 OUTSIDE = {
     "softmax": "exp2f is a call in clang's PTX and two instructions in nvcc's",
-    "with_copies_ahead": "nvcc joins loads of neighbouring floats of shared memory",
     "plain": "behind sm_90 nvcc unrolls a loop of unknown count by eight",
     "rows": "behind sm_90 nvcc unrolls a short loop of unknown count by sixteen",
     "layer_norm": "as rows",
@@ -59,12 +58,8 @@ def main():
     parser.add_argument("programs", nargs="*", type=Path)
     options = parser.parse_intermixed_args()
     programs = [HERE / program for program in options.programs] or sorted((HERE / "kernels").glob("*.cu"))
-    if "FABRICBENCH_CUDA" not in os.environ and not shutil.which("nvcc"):
-        installed = sorted(HERE.parents[2].glob("build/nvcc/lib/python3*/site-packages/nvidia/cu*/bin/nvcc"))
-        if not installed:
-            print("nvcc not found (tools/fetch_nvcc.sh build/nvcc build/release)")
-            return SKIPPED
-        os.environ["FABRICBENCH_CUDA"] = str(installed[-1].parents[1])
+    if not nvcc_place.find():
+        return SKIPPED
     rows, failures = [], []
     for program in programs:
         ours, theirs = (run(options.fabricbench, compiler, options.platform, program) for compiler in ("clang", "nvcc"))

@@ -40,6 +40,19 @@ def golden(name):
         return file.read()
 
 
+# A line of the golden file is a member, or an element of one: `models[0]: {…}`.
+def summary_of(text):
+    summary = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(": ")
+        key, is_list, _ = name.partition("[")
+        if is_list:
+            summary.setdefault(key, []).append(json.loads(value))
+        else:
+            summary[key] = json.loads(value)
+    return summary
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="fb_report_") as folder:
         os.chdir(folder)
@@ -48,14 +61,16 @@ def main():
 
         # Every format, as the library prints it.
         for option, name in [([], None), (["--matrix"], "small.console.txt"), (["--markdown"], "small.md"),
-                             (["--csv"], "small.csv"), (["--attempts"], "small.attempts.csv"),
-                             (["--json"], "small.summary.json")]:
+                             (["--csv"], "small.csv"), (["--attempts"], "small.attempts.csv")]:
             done = subprocess.run([PROGRAM, "report", "runs/small", *option], capture_output=True, timeout=60, check=False)
             expect(done.returncode == 0, f"exit code 0 for {option}", done.stderr)
             if name:
                 expect(done.stdout.decode() == golden(name), f"{name} is what {option} prints", done.stdout.decode())
             else:
                 expect("Pass×GM" in done.stdout.decode() and "never passed: ring_sum" in done.stdout.decode(), "the console")
+
+        expected, printed = summary_of(golden("small.summary.txt")), json.loads(report("runs/small", "--json")[1])
+        expect(expected == {key: value for key, value in printed.items() if value != []}, "--json", printed)
 
         # Options reach the figures.
         good = json.loads(report("runs/small", "--json", "--good", "0.6")[1])

@@ -29,8 +29,10 @@ struct Planned {
   ptx::Module module;
   SpanPlan plan;
 
-  explicit Planned(const std::string& body)
-      : module(*ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+  explicit Planned(const std::string& body, const std::string& declared = "")
+      : module(*ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p);\n" +
+                           declared +
+                           ".visible .entry k(.param .u64 p) {\n"
                            ".reg .f32 %f<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .pred %p<4>;\n"
                            ".shared .b32 s[64];\n" +
                            body + "\nret;\n}\n")),
@@ -123,6 +125,16 @@ TEST(Spans, SharesAddUpToTheIssueSlots) {
   uint64_t sum = 0;
   for (const SpanShare& s : p.before(0).at(0).shares) sum += s.issue;
   EXPECT_EQ(sum, p.before(0)[0].issue);
+}
+
+// As nvcc has them: no instruction passes their argument, and what does not need their result goes on.
+TEST(Spans, CallsOfTheLibraryAreInline) {
+  const std::string call = "{ .param .b32 a; .param .b32 r; st.param.f32 [a], %f0; call.uni (r), exp2f, (a);";
+  const Planned p(call + "ld.param.f32 %f1, [r]; }" + call + "ld.param.f32 %f2, [r]; } add.f32 %f3, %f1, %f2;",
+                  ".extern .func (.param .b32 r) exp2f(.param .b32 x);\n");
+  EXPECT_EQ(p.cycles(0), 20u) << "three fma and a special function behind each other, and the sum";
+  EXPECT_EQ(p.before(0)[0].issue, 10 * kCycle) << "four of each, the sum, and the return";
+  for (size_t k = 1; k < p.module.functions[0].body.size(); ++k) EXPECT_TRUE(p.before(k).empty()) << k;
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ class ModuleParser {
   bool parse_address_size();
   bool parse_file();
   bool parse_section();
-  bool parse_pragma();
+  // `function`: what the pragma stands before, if it is one.
+  bool parse_pragma(Function* function = nullptr);
   bool parse_global(Linkage linkage);
   void finish_files();
 

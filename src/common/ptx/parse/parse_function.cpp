@@ -113,7 +113,7 @@ bool ModuleParser::parse_function_directives(Function& function) {
     } else if (accept_directive(".attribute")) {
       good = parse_attribute();
     } else if (accept_directive(".pragma")) {
-      good = parse_pragma();
+      good = parse_pragma(&function);
     } else if (accept_directive(".unique") || accept_directive(".blocksareclusters")) {
       // Nothing for us.
     } else {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "common/base/strings.h"
@@ -114,9 +115,25 @@ bool ModuleParser::parse_section() {
   return skip_braces();
 }
 
-bool ModuleParser::parse_pragma() {
+namespace {
+
+void read_assembled(std::string_view text, Assembled& made) {
+  if (!text.starts_with(kAssembledPragma)) return;
+  text.remove_prefix(kAssembledPragma.size());
+  for (uint32_t* value : {&made.registers, &made.spill_store_bytes, &made.spill_load_bytes}) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), *value);
+    text.remove_prefix(static_cast<size_t>(read.ptr - text.data()));
+  }
+}
+
+}  // namespace
+
+// Those that are not ours are NVIDIA's assembler's.
+bool ModuleParser::parse_pragma(Function* function) {
   do {
     if (token().kind != Token::Kind::string) return fail_expected("a string");
+    if (function) read_assembled(token().text, function->assembled);
     lexer_.advance();
   } while (accept(','));
   return expect(';');

@@ -193,6 +193,9 @@ class ModulePrinter {
     const FunctionNames names(names_, function);
     print_signature(function, names);
     print_bounds(function.bounds);
+    if (const Assembled& made = function.assembled; made.registers != 0)
+      out_ += fmt::format(" .pragma \"{} {} {} {}\";", kAssembledPragma, made.registers, made.spill_store_bytes,
+                          made.spill_load_bytes);
     out_ += "\n{\n";
     print_registers(function, names);
     for (uint32_t i = function.params + function.returns; i < function.variables.size(); ++i) {

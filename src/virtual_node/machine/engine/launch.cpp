@@ -53,6 +53,11 @@ std::expected<simt::Grid, LaunchProblem> make_grid(const LoadedModule& module, c
                    fmt::format("{} threads in a block; {} takes at most {}", grid.block.count(), kernel->name,
                                std::min<uint64_t>(most_threads, limits.threads_per_block)));
   }
+  if (const uint32_t registers = kernel->source->assembled.registers;
+      registers != 0 && !registers_fit(registers, grid.block.count(), limits)) {
+    return problem(Kind::resources, fmt::format("{} registers for each of {} threads; a multiprocessor has {}",
+                                                registers, grid.block.count(), limits.registers_per_sm));
+  }
   if (request.dynamic_shared_bytes > limits.shared_per_block ||
       uint64_t{kernel->static_shared_bytes} + request.dynamic_shared_bytes > limits.shared_per_block) {
     return problem(

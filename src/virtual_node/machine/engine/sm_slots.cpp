@@ -28,18 +28,25 @@ BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits) {
   BlockNeeds needs;
   needs.threads = round_up(static_cast<uint32_t>(grid.block.count()), simt::kLanes);
   uint32_t registers = grid.kernel->registers_per_thread;
-  // __launch_bounds__ makes the compiler spill until that many blocks fit.
-  const ptx::LaunchBounds& bounds = grid.kernel->source->bounds;
-  if (bounds.max_registers != 0) registers = std::min(registers, bounds.max_registers);
   const uint32_t warps = needs.threads / simt::kLanes;
-  if (bounds.min_blocks_per_sm != 0)
-    registers = std::min(registers, most_registers(uint64_t{warps} * bounds.min_blocks_per_sm, limits));
-  // A block of legal size always fits: the compiler would have spilled.
-  registers = std::min(registers, most_registers(warps, limits));
+  if (grid.kernel->source->assembled.registers == 0) {
+    // __launch_bounds__ makes the compiler spill until that many blocks fit.
+    const ptx::LaunchBounds& bounds = grid.kernel->source->bounds;
+    if (bounds.max_registers != 0) registers = std::min(registers, bounds.max_registers);
+    if (bounds.min_blocks_per_sm != 0)
+      registers = std::min(registers, most_registers(uint64_t{warps} * bounds.min_blocks_per_sm, limits));
+    // A block of legal size always fits: an estimate forbids nothing.
+    registers = std::min(registers, most_registers(warps, limits));
+  }
   needs.registers_of_thread = registers;
   needs.registers = warps * registers_of_warp(registers, limits);
   needs.shared = limits.shared_reserved_per_block + grid.kernel->static_shared_bytes + grid.dynamic_shared_bytes;
   return needs;
+}
+
+bool registers_fit(uint32_t registers, uint64_t threads, const DeviceLimits& limits) {
+  const uint64_t warps = (threads + simt::kLanes - 1) / simt::kLanes;
+  return (warps + kParts - 1) / kParts * round_up(registers * simt::kLanes, kUnit) <= limits.registers_per_sm / kParts;
 }
 
 SmSlots::SmSlots(const DeviceLimits& limits) : limits_(limits), used_(limits.sms) {}

@@ -22,6 +22,9 @@ struct BlockNeeds {
 
 BlockNeeds needs_of(const simt::Grid& grid, const DeviceLimits& limits);
 
+// Whether a multiprocessor can hold a block of threads with so many registers each.
+bool registers_fit(uint32_t registers, uint64_t threads, const DeviceLimits& limits);
+
 class SmSlots {
  public:
   explicit SmSlots(const DeviceLimits& limits);

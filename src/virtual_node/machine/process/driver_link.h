@@ -20,7 +20,8 @@ struct DriverLink {
   bool is_driver(std::string_view text) const { return module && text == driver; }
 };
 
-// Reads candidate.ptx and driver.ptx of a folder; an empty name gives an empty link. Throws std::runtime_error.
-DriverLink read_driver_link(const std::string& folder);
+// Reads candidate.ptx and driver.ptx of a folder; an empty name gives an empty link. `join_loads`: those of shared
+// memory (simt/lower/join_loads.h). Throws std::runtime_error.
+DriverLink read_driver_link(const std::string& folder, bool join_loads);
 
 }  // namespace fb::machine

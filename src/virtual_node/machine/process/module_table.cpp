@@ -11,6 +11,7 @@
 #include "common/ptx/parse/parser.h"
 #include "virtual_node/machine/engine/branch_report.h"
 #include "virtual_node/simt/calls/builtins.h"
+#include "virtual_node/simt/lower/join_loads.h"
 
 namespace fb::machine {
 namespace {
@@ -38,6 +39,7 @@ std::shared_ptr<const ptx::Module> ModuleTable::parse(Process& process, std::str
   if (known && known->text == text) return {known, &known->module};
   auto parsed = text.find('\0') == std::string::npos ? parse_one(process, text, "module") : link(process, text);
   if (!parsed) return nullptr;
+  if (!options_.times.empty()) simt::join_shared_loads(*parsed);
   auto kept = std::make_shared<const ParsedText>(ParsedText{std::move(text), std::move(*parsed)});
   if (!known) slot = kept;
   return {kept, &kept->module};

@@ -104,7 +104,8 @@ Node::Node(const platform::Platform& platform, const NodeOptions& options, Reply
       tokens_(options.secret != 0 ? options.secret : options.seed),
       log_(platform.devices(), fabric_, engine_, options.events, options.trace),
       memory_(platform_, limits_, budget_, tokens_, exports_, engine_, checking_.get(), options.fresh_memory),
-      modules_(load_options(platform, options), read_driver_link(options.driver), memory_, checking_.get(), report_),
+      modules_(load_options(platform, options), read_driver_link(options.driver, !options.untimed), memory_,
+               checking_.get(), report_),
       threads_(platform.calls.wake, fabric_.shares(), engine_, log_, checking_.get(), std::move(reply),
                [this](Call& call) { handle(call); }),
       services_{

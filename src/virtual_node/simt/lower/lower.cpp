@@ -25,6 +25,7 @@ void take_registers_of_callees(const ptx::Module& module, Program& program) {
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionInfo& caller : program.functions) {
+      if (caller.source->assembled.registers != 0) continue;
       for (const ptx::Instruction& inst : caller.source->body) {
         if (inst.form != ptx::Form::call) continue;
         for (const ptx::Operand& op : inst.operands) {

@@ -160,6 +160,7 @@ Helpers find_helpers(const ptx::Function& f) {
 
 uint32_t estimate_registers(const ptx::Function& function, const Liveness& liveness) {
   constexpr uint32_t kLeast = 8, kMost = 255, kOfMultiprocessor = 65536, kUnit = 8;
+  if (function.assembled.registers != 0) return function.assembled.registers;
   const Living living(function, liveness);
   const uint32_t values = living.most(Living::Counted::values);
   const uint32_t uniform = living.most(Living::Counted::all) - values;

@@ -10,6 +10,7 @@
 
 namespace fb::simt {
 
+// Of a kernel that the assembler has seen, what it said.
 uint32_t estimate_registers(const ptx::Function& function, const Liveness& liveness);
 
 }  // namespace fb::simt

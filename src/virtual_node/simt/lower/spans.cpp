@@ -248,6 +248,47 @@ class LoadSlots {
   std::vector<uint16_t> of_register_;
 };
 
+// Calls of functions that the machine knows: nvcc's are inline, so that they take the time of what they are made of,
+// their arguments and results pass without an instruction, and nothing waits for them but what uses their results.
+class LibraryCalls {
+ public:
+  LibraryCalls(const ptx::Function& f, const Coster& coster) : coster_(coster), passes_(f.variables.size(), false) {
+    for (const Instruction& inst : f.body) {
+      if (is_call(inst)) for_each_variable(inst, [&](uint32_t v, bool) { passes_[v] = true; });
+    }
+  }
+
+  bool is_call(const Instruction& inst) const { return coster_.calls_library(inst); }
+
+  // The .param variable that the instruction fills or reads for such a call.
+  std::optional<uint32_t> passed(const Instruction& inst) const {
+    if ((inst.form != Form::ld && inst.form != Form::st) || space_of(inst) != Space::param) return {};
+    for (const ptx::Operand& op : inst.operands) {
+      if (op.kind != ptx::OperandKind::address || op.elements.empty()) continue;
+      const ptx::Operand& base = op.elements[0];
+      if (base.kind == ptx::OperandKind::symbol && base.in_function && passes_[base.index]) return base.index;
+    }
+    return {};
+  }
+
+  // fn(variable, is a result) for the arguments and results of a call.
+  template <class F>
+  static void for_each_variable(const Instruction& call, F fn) {
+    for (const size_t k : {0u, 2u}) {
+      if (k >= call.operands.size()) continue;
+      const auto look_at = [&](const ptx::Operand& op) {
+        if (op.kind == ptx::OperandKind::symbol && op.in_function) fn(op.index, k == 0);
+      };
+      look_at(call.operands[k]);
+      for (const ptx::Operand& e : call.operands[k].elements) look_at(e);
+    }
+  }
+
+ private:
+  const Coster& coster_;
+  std::vector<bool> passes_;
+};
+
 // The instructions between two ordered ones, in levels.
 class Piece {
  public:
@@ -256,23 +297,32 @@ class Piece {
         function_(function),
         times_(times),
         coster_(module, times),
+        library_(f_, coster_),
         slots_(slots),
-        plan_(plan) {}
+        plan_(plan) {
+    const ptx::Assembled& made = f_.assembled;
+    const uint64_t words = (uint64_t{made.spill_store_bytes} + made.spill_load_bytes) / 4;
+    spilled_ = words * times.cycle / std::max<size_t>(f_.body.size(), 1);
+  }
 
   void begin(uint32_t at) {
     begin_ = at;
     levels_.clear();
     values_.clear();
+    arguments_.clear();
+    results_.clear();
     std::fill_n(floor_, kMemoryClasses, 0u);
     first_access_.clear();
   }
 
+  // Nothing before it has to come before it in time.
+  bool is_free(uint32_t k) const { return !is_ordered(f_.body[k]) || library_.is_call(f_.body[k]); }
+
   void add(uint32_t k) {
     const Instruction& inst = f_.body[k];
+    if (const auto variable = library_.passed(inst)) return pass(inst, *variable);
     uint32_t level = 0, waits = 0;
-    for_each_register(inst, [&](uint32_t r, bool written) {
-      if (!written) need(r, level, waits);
-    });
+    for_each_source(inst, [&](uint32_t r) { need(r, level, waits); });
     const bool load = is_plain_load(inst) || inst.form == Form::ldmatrix;
     const bool store = is_plain_store(inst) || inst.form == Form::stmatrix || inst.form == Form::stmatrix_b8;
     const uint32_t memory = memory_class(inst);
@@ -285,8 +335,7 @@ class Piece {
     if (l.shares.empty() || (waits != 0 && l.waits == 0)) l.waiter = k;
     l.waits |= static_cast<uint16_t>(waits);
     uint64_t start = 0;
-    for_each_register(inst, [&](uint32_t r, bool written) {
-      if (written) return;
+    for_each_source(inst, [&](uint32_t r) {
       const auto v = values_.find(r);
       if (v != values_.end() && v->second.level == level && v->second.slot == kNoSlot) {
         start = std::max(start, v->second.ready);
@@ -294,15 +343,25 @@ class Piece {
     });
     l.issue += cost.issue;
     for (size_t p = 0; p < l.occupied.size(); ++p) l.occupied[p] += cost.occupied[p];
+    l.issue += spilled_;
+    l.occupied[static_cast<size_t>(Part::issue)] += static_cast<uint32_t>(spilled_);
+    l.occupied[static_cast<size_t>(Part::load_store)] += static_cast<uint32_t>(spilled_);
     if (cost.issue != 0) l.shares.push_back({k, cost.issue});
     // What is used later in another piece is taken to be ready soon enough, apart from the shortest latency.
     const uint64_t shortest = times_.unit[static_cast<size_t>(Unit::fma)].latency;
     l.chain = std::max(l.chain, start + std::max<uint64_t>(cost.issue, std::min<uint64_t>(cost.latency, shortest)));
     // Their results go through memory that is not followed here.
-    if (is_jump(inst) || inst.form == Form::call) l.chain = std::max(l.chain, start + cost.latency);
+    const bool inlined = library_.is_call(inst);
+    if (is_jump(inst) || (inst.form == Form::call && !inlined)) l.chain = std::max(l.chain, start + cost.latency);
+    const Value result{level, start + std::max(cost.latency, cost.issue), slots_.slot[k]};
     for_each_register(inst, [&](uint32_t r, bool written) {
-      if (written) values_[r] = {level, start + std::max(cost.latency, cost.issue), slots_.slot[k]};
+      if (written) values_[r] = result;
     });
+    if (inlined) {
+      LibraryCalls::for_each_variable(inst, [&](uint32_t v, bool is_result) {
+        if (is_result) results_[v] = result;
+      });
+    }
     if (store) floor_[memory] = std::max(floor_[memory], level);
     if ((load || store) && level != 0 && first_access_.size() <= level) first_access_.resize(level + 1, ptx::kNoIndex);
     if ((load || store) && level != 0 && first_access_[level] == ptx::kNoIndex) first_access_[level] = k;
@@ -348,6 +407,32 @@ class Piece {
     return levels_[level];
   }
 
+  // The registers that an instruction reads; for a call of the library, those whose values it is passed.
+  template <class F>
+  void for_each_source(const Instruction& inst, F fn) const {
+    for_each_register(inst, [&](uint32_t r, bool written) {
+      if (!written) fn(r);
+    });
+    if (!library_.is_call(inst)) return;
+    LibraryCalls::for_each_variable(inst, [&](uint32_t v, bool is_result) {
+      const auto from = arguments_.find(v);
+      if (!is_result && from != arguments_.end()) fn(from->second);
+    });
+  }
+
+  // To or from a variable of such a call.
+  void pass(const Instruction& inst, uint32_t variable) {
+    for_each_register(inst, [&](uint32_t r, bool written) {
+      if (!written) {
+        arguments_[variable] = r;
+      } else if (const auto result = results_.find(variable); result != results_.end()) {
+        values_[r] = result->second;
+      } else {
+        values_.erase(r);
+      }
+    });
+  }
+
   void need(uint32_t r, uint32_t& level, uint32_t& waits) const {
     const auto v = values_.find(r);
     if (v == values_.end()) {
@@ -389,11 +474,16 @@ class Piece {
   uint32_t function_;
   const UnitTimes& times_;
   Coster coster_;
+  LibraryCalls library_;
   const LoadSlots& slots_;
   SpanPlan& plan_;
+  // Picoseconds of an instruction's share of the loads and stores of spilled registers: where these stand is not told.
+  uint64_t spilled_ = 0;
   uint32_t begin_ = 0;
   std::vector<Level> levels_;
   std::unordered_map<uint32_t, Value> values_;
+  std::unordered_map<uint32_t, uint32_t> arguments_;  // .param variable → register
+  std::unordered_map<uint32_t, Value> results_;       // by .param variable
   uint32_t floor_[kMemoryClasses] = {};
   std::vector<uint32_t> first_access_;  // by level
 };
@@ -420,7 +510,7 @@ SpanPlan plan_spans(const ptx::Module& module, uint32_t index, const UnitTimes& 
         open = true;
       }
       piece.add(k);
-      if (!is_ordered(f.body[k])) continue;
+      if (piece.is_free(k)) continue;
       piece.end(k, true);
       open = false;
     }
